@@ -1,0 +1,53 @@
+import CLinux
+import Glibc
+
+/// A listening TCP socket that any number of loops may accept from.
+public final class Listener: Sendable {
+    let descriptor: Descriptor
+    /// Where it listens; the port is the real one also when 0 was asked for.
+    public let address: SocketAddress
+
+    /// Connections that the kernel keeps ready before they are accepted; it may allow fewer (`somaxconn`).
+    private static let backlog: Int32 = 4096
+
+    /// Binds and listens. Wraps `socket`, `bind` and `listen`.
+    public init(at address: SocketAddress) throws(SystemError) {
+        let socket = Descriptor(owning: try retryingInterrupts("socket") { clinux_stream_socket(address.family) })
+        let raw = socket.raw
+        // A restarted server must be able to bind while old connections are in TIME_WAIT.
+        var on: Int32 = 1
+        _ = try retryingInterrupts("setsockopt") {
+            setsockopt(raw, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
+        }
+        _ = try retryingInterrupts("bind") { address.withPointer { bind(raw, $0, $1) } }
+        _ = try retryingInterrupts("listen") { listen(raw, Self.backlog) }
+        guard let bound = SocketAddress.filled(by: { getsockname(raw, $0, $1) }) else { throw .last("getsockname") }
+        descriptor = socket
+        self.address = bound
+    }
+
+    /// Starts hearing of connections on a loop. With several loops each connection wakes only some of them.
+    public func register(on loop: EventLoop, handler: any EventHandler) throws(SystemError) -> Registration {
+        try loop.register(descriptor.raw, for: .readable, exclusive: true, handler: handler)
+    }
+
+    /// Takes the next waiting connection, or nothing when there is none. Wraps `accept4`.
+    ///
+    /// A connection that its peer has already given up is passed over.
+    public func accept() throws(SystemError) -> (stream: ByteStream, peer: IPAddress)? {
+        while true {
+            var storage = sockaddr_storage()
+            var length = socklen_t(0)
+            let accepted = clinux_accept(descriptor.raw, &storage, &length)
+            if accepted >= 0 {
+                let peer = SocketAddress(storage: storage, length: length).ip
+                return (ByteStream(owning: Descriptor(owning: accepted)), peer)
+            }
+            switch clinux_errno() {
+            case EAGAIN: return nil
+            case EINTR, ECONNABORTED, EPROTO: continue
+            case let code: throw SystemError("accept4", code: code)
+            }
+        }
+    }
+}

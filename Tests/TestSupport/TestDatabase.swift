@@ -1,0 +1,84 @@
+import Glibc
+import Postgres
+import Transport
+
+/// A database for one test alone, dropped afterwards.
+///
+/// The server is the one that `TEST_POSTGRES_URL` names; its role may create databases.
+public struct TestDatabase: Sendable {
+    public let name: String
+    /// For `Database` and for programs that the test starts.
+    public let connectionString: String
+
+    /// Gives the body a database of its own, with the migrations applied if there are any, and drops it whatever
+    /// happens. Call it on an event loop.
+    ///
+    /// Migrations run once for all tests that have the same ones, into a template from which each test's database is
+    /// copied.
+    public static func with<Value: Sendable>(
+        _ migrations: [Migration] = [], _ body: (TestDatabase) async throws -> Value
+    ) async throws -> Value {
+        let server = try Database(try serverURL(), configuration: .patient)
+        let name = "test_\(getpid())_\(String(UInt64.random(in: .min ... .max), radix: 36))"
+        let result: Result<Value, any Error>
+        do {
+            let template = migrations.isEmpty ? "template0" : try await TestTemplate.name(for: migrations, on: server)
+            try await server.createDatabase(name, from: template)
+            let database = TestDatabase(name: name, connectionString: replacingDatabase(in: try serverURL(), by: name))
+            result = .success(try await body(database))
+        } catch {
+            result = .failure(error)
+        }
+        // What the test found matters more than what the clearing up finds.
+        try? await server.dropDatabase(name)
+        await server.close()
+        return try result.get()
+    }
+
+    /// Gives the body an open database on a fresh loop, closed and dropped afterwards.
+    public static func open<Value: Sendable>(
+        _ migrations: [Migration] = [], configuration: DatabaseConfiguration = .patient,
+        _ body: @escaping @Sendable (Database) async throws -> Value
+    ) async throws -> Value {
+        try await onLoop {
+            try await with(migrations) { test in
+                let database = try Database(test.connectionString, configuration: configuration)
+                let result: Result<Value, any Error>
+                do { result = .success(try await body(database)) } catch { result = .failure(error) }
+                await database.close()
+                return try result.get()
+            }
+        }
+    }
+
+    /// The server of the tests.
+    public static func serverURL() throws -> String {
+        guard let value = getenv("TEST_POSTGRES_URL"), value.pointee != 0 else { throw MissingServer() }
+        return String(cString: value)
+    }
+
+    /// The same connection string for another database of the server.
+    public static func replacingDatabase(in url: String, by name: String) -> String {
+        guard let scheme = url.firstRange(of: "://") else { return "\(url) dbname='\(name)'" }
+        let rest = url[scheme.upperBound...]
+        let authority = rest.prefix { $0 != "/" && $0 != "?" }
+        let query = rest[authority.endIndex...].drop { $0 != "?" }
+        return "\(url[..<scheme.upperBound])\(authority)/\(name)\(query)"
+    }
+}
+
+/// The tests were started without a database server.
+public struct MissingServer: Error, CustomStringConvertible {
+    public var description: String { "TEST_POSTGRES_URL is not set: run ./dev test, which starts a PostgreSQL for it" }
+}
+
+extension Database {
+    /// Names made by the tests need no quoting.
+    func createDatabase(_ name: String, from template: String) async throws {
+        try await execute(SQL(trusted: "CREATE DATABASE \(name) TEMPLATE \(template)"), within: .seconds(60))
+    }
+
+    func dropDatabase(_ name: String) async throws {
+        try await execute(SQL(trusted: "DROP DATABASE IF EXISTS \(name) WITH (FORCE)"), within: .seconds(60))
+    }
+}
