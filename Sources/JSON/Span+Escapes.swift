@@ -1,0 +1,78 @@
+/// Escape sequences (RFC 8259 §7).
+extension Span<UInt8> {
+    /// The end of the escape, or of the pair of them, that begins with the backslash at `start`.
+    func endOfEscape(from start: Int, permitsNUL: Bool) throws(JSONSyntaxError) -> Int {
+        guard byte(at: start + 1) == UInt8(ascii: "u") else {
+            guard character(escapedBy: byte(at: start + 1)) != nil else {
+                throw unexpected(.invalidEscape, at: start + 1)
+            }
+            return start + 2
+        }
+        guard let unit = codeUnit(at: start + 2) else { throw failure(.invalidEscape, at: start) }
+        if unit == 0, !permitsNUL { throw failure(.nullCharacter, at: start) }
+        guard UTF16.isSurrogate(unit) else { return start + 6 }
+
+        // RFC 8259 §8.2: half a pair is grammatical, but no text; it could not be written out again.
+        guard UTF16.isLeadSurrogate(unit),
+            byte(at: start + 6) == UInt8(ascii: "\\"), byte(at: start + 7) == UInt8(ascii: "u"),
+            let second = codeUnit(at: start + 8), UTF16.isTrailSurrogate(second)
+        else { throw failure(.loneSurrogate, at: start) }
+        return start + 12
+    }
+
+    /// The bytes of the text that a string's content stands for. Only for content that was found to be right.
+    func unescaped(_ content: Range<Int>) -> [UInt8] {
+        var text: [UInt8] = []
+        text.reserveCapacity(content.count)
+        var place = content.lowerBound
+        while place < content.upperBound {
+            if self[place] == UInt8(ascii: "\\") {
+                place = appendEscaped(at: place, to: &text)
+            } else {
+                text.append(self[place])
+                place += 1
+            }
+        }
+        return text
+    }
+
+    private func appendEscaped(at start: Int, to text: inout [UInt8]) -> Int {
+        if let character = character(escapedBy: byte(at: start + 1)) {
+            text.append(character)
+            return start + 2
+        }
+        let first = codeUnit(at: start + 2) ?? 0
+        let second = UTF16.isLeadSurrogate(first) ? codeUnit(at: start + 8) : nil
+        let units = second.map { UTF16.EncodedScalar([first, $0]) } ?? UTF16.EncodedScalar([first])
+        text.append(contentsOf: String(UTF16.decode(units)).utf8)
+        return start + 6 * units.count
+    }
+
+    /// The character that a two-character escape stands for, or nil when it is none.
+    private func character(escapedBy letter: UInt8) -> UInt8? {
+        switch letter {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): letter
+        case UInt8(ascii: "b"): 0x08
+        case UInt8(ascii: "f"): 0x0C
+        case UInt8(ascii: "n"): 0x0A
+        case UInt8(ascii: "r"): 0x0D
+        case UInt8(ascii: "t"): 0x09
+        default: nil
+        }
+    }
+
+    /// The value of four hexadecimal digits, in either case.
+    private func codeUnit(at start: Int) -> UInt16? {
+        var unit: UInt16 = 0
+        for place in start..<start + 4 {
+            let digit = byte(at: place)
+            switch digit {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): unit = unit << 4 | UInt16(digit - UInt8(ascii: "0"))
+            case UInt8(ascii: "A")...UInt8(ascii: "F"): unit = unit << 4 | UInt16(digit - UInt8(ascii: "A") + 10)
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): unit = unit << 4 | UInt16(digit - UInt8(ascii: "a") + 10)
+            default: return nil
+            }
+        }
+        return unit
+    }
+}
