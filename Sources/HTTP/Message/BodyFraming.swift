@@ -1,0 +1,30 @@
+/// How the end of a body is found (RFC 9112 §6.3).
+enum BodyFraming: Equatable, Sendable {
+    /// So many bytes, perhaps none.
+    case length(Int)
+    case chunked
+    /// As much as comes until the peer closes: responses only.
+    case untilClose
+}
+
+extension FieldFacts {
+    /// How the body is framed by Transfer-Encoding or Content-Length; nil when by neither.
+    ///
+    /// Every message that RFC 9112 §6.1 and §6.3 call doubtful is refused, also where they would let
+    /// one of the fields win: somebody before us may have let the other.
+    func framing(_ version: Version, limits: MessageLimits) throws(MessageFault) -> BodyFraming? {
+        if isTransferCoded {
+            guard version == .http11 else { throw .malformed("HTTP/1.0 has no Transfer-Encoding") }
+            guard contentLength == nil else {
+                throw .malformed("both Transfer-Encoding and Content-Length are given")
+            }
+            guard !hasUnknownCoding else {
+                throw MessageFault(.notImplemented, "a transfer coding is not chunked")
+            }
+            return .chunked
+        }
+        guard let contentLength else { return nil }
+        guard contentLength <= limits.bodyBytesMax else { throw BodyReader.tooLong }
+        return .length(contentLength)
+    }
+}

@@ -1,0 +1,77 @@
+/// Reads requests from a byte stream, whatever way it is cut.
+///
+/// It is stricter than RFC 9112 has to be: wherever the RFC lets a recipient choose between repairing a
+/// message and refusing it, it is refused, because whoever repairs differently sees other messages in
+/// the same bytes. A request that lies whole in the input is read in place, without being held here.
+public struct RequestParser: Sendable {
+    /// What the bytes so far amount to.
+    public enum Event: Sendable {
+        /// The input is used up and the request is not whole.
+        case needsMore
+        /// The client waits for `100 Continue` before it sends the body (RFC 9110 §10.1.1): said once
+        /// for a request, for HTTP/1.1 only, and not when some of the body is there already.
+        case expectsContinue
+        /// A whole request, and whether the connection may stay open behind its answer.
+        case request(Request, keepAlive: Bool)
+    }
+
+    private let limits: MessageLimits
+
+    /// The request under way, none or one.
+    ///
+    /// An array, because a connection that waits for its next request, and there are thousands of
+    /// those, then pays for a pointer and not for the state of a reader.
+    private var unfinished: [IncomingRequest] = []
+
+    private var hasFailed = false
+
+    /// Whether the answer to the last request must say `connection: keep-alive` if it is to stay open:
+    /// so it is with HTTP/1.0 (RFC 9112 §9.3).
+    public private(set) var announcesKeepAlive = false
+
+    public init(limits: MessageLimits = MessageLimits()) {
+        self.limits = limits
+    }
+
+    /// Whether the stream may end here: nothing of a request was begun.
+    public var isBetweenMessages: Bool { unfinished.first.map { !$0.hasBegun } ?? true }
+
+    /// The bytes of the unfinished request's body that have come, decoded.
+    public var bodyBytesReceived: Int { unfinished.first?.bodyByteCount ?? 0 }
+
+    /// Takes one request, or what there is of it, from the front of the input.
+    ///
+    /// Call it again after `expectsContinue` and after each request, until it needs more. After a throw
+    /// the connection is to be answered with the fault's status and closed: where the next message
+    /// would begin is not known any more.
+    public mutating func next(from input: inout UnsafeRawBufferPointer) throws(MessageFault) -> Event {
+        guard !hasFailed else { throw .malformed("the connection is of no more use after a fault") }
+        do throws(MessageFault) {
+            return try advance(&input)
+        } catch {
+            hasFailed = true
+            unfinished = []
+            throw error
+        }
+    }
+
+    private mutating func advance(_ input: inout UnsafeRawBufferPointer) throws(MessageFault) -> Event {
+        guard unfinished.isEmpty else {
+            let event = try unfinished[0].read(from: &input, limits: limits)
+            if case .request = event {
+                announcesKeepAlive = unfinished[0].announcesKeepAlive
+                unfinished = []
+            }
+            return event
+        }
+        guard !input.isEmpty else { return .needsMore }
+        var request = IncomingRequest()
+        let event = try request.read(from: &input, limits: limits)
+        if case .request = event {
+            announcesKeepAlive = request.announcesKeepAlive
+        } else {
+            unfinished = [request]
+        }
+        return event
+    }
+}

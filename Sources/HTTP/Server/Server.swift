@@ -1,0 +1,76 @@
+import Transport
+
+/// An HTTP/1.1 server: connections on event loops, each request answered by one `async` function.
+///
+/// Every loop accepts from the same listener and serves what it accepted itself, from the first byte to the last.
+/// The requests of one connection are answered one after the other in the order in which they came (RFC 9112
+/// §9.3.2), and a client that hangs up does not stop what was begun for it: an executed payment is recorded whether
+/// or not somebody is still listening.
+///
+/// Use: `try await server.listen(at:on:)` from a task on any loop, later `await server.drain(within:)`.
+public final class Server: Sendable {
+    /// Answers one request. It runs on the connection's loop.
+    public typealias Handler = @Sendable (Request, RequestContext) async -> Reply
+
+    let configuration: ServerConfiguration
+    let handler: Handler
+    let refusal: @Sendable (MessageFault) -> Response
+    let tls: TLSContext?
+
+    /// Takes what answers requests, and what describes a request that could not even be read.
+    ///
+    /// With a TLS context the server speaks https only.
+    public init(
+        configuration: ServerConfiguration = ServerConfiguration(),
+        tls: TLSContext? = nil,
+        refusal: @escaping @Sendable (MessageFault) -> Response,
+        handler: @escaping Handler
+    ) {
+        self.configuration = configuration
+        self.tls = tls
+        self.refusal = refusal
+        self.handler = handler
+    }
+
+    /// Starts accepting on each of the loops. Returns once all of them listen.
+    public func listen(to listener: Listener, on loops: [EventLoop]) async throws {
+        for loop in loops {
+            try await loop.task {
+                let shard = loop.local(for: self) { Shard(server: self, loop: loop) }
+                try shard.accept(from: listener)
+            }.value
+        }
+    }
+
+    /// Stops accepting, lets every accepted request finish, and closes. Past the deadline it closes what is left.
+    ///
+    /// The port refuses connections as soon as nobody else holds the listener.
+    public func drain(loops: [EventLoop], within deadline: Duration) async {
+        await withTaskGroup { group in
+            for loop in loops {
+                group.addTask(executorPreference: loop) {
+                    guard let shard = loop.removeLocal(for: self) as? Shard else { return }
+                    await shard.drain(within: deadline)
+                }
+            }
+        }
+    }
+}
+
+/// What is known about a request beside its bytes.
+public struct RequestContext: Sendable {
+    /// Who sent it: the peer of the connection, which may be a proxy.
+    public let peer: IPAddress
+    /// Whether it came through TLS of ours.
+    public let isSecure: Bool
+    /// When its last byte had come.
+    public let arrivedAt: Monotonic
+}
+
+/// What a handler wants sent.
+public enum Reply: Sendable {
+    case response(Response)
+    /// These bytes as they are, and then the end of the connection; none at all hangs up. For stand-ins that have
+    /// to misbehave.
+    case raw([UInt8])
+}

@@ -1,0 +1,324 @@
+import Transport
+
+/// One client's connection: reads requests, has each answered, writes the answers in order.
+///
+/// It moves by events only. At any moment it does one of the things in `Phase`, and `deadline` is when it has to
+/// be done with it.
+final class ServerConnection: EventHandler {
+    private enum Phase {
+        /// TLS is being set up.
+        case greeting
+        /// Nothing has come since the last answer.
+        case idle
+        /// A request has begun and is not complete.
+        case receiving
+        /// A handler is at work; what comes meanwhile is kept for later.
+        case responding
+        /// A handler is at work for a client that is gone. What it does is done to the end.
+        case unheard
+        /// The last answer is out, and the rest of what the client sends is thrown away.
+        case lingering
+        case closed
+    }
+
+    /// Where the shard keeps this connection.
+    var position: Int
+    private(set) var deadline: Monotonic
+
+    private let stream: ByteStream
+    private let peer: IPAddress
+    private let shard: Shard
+    private var registration: Registration?
+    private var interest: Interest = .readable
+    private var phase: Phase
+    private var parser: RequestParser
+    /// Received behind a request that is still being answered.
+    private var unparsed: ArraySlice<UInt8> = []
+    private var unsent = UnsentBytes()
+    private var closesWhenSent = false
+    /// Whether answers are being gathered in the outbox right now.
+    private var isWorking = false
+    private var bodyBytesAtPhaseStart = 0
+
+    init(stream: ByteStream, peer: IPAddress, shard: Shard, position: Int) {
+        self.stream = stream
+        self.peer = peer
+        self.shard = shard
+        self.position = position
+        parser = RequestParser(limits: shard.server.configuration.message)
+        phase = shard.server.tls == nil ? .idle : .greeting
+        deadline = shard.loop.now + shard.server.configuration.headerDeadline
+    }
+
+    func register() throws(SystemError) {
+        registration = try shard.loop.register(stream.rawDescriptor, for: .readable, handler: self)
+    }
+
+    func handle(_ readiness: Readiness) {
+        if phase == .responding, readiness.contains(.hungUp) { return giveUp() }
+        do {
+            if phase == .greeting { try greet() }
+            if !unsent.isEmpty { try flush() }
+            if phase != .greeting, phase != .closed, unsent.isEmpty { try receive() }
+        } catch {
+            giveUp()
+        }
+    }
+
+    /// The phase took too long, or the client did not take its answers.
+    func deadlinePassed() {
+        guard phase == .receiving, unsent.isEmpty else { return giveUp() }
+        refuse(MessageFault(.requestTimeout, "the request did not arrive in time"))
+    }
+
+    /// Ends the connection as soon as no request is under way. The answer to one that is says `connection: close`.
+    func closeIfIdle() {
+        // A request that the kernel has already taken is under way too.
+        if phase == .idle, unsent.isEmpty { handle(.readable) }
+        switch phase {
+        case .greeting: close()
+        case .idle where unsent.isEmpty: close()
+        case .idle: closesWhenSent = true
+        case .receiving, .responding, .unheard, .lingering, .closed: break
+        }
+    }
+
+    func close() {
+        guard phase != .closed else { return }
+        phase = .closed
+        letGo()
+        shard.remove(self)
+    }
+
+    /// The connection is of no use any more.
+    ///
+    /// While a handler is at work for it, it counts as open all the same: draining waits for the handler, and whoever
+    /// sends a request and hangs up, again and again, has no more handlers at work than connections.
+    private func giveUp() {
+        guard phase == .responding else { return close() }
+        phase = .unheard
+        deadline = Monotonic(nanoseconds: .max)
+        letGo()
+    }
+
+    private func letGo() {
+        if let registration { shard.loop.deregister(registration) }
+        registration = nil
+        unparsed = []
+        unsent = UnsentBytes()
+    }
+}
+
+// Receiving.
+extension ServerConnection {
+    private func greet() throws {
+        switch try stream.handshake() {
+        case .moved:
+            phase = .idle
+            deadline = shard.loop.now + shard.server.configuration.idleDeadline
+            try wait(for: .readable)
+        case .blocked(let interest): try wait(for: interest)
+        case .ended: close()
+        }
+    }
+
+    private func receive() throws {
+        // A handler is at work: the client's next bytes wait in the kernel.
+        guard phase != .responding else { return try wait(for: []) }
+        switch try stream.read(into: shard.inbox) {
+        case .moved(let count):
+            if phase != .lingering { try take(UnsafeRawBufferPointer(rebasing: shard.inbox[..<count])) }
+        case .blocked(let interest): try wait(for: interest)
+        // Nothing follows: a request that is not complete now never will be (RFC 9112 §8).
+        case .ended: close()
+        }
+    }
+
+    /// Answers the requests in what was received. What has to wait for its turn is kept.
+    private func take(_ received: UnsafeRawBufferPointer) throws {
+        try work {
+            var input = received
+            self.parse(&input)
+            if !input.isEmpty { self.unparsed = ArraySlice(input) }
+        }
+        try takeKept()
+    }
+
+    private func takeKept() throws {
+        while !unparsed.isEmpty, isListening {
+            try work { self.parseKept() }
+        }
+    }
+
+    private func parseKept() {
+        let kept = unparsed
+        unparsed = []
+        kept.withUnsafeBytes { bytes in
+            var input = bytes
+            parse(&input)
+            unparsed = kept.suffix(input.count)
+        }
+    }
+
+    /// Whether the next request may be read: the one before is answered, and the client takes its answers.
+    private var isListening: Bool {
+        (phase == .idle || phase == .receiving) && unsent.isEmpty && !closesWhenSent
+    }
+
+    /// Takes requests out of the input until it is used up or one of them has to be waited for.
+    private func parse(_ input: inout UnsafeRawBufferPointer) {
+        while !input.isEmpty, isListening, shard.outbox.count < Shard.outboxBytesMax {
+            do {
+                switch try parser.next(from: &input) {
+                case .needsMore: awaitRest()
+                case .expectsContinue:
+                    shard.outbox.append(contentsOf: MessageSerializer.continueResponse)
+                    awaitRest()
+                case .request(let request, let keepAlive): begin(request, keepAlive: keepAlive)
+                }
+            } catch {
+                refuse(error)
+            }
+        }
+    }
+
+    /// A request has begun: from now on it has a deadline that does not move with each byte.
+    private func awaitRest() {
+        guard phase != .receiving else { return extendForBody() }
+        guard !parser.isBetweenMessages else { return }
+        phase = .receiving
+        bodyBytesAtPhaseStart = 0
+        deadline = shard.loop.now + shard.server.configuration.headerDeadline
+    }
+
+    /// Each second of the slowest permitted rate buys one second more.
+    private func extendForBody() {
+        let received = parser.bodyBytesReceived
+        let seconds = (received - bodyBytesAtPhaseStart) / shard.server.configuration.bodyBytesPerSecondMin
+        guard seconds > 0 else { return }
+        bodyBytesAtPhaseStart += seconds * shard.server.configuration.bodyBytesPerSecondMin
+        deadline = deadline + .seconds(seconds)
+    }
+}
+
+// Answering.
+extension ServerConnection {
+    private func begin(_ request: Request, keepAlive: Bool) {
+        phase = .responding
+        deadline = Monotonic(nanoseconds: .max)
+        let context = RequestContext(
+            peer: peer, isSecure: shard.server.tls != nil, arrivedAt: shard.loop.now)
+        let method = request.method
+        let connection = LoopBound(self, on: shard.loop)
+        let handler = shard.server.handler
+        // Started here and now: a handler that never waits has answered when this returns.
+        Task.immediate(executorPreference: shard.loop) {
+            let reply = await handler(request, context)
+            connection.value.finish(reply, to: method, keepAlive: keepAlive)
+        }
+    }
+
+    private func finish(_ reply: Reply, to method: Method, keepAlive: Bool) {
+        if phase == .unheard { return close() }
+        guard phase == .responding else { return }  // Cut off at the end of a drain.
+        phase = .idle
+        deadline = shard.loop.now + shard.server.configuration.idleDeadline
+        // Within `parse`, its caller sends what is gathered and goes on with what is left.
+        guard !isWorking else { return write(reply, to: method, keepAlive: keepAlive) }
+        do {
+            try work {
+                self.write(reply, to: method, keepAlive: keepAlive)
+                self.parseKept()
+            }
+            try takeKept()
+            if isListening { try wait(for: .readable) }
+        } catch {
+            giveUp()
+        }
+    }
+
+    private func write(_ reply: Reply, to method: Method, keepAlive: Bool) {
+        switch reply {
+        case .response(let response):
+            closesWhenSent = !keepAlive || shard.isDraining
+            MessageSerializer.append(
+                response, answering: method, date: shard.dateValue,
+                connection: closesWhenSent ? .close : parser.announcesKeepAlive ? .keepAlive : .unstated,
+                to: &shard.outbox)
+        case .raw(let bytes):
+            closesWhenSent = true
+            shard.outbox.append(contentsOf: bytes)
+        }
+    }
+
+    /// Answers what cannot be read as a request, and ends the connection: where the next one begins is not known.
+    private func refuse(_ fault: MessageFault) {
+        let response = shard.server.refusal(fault)
+        closesWhenSent = true
+        phase = .idle
+        guard !isWorking else { return append(response) }
+        do {
+            try work { self.append(response) }
+        } catch {
+            giveUp()
+        }
+    }
+
+    private func append(_ refusal: Response) {
+        MessageSerializer.append(
+            refusal, answering: .get, date: shard.dateValue, connection: .close, to: &shard.outbox)
+    }
+}
+
+// Sending.
+extension ServerConnection {
+    /// Does something that may answer requests, then sends all the answers in one go.
+    private func work(_ body: () -> Void) throws {
+        assert(shard.outbox.isEmpty, "the outbox serves one connection at a time")
+        isWorking = true
+        body()
+        isWorking = false
+        if !shard.outbox.isEmpty { try sendOutbox() }
+        if closesWhenSent, unsent.isEmpty { try linger() }
+    }
+
+    private func sendOutbox() throws {
+        defer { shard.outbox.removeAll(keepingCapacity: true) }
+        guard let interest = try unsent.send(shard.outbox, on: stream) else { return }
+        deadline = shard.loop.now + shard.server.configuration.writeDeadline
+        try wait(for: interest)
+    }
+
+    private func flush() throws {
+        if let interest = try unsent.flush(on: stream) { return try wait(for: interest) }
+        if closesWhenSent { return try linger() }
+        deadline = deadlineBehindAnswers
+        try takeKept()
+        if isListening { try wait(for: .readable) }
+    }
+
+    /// What the write deadline had taken the place of. Nothing was read meanwhile, so the client has its time anew.
+    private var deadlineBehindAnswers: Monotonic {
+        switch phase {
+        case .receiving: shard.loop.now + shard.server.configuration.headerDeadline
+        case .responding: Monotonic(nanoseconds: .max)
+        default: shard.loop.now + shard.server.configuration.idleDeadline
+        }
+    }
+
+    /// Ends our side and reads the client's to its end: closing at once would reset the connection, and the reset
+    /// would destroy an answer that the client has not read yet (RFC 9112 §9.6).
+    private func linger() throws {
+        phase = .lingering
+        unparsed = []
+        deadline = shard.loop.now + shard.server.configuration.lingerDeadline
+        stream.finishWriting()
+        try wait(for: .readable)
+    }
+
+    private func wait(for wanted: Interest) throws {
+        guard wanted != interest, let registration else { return }
+        interest = wanted
+        try shard.loop.setInterest(wanted, of: registration)
+    }
+}

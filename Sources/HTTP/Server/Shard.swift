@@ -1,0 +1,151 @@
+import Glibc
+import Transport
+
+/// One loop's share of a server: what it accepts from, its connections, and the buffers that they share.
+///
+/// The buffers are shared because a loop does one thing at a time: a connection needs one of its own only while a
+/// request is partial or an answer unsent, so that ten thousand idle ones cost next to nothing.
+final class Shard: EventHandler {
+    let server: Server
+    let loop: EventLoop
+    /// Where received bytes land. Valid until the next read on this loop.
+    let inbox = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 16)
+    /// Answers of the connection that is being worked on, sent together.
+    var outbox: [UInt8] = []
+    private(set) var isDraining = false
+
+    /// Answers gathered before they are sent, in bytes. One may be longer; another is not begun before it is sent.
+    ///
+    /// Without it a client that pipelines small requests for large answers could fill the memory at one stroke.
+    static let outboxBytesMax = 65_536
+
+    private var listener: Listener?
+    private var registration: Registration?
+    private var connections: [ServerConnection] = []
+    private var date = HTTPDate()
+    private var sweeper: LoopTimer?
+    private var drained: CheckedContinuation<Void, Never>?
+
+    init(server: Server, loop: EventLoop) {
+        self.server = server
+        self.loop = loop
+    }
+
+    deinit {
+        inbox.deallocate()
+    }
+
+    func accept(from listener: Listener) throws {
+        precondition(self.listener == nil, "a server has one listener")
+        self.listener = listener
+        registration = try listener.register(on: loop, handler: self)
+        sweep()
+    }
+
+    /// New connections are waiting.
+    func handle(_ readiness: Readiness) {
+        // A bounded number at a time: in a storm of connections those that are open still get their turn.
+        for _ in 0..<64 {
+            guard connections.count < server.configuration.connectionsMax else { return pauseAccepting() }
+            do {
+                guard let listener, let (stream, peer) = try listener.accept() else { return }
+                open(stream, from: peer)
+            } catch {
+                // No descriptor or no memory left. The event would come again at once and for ever, so look away.
+                return pauseAccepting()
+            }
+        }
+    }
+
+    /// The present value of the `date` field.
+    var dateValue: [UInt8] { date.value(at: loop.now) }
+
+    func remove(_ connection: ServerConnection) {
+        guard let last = connections.popLast() else { return }
+        if last !== connection {
+            last.position = connection.position
+            connections[connection.position] = last
+        }
+        if isDraining, connections.isEmpty { finishDraining() }
+    }
+
+    /// Returns when no connection is left, and no handler at work for one that is gone.
+    func drain(within deadline: Duration) async {
+        isDraining = true
+        if let registration { loop.deregister(registration) }
+        registration = nil
+        listener = nil
+        for connection in connections { connection.closeIfIdle() }
+        if !connections.isEmpty {
+            let cutOff = loop.schedule(after: deadline) { [self] in
+                for connection in connections { connection.close() }
+            }
+            await withCheckedContinuation { drained = $0 }
+            cutOff.cancel()
+        }
+        sweeper?.cancel()
+    }
+
+    private func finishDraining() {
+        drained?.resume()
+        drained = nil
+    }
+
+    private func open(_ stream: ByteStream, from peer: IPAddress) {
+        do {
+            if let context = server.tls { try stream.startTLS(TLSSession(server: context)) }
+            let connection = ServerConnection(stream: stream, peer: peer, shard: self, position: connections.count)
+            try connection.register()
+            connections.append(connection)
+        } catch {
+            // Without memory for a session or a registration there is nothing to tell the client either; the
+            // stream closes as it goes out of scope.
+        }
+    }
+
+    private func pauseAccepting() {
+        if let registration { loop.deregister(registration) }
+        registration = nil
+        loop.schedule(after: server.configuration.acceptPause) { [self] in
+            guard let listener else { return }  // Drained meanwhile.
+            registration = try? listener.register(on: loop, handler: self)
+            // epoll itself is out of memory: nothing is lost but another pause.
+            if registration == nil { pauseAccepting() }
+        }
+    }
+
+    /// Looks once a second for connections whose deadline has passed: cheaper than a timer for each of them.
+    private func sweep() {
+        sweeper = loop.schedule(after: .seconds(1)) { [self] in
+            let now = Monotonic.now()
+            for connection in connections where connection.deadline <= now { connection.deadlinePassed() }
+            sweep()
+        }
+    }
+}
+
+/// The time of day as the `date` field wants it (RFC 9110 §5.6.7), written anew at most once a second.
+private struct HTTPDate {
+    private var text: [UInt8] = []
+    private var writtenAt = Monotonic(nanoseconds: .min / 2)
+
+    mutating func value(at now: Monotonic) -> [UInt8] {
+        if now - writtenAt >= .milliseconds(500) {
+            writtenAt = now
+            text = Self.text(of: time(nil))
+        }
+        return text
+    }
+
+    private static func text(of moment: time_t) -> [UInt8] {
+        var moment = moment
+        var parts = tm()
+        gmtime_r(&moment, &parts)
+        func padded(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        let weekday = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"][Int(parts.tm_wday)]
+        let month = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"][
+            Int(parts.tm_mon)]
+        let day = "\(weekday), \(padded(parts.tm_mday)) \(month) \(parts.tm_year + 1900)"
+        return Array("\(day) \(padded(parts.tm_hour)):\(padded(parts.tm_min)):\(padded(parts.tm_sec)) GMT".utf8)
+    }
+}

@@ -1,0 +1,74 @@
+import HTTP
+import TestSupport
+import Testing
+import Transport
+
+@Suite(.timeLimit(.minutes(1))) struct NotSentTests {
+    private func outcome(
+        at origin: URL.Origin, tls: TLSContext? = nil, deadline: Duration = .seconds(20),
+        configuration: ClientConfiguration = ClientConfiguration()
+    ) async throws -> Outcome {
+        try await withLoop { loop in
+            let client = Client(origin: origin, tls: tls, configuration: configuration)
+            return await ScriptedUpstream(client: client, loop: loop).outcome(deadline: deadline)
+        }
+    }
+
+    @Test func `a refused connection sends nothing`() async throws {
+        // Bound and let go of: nobody listens there.
+        let port = try RawListener().port
+        let outcome = try await outcome(at: .loopback(port: port))
+        #expect(outcome == .notSent)
+    }
+
+    @Test func `a name without address sends nothing`() async throws {
+        let host = String(repeating: "x", count: 63) + "." + String(repeating: "y", count: 64)
+        let outcome = try await outcome(at: .loopback(host: host, port: 80))
+        #expect(outcome == .notSent)
+    }
+
+    @Test func `a deadline that has passed already sends nothing, also on an open connection`() async throws {
+        let outcomes = try await ScriptedUpstream.run { listener in
+            let connection = try listener.accept()
+            try connection.answerOne(with: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+            let rest = try connection.receive()
+            if !rest.isEmpty { throw SocketFailure("a request came all the same") }
+        } body: { upstream in
+            [await upstream.outcome(), await upstream.outcome(deadline: .zero)]
+        }
+        #expect(outcomes == [.answered(200, ""), .notSent])
+    }
+
+    @Test func `https without anybody to trust sends nothing`() async throws {
+        let listener = try RawListener()
+        let outcome = try await outcome(at: .loopback(.https, port: listener.port))
+        #expect(outcome == .notSent)
+    }
+
+    @Test func `a server that does not take part in the TLS handshake is sent nothing`() async throws {
+        let listener = try RawListener()
+        var configuration = ClientConfiguration()
+        configuration.connectDeadline = .milliseconds(100)
+        let outcome = try await outcome(
+            at: .loopback(.https, port: listener.port), tls: try .client(), configuration: configuration)
+        #expect(outcome == .notSent)
+    }
+
+    @Test(arguments: ["HTTP/1.1 400 Bad Request\r\n\r\n", "", "\u{16}\u{3}\u{3}\0\u{2}xx"])
+    func `a server that speaks no TLS is sent nothing`(_ answer: String) async throws {
+        let listener = try RawListener()
+        async let playing: Void = onThread {
+            let connection = try listener.accept()
+            _ = try connection.receive()
+            try connection.send(answer)
+            connection.finishWriting()
+            // The client may end in whatever way it likes.
+            while let rest = try? connection.receive(), !rest.isEmpty {
+                if String(decoding: rest, as: UTF8.self).contains("HTTP/1.1") { throw SocketFailure("a request came") }
+            }
+        }
+        let outcome = try await outcome(at: .loopback(.https, port: listener.port), tls: try .client())
+        try await playing
+        #expect(outcome == .notSent)
+    }
+}
