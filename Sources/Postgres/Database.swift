@@ -1,0 +1,142 @@
+import Transport
+
+/// One PostgreSQL database, reached over connections that each event loop keeps for itself.
+///
+/// Statements are written as `SQL` literals, prepared once for each connection and pipelined, each in a transaction
+/// of its own. Use it from tasks that run on an event loop; connections are opened when first needed and reopened by
+/// themselves.
+/// ```swift
+/// let rows = try await database.rows("SELECT state FROM payments WHERE id = \(id)")
+/// try await database.execute("UPDATE payments SET state = \(state) WHERE id = \(id)")
+/// try await database.transaction { transaction in … }
+/// ```
+/// - `rows` is for reading only: its connections refuse to change anything, and a read whose connection is lost is
+///   sent once more by itself.
+/// - `execute` is for everything that changes something; it is never sent twice. What throws says whether it was done.
+/// - Every call has a deadline, so none hangs, whatever becomes of the server.
+/// - A cancelled task stops waiting for a connection and for a read at once. A write that has been sent is waited
+///   for, because its answer is near and nothing else tells what became of it.
+public final class Database: Sendable {
+    let opener: ConnectionOpener
+
+    var configuration: DatabaseConfiguration { opener.configuration }
+
+    /// Takes a connection string as libpq knows it, URI or keywords; opens nothing yet.
+    ///
+    /// Several hosts are tried in order until one takes writes (`target_session_attrs=read-write`, unless it says
+    /// otherwise).
+    public init(
+        _ connectionString: String, configuration: DatabaseConfiguration = DatabaseConfiguration()
+    ) throws(ConnectionStringFault) {
+        opener = ConnectionOpener(target: try ConnectionTarget(parsing: connectionString), configuration: configuration)
+    }
+
+    /// Reads. The whole statement, queueing included, takes `limit` at most.
+    public func rows(_ sql: SQL, within limit: Duration? = nil) async throws -> Rows {
+        let exchange = Exchange(sql, effect: .read, deadline: deadline(limit))
+        return try await lanes().read.perform(exchange).rows
+    }
+
+    /// Changes something, and gives back what the statement returns and how many rows it changed.
+    @discardableResult
+    public func execute(_ sql: SQL, within limit: Duration? = nil) async throws -> Rows {
+        let exchange = Exchange(sql, effect: .write, deadline: deadline(limit))
+        return try await lanes().write.perform(exchange).rows
+    }
+
+    /// Runs several statements in one transaction and one round trip: all of them are done or none.
+    ///
+    /// For statements that do not need each other's results.
+    @discardableResult
+    public func execute(all statements: [SQL], within limit: Duration? = nil) async throws -> [Rows] {
+        guard let first = statements.first else { return [] }
+        let exchange = Exchange(
+            first, more: Array(statements.dropFirst()), effect: .write, deadline: deadline(limit))
+        return try await lanes().write.perform(exchange).all
+    }
+
+    /// Runs the body in one transaction: committed when it returns, rolled back when it throws.
+    ///
+    /// The connection is the transaction's alone, so nothing slow belongs into the body. When PostgreSQL refuses it
+    /// because of other transactions (40001, 40P01) the whole body runs again up to `retries` times.
+    @discardableResult
+    public func transaction<Value: Sendable>(
+        retries: Int = 0, _ body: (Transaction) async throws -> Value
+    ) async throws -> Value {
+        let lane = try lanes().write
+        var attempt = 0
+        while true {
+            do {
+                return try await lane.transaction(body)
+            } catch let error as DatabaseError where error.state?.isTransient == true && attempt < retries {
+                attempt += 1
+                // Whoever collided starts again at different moments.
+                try await lane.loop.sleep(for: .milliseconds(Int.random(in: 1...10) * attempt))
+            }
+        }
+    }
+
+    /// Sends notifications (`pg_notify`) over a connection that does nothing else: NOTIFY takes a lock across all
+    /// transactions of the database until its commit is on disk, which no other write should wait for.
+    ///
+    /// Gather several into one call. They are hints: after an error nobody need try again.
+    public func notify(_ notifications: [Notification], within limit: Duration? = nil) async throws {
+        guard !notifications.isEmpty else { return }
+        let exchange = Exchange(
+            """
+            SELECT pg_notify(channel, payload)
+            FROM unnest(\(notifications.map(\.channel)), \(notifications.map(\.payload))) AS sent (channel, payload)
+            """, effect: .write, deadline: deadline(limit))
+        _ = try await lanes().notify.perform(exchange)
+    }
+
+    /// What this loop's connections are doing, for metrics.
+    public func load() throws -> [LaneLoad] {
+        let lanes = try lanes()
+        return [lanes.read.load, lanes.write.load, lanes.notify.load]
+    }
+
+    /// Closes the connections of the calling loop; what is under way ends as if the server had gone.
+    public func close() async {
+        guard let loop = EventLoop.current else { return }
+        guard let lanes = loop.removeLocal(for: self) as? Lanes else { return }
+        await lanes.close()
+    }
+
+    private func deadline(_ limit: Duration?) -> Monotonic {
+        Monotonic.now() + (limit ?? configuration.statementDeadline)
+    }
+
+    private func lanes() throws -> Lanes {
+        guard let loop = EventLoop.current else {
+            preconditionFailure("a database is used by tasks that run on an event loop")
+        }
+        return loop.local(for: self) { Lanes(of: self, on: loop) }
+    }
+}
+
+/// A message to every session that listens to the channel: `NOTIFY`.
+public struct Notification: Sendable, Hashable {
+    /// At most 63 bytes.
+    public var channel: String
+    /// Under 8000 bytes.
+    public var payload: String
+
+    public init(channel: String, payload: String) {
+        self.channel = channel
+        self.payload = payload
+    }
+}
+
+/// A lane at one moment.
+public struct LaneLoad: Sendable, Equatable {
+    public var lane: LaneName
+    /// Connections open.
+    public var connections: Int
+    /// Of these, how many a transaction has for itself.
+    public var borrowed: Int
+    /// Statements sent and unanswered.
+    public var outstanding: Int
+    /// Callers waiting for a connection.
+    public var waiting: Int
+}

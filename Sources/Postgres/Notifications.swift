@@ -1,0 +1,32 @@
+import Transport
+
+/// Listens to channels (`LISTEN`) on a connection of its own, for as long as its task lives.
+///
+/// Notifications sent while the connection is down are lost, so they are hints and never the truth: after each
+/// `.listening` the listener looks for itself at what may have happened.
+public struct Notifications: Sendable {
+    /// What a listener hears.
+    public enum Event: Sendable, Equatable {
+        /// From now on notifications arrive. Comes first, and again after each reconnection.
+        case listening
+        case received(Notification)
+    }
+
+    private let database: Database
+    private let channels: [String]
+
+    /// Will listen to these channels of the database.
+    public init(of database: Database, channels: [String]) {
+        self.database = database
+        self.channels = channels
+    }
+
+    /// Listens until the task is cancelled, reconnecting by itself, and hands every event to the handler, in order,
+    /// on the calling task's event loop. The handler must not block. Throws only `CancellationError`.
+    public func run(_ handler: @escaping (Event) -> Void) async throws {
+        guard let loop = EventLoop.current else {
+            preconditionFailure("notifications are heard by tasks that run on an event loop")
+        }
+        try await ChannelListener(opener: database.opener, channels: channels, loop: loop, handler: handler).run()
+    }
+}

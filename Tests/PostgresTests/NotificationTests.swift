@@ -1,0 +1,45 @@
+import Postgres
+import TestSupport
+import Testing
+import Transport
+
+@Suite struct NotificationTests {
+    @Test func `notifications arrive in order, also after the connection was lost`() async throws {
+        try await TestDatabase.open { database in
+            let loop = try #require(EventLoop.current)
+            let heard = LoopBound(Heard(), on: loop)
+            let channels = ["payments", "Odd \"name\"; --"]
+            let listening = loop.task {
+                try await Notifications(of: database, channels: channels).run { heard.value.events.append($0) }
+            }
+            try await waitUntil { heard.value.events == [.listening] }
+            let first = Notification(channel: "payments", payload: "a")
+            let second = Notification(channel: channels[1], payload: "ação")
+            try await database.notify([first, second])
+            try await database.notify([Notification(channel: "others", payload: "unheard")])
+            try await database.notify([])
+            try await waitUntil { heard.value.events.count == 3 }
+            try await database.execute(
+                """
+                SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+                WHERE datname = current_database() AND query LIKE 'LISTEN%'
+                """)
+            try await waitUntil { heard.value.events.count == 4 }
+            let third = Notification(channel: "payments", payload: "")
+            try await database.notify([third])
+            try await waitUntil { heard.value.events.count == 5 }
+            #expect(
+                heard.value.events
+                    == [.listening, .received(first), .received(second), .listening, .received(third)])
+            listening.cancel()
+            await #expect(throws: CancellationError.self) { try await listening.value }
+            let left = try await database.rows(
+                "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'")
+            #expect(left.count <= 1)
+        }
+    }
+
+    private final class Heard {
+        var events: [Notifications.Event] = []
+    }
+}

@@ -1,0 +1,190 @@
+import Postgres
+import TestSupport
+import Testing
+import Transport
+
+/// What becomes of us when the server stops, hangs or is another one than before.
+@Suite struct ServerFaultTests {
+    @Test(arguments: [TestCluster.StopMode.fast, .immediate])
+    func `after a restart work goes on by itself`(_ mode: TestCluster.StopMode) async throws {
+        try await onLoop {
+            try await TestCluster.with { cluster in
+                let log = EventLog()
+                let loop = try #require(EventLoop.current)
+                let database = try Database(cluster.connectionString, configuration: log.configuration)
+                try await database.execute("CREATE TABLE numbers (n int)")
+                try await database.execute("INSERT INTO numbers (n) VALUES (1)")
+                _ = try await database.rows("SELECT n FROM numbers")
+                try await cluster.stop(mode)
+                try await waitUntil { try database.load().allSatisfy { $0.connections == 0 } }
+                let down = await #expect(throws: DatabaseError.self) {
+                    try await database.execute("INSERT INTO numbers (n) VALUES (2)", within: .milliseconds(300))
+                }
+                guard case .unavailable = down else {
+                    Issue.record("\(String(describing: down)) is not unavailable")
+                    return
+                }
+                // Whoever asks while the server is away and coming back is served when it is there.
+                let read = loop.task { try await database.rows("SELECT n FROM numbers").count }
+                let write = loop.task { try await database.execute("INSERT INTO numbers (n) VALUES (3)").affectedCount }
+                try await cluster.start()
+                #expect(try await read.value >= 1)
+                #expect(try await write.value == 1)
+                let rows = try await database.rows("SELECT n FROM numbers ORDER BY n")
+                #expect(try rows.map { try $0["n", as: Int32.self] } == [1, 3])
+                #expect(log.all.contains { if case .connectionFailed = $0 { true } else { false } })
+                await database.close()
+            }
+        }
+    }
+
+    @Test func `a commit whose wait for the standby was given up is unknown`() async throws {
+        try await onLoop {
+            try await TestCluster.with { cluster in
+                let loop = try #require(EventLoop.current)
+                let database = try Database(cluster.connectionString, configuration: .patient)
+                let other = try Database(cluster.connectionString, configuration: .patient)
+                try await database.execute("CREATE TABLE numbers (n int)")
+                try await other.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+                try await other.execute("SELECT pg_reload_conf()")
+                try await waitUntil {
+                    try await other.rows("SELECT current_setting('synchronous_standby_names') AS names")[0][
+                        "names", as: String.self] == "nobody"
+                }
+                let single = loop.task { try await database.execute("INSERT INTO numbers (n) VALUES (1)") }
+                let transaction = loop.task {
+                    try await database.transaction { try await $0.execute("INSERT INTO numbers (n) VALUES (2)") }
+                }
+                var cancelled = 0
+                try await waitUntil {
+                    cancelled += try await other.rows(
+                        "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+                    ).count
+                    return cancelled >= 2
+                }
+                for result in [await single.result.map { _ in }, await transaction.result.map { _ in }] {
+                    guard case .failure(let error) = result, case .outcomeUnknown = error as? DatabaseError else {
+                        Issue.record("\(result) is not unknown")
+                        continue
+                    }
+                }
+                await database.close()
+                await other.close()
+            }
+        }
+    }
+
+    @Test func `a silent host costs its share of time and is not asked first again`() async throws {
+        try await TestDatabase.open { shared in
+            let server = try await #require(URLParts(of: shared))
+            let silent = try #require(SilentListener())
+            var configuration = DatabaseConfiguration.patient
+            configuration.connectTimeout = .seconds(1)
+            let database = try Database(
+                "postgresql://\(server.user)@127.0.0.1:\(silent.port),\(server.host):\(server.port)/\(server.name)",
+                configuration: configuration)
+            let began = Monotonic.now()
+            _ = try await database.rows("SELECT 1 AS one")
+            #expect(Monotonic.now() - began >= .seconds(1))
+            #expect(silent.takeConnections() == 1)
+            // Another lane, so another connection.
+            try await database.execute("SELECT 1 AS one")
+            #expect(silent.takeConnections() == 0)
+            await database.close()
+        }
+    }
+
+    @Test func `a server that no longer takes writes is left for one that does`() async throws {
+        try await onLoop {
+            try await TestCluster.with { first in
+                try await TestCluster.with(settings: "default_transaction_read_only = on") { second in
+                    let log = EventLog()
+                    let database = try Database(
+                        "postgresql://postgres@127.0.0.1:\(second.port),127.0.0.1:\(first.port)/postgres",
+                        configuration: log.configuration)
+                    func port() async throws -> Int32 {
+                        try await database.execute("SELECT inet_server_port() AS port")[0].decode("port")
+                    }
+                    #expect(try await port() == Int32(first.port))
+                    try await Self.setReadOnly(first, "on")
+                    try await Self.setReadOnly(second, "off")
+                    let error = await #expect(throws: DatabaseError.self) {
+                        try await database.execute("CREATE TABLE numbers (n int)")
+                    }
+                    guard case .unavailable = error else {
+                        Issue.record("\(String(describing: error)) is not unavailable")
+                        return
+                    }
+                    try await database.execute("CREATE TABLE numbers (n int)")
+                    #expect(try await port() == Int32(second.port))
+                    await database.close()
+                }
+            }
+        }
+    }
+
+    /// Makes the change and waits until new and old sessions have it.
+    private static func setReadOnly(_ cluster: TestCluster, _ value: String) async throws {
+        let database = try Database(cluster.connectionString, configuration: .patient)
+        if value == "on" {
+            try await database.execute("ALTER SYSTEM SET default_transaction_read_only = on")
+        } else {
+            // The session itself is read-only, so it has to say otherwise for itself.
+            try await database.transaction { transaction in
+                try await transaction.execute("SET TRANSACTION READ WRITE")
+                try await transaction.execute("SELECT set_config('default_transaction_read_only', 'off', false)")
+            }
+            try await database.execute("ALTER SYSTEM SET default_transaction_read_only = off")
+        }
+        try await database.execute("SELECT pg_reload_conf()")
+        let probe = try Database(cluster.connectionString, configuration: .patient)
+        try await waitUntil {
+            await probe.close()
+            return try await probe.execute("SHOW default_transaction_read_only")[0]
+                .decode("default_transaction_read_only", as: String.self) == value
+        }
+        await probe.close()
+        await database.close()
+    }
+
+    @Test func `a server that cannot be reached is named, with the reason and without the password`() async throws {
+        try await onLoop {
+            let port = try freePort()
+            let database = try Database("postgresql://somebody:geheim@127.0.0.1:\(port)/x")
+            let error = await #expect(throws: DatabaseError.self) {
+                try await database.rows("SELECT 1 AS one", within: .milliseconds(200))
+            }
+            let text = "\(String(describing: error))"
+            #expect(text.contains("127.0.0.1") && text.contains("refused") && !text.contains("geheim"))
+            await database.close()
+        }
+    }
+
+    @Test(arguments: [
+        "postgresql://a:geheim@[::1/x", "host=a,b port=1,2,3", "host=a port=0", "host=a port=geheim", "service=x",
+        "host=a connect_timeout=-5", "nonsense geheim", "host=a,b target_session_attrs=prefer-standby",
+    ])
+    func `a connection string that is wrong is refused without being quoted`(_ text: String) {
+        let fault = #expect(throws: ConnectionStringFault.self) { try Database(text) }
+        #expect(fault?.description.contains("geheim") == false)
+    }
+}
+
+/// Where a database is, as the server itself says.
+struct URLParts {
+    let user, host, name: String
+    let port: Int32
+
+    init?(of database: Database) async throws {
+        let row = try await database.rows(
+            """
+            SELECT current_user::text AS user, host(inet_server_addr()) AS host, inet_server_port() AS port,
+                current_database() AS name
+            """)[0]
+        guard let host = try row["host", as: String?.self] else { return nil }
+        self.host = host
+        user = try row.decode("user")
+        name = try row.decode("name")
+        port = try row.decode("port")
+    }
+}
