@@ -1,0 +1,39 @@
+/// The calls that a merchant's journey consists of, as far as the meaning of a failure depends on them.
+package enum Call: String, Sendable, CaseIterable {
+    case mintWidgetToken
+    case listInstitutions
+    case createCustomer
+    case findCustomers
+    case readCustomer
+    case createEnrollment
+    case completeRedirection
+    case readRegistrationOptions
+    case confirmEnrollment
+    case readEnrollment
+    case listEnrollments
+    case createPaymentIntent
+    case authorizePaymentIntent
+    case readPaymentIntent
+    case findPaymentIntents
+
+    /// What a call does at Belvo, and so what the loss of its answer leaves unknown.
+    package enum Kind: Sendable, CaseIterable {
+        /// Makes an object that will be known by our `external_id`.
+        case creating
+        /// Moves an object that exists on: the one-shot calls, whose bodies cannot be sent twice.
+        case moving
+        /// Asks for one object. Changes nothing.
+        case reading
+        /// Asks for a collection, or for a token that nobody misses when it is lost. Changes nothing.
+        case listing
+    }
+
+    package var kind: Kind {
+        switch self {
+        case .createCustomer, .createEnrollment, .createPaymentIntent: .creating
+        case .completeRedirection, .confirmEnrollment, .authorizePaymentIntent: .moving
+        case .readCustomer, .readRegistrationOptions, .readEnrollment, .readPaymentIntent: .reading
+        case .mintWidgetToken, .listInstitutions, .findCustomers, .listEnrollments, .findPaymentIntents: .listing
+        }
+    }
+}

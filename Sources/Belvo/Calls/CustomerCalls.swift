@@ -1,0 +1,47 @@
+import HTTP
+import JSON
+
+extension Client {
+    /// Creates a customer (belvo-api.md §3.1).
+    public func createCustomer(
+        _ customer: NewCustomer,
+        trace: TraceParent? = nil
+    ) async throws(BelvoError) -> Customer {
+        let body = JSONWriter.object {
+            $0.member("identifier", customer.identifier)
+            $0.member("name", customer.name)
+            $0.member("external_id", customer.externalID)
+            if let email = customer.email { $0.member("email", email) }
+            if let phone = customer.phone { $0.member("phone", phone) }
+        }
+        let request = versioned(post(Path.customers, body, trace))
+        return try await object(.createCustomer, request) { (answer) throws(Nonsense) in
+            try created(Customer(answer), as: customer.externalID, \.externalID)
+        }
+    }
+
+    /// Finds the customers that were created with an `external_id`: none, one, or, since Belvo does not
+    /// promise that it is unique, several.
+    public func findCustomers(
+        externalID: String,
+        trace: TraceParent? = nil
+    ) async throws(BelvoError) -> [Customer] {
+        let request = versioned(get(Path.customers, query: ["external_id": externalID], trace))
+        return try await found(.findCustomers, request, externalID: externalID, reading: Customer.init)
+    }
+
+    /// Reads one customer, by Belvo's id.
+    public func readCustomer(_ id: Customer.ID, trace: TraceParent? = nil) async throws(BelvoError) -> Customer {
+        let request = versioned(get(Path.customer(id), trace))
+        return try await object(.readCustomer, request) { (answer) throws(Nonsense) in
+            try asked(Customer(answer), for: id, \.id)
+        }
+    }
+
+    private func versioned(_ request: Request) -> Request {
+        guard configuration.dialect.customerVersion == .v2 else { return request }
+        var request = request
+        request.headers.append("x-belvo-api-resource-version", "Payments-BR.V2")
+        return request
+    }
+}

@@ -1,0 +1,29 @@
+import HTTP
+
+/// What Belvo's payment API offers, in Swift, every failure sorted by what may be done next.
+///
+/// One method is one call, sent once: nothing here repeats a request, keeps a state or reads a clock for
+/// anything but the time left. Whether a call may be made again is said by the `BelvoError` that it throws.
+///
+/// The bytes travel through the `send` function that the client is given. It sends one request to the
+/// configured origin within the time given, follows no redirect, and throws `HTTP.ClientError`. Anything
+/// else that it throws is taken to mean that the request may have arrived.
+public struct Client: Sendable {
+    /// Sends one request and returns the whole answer, or throws `HTTP.ClientError`.
+    public typealias Send = @Sendable (_ request: Request, _ timeout: Duration) async throws -> Response
+
+    let configuration: Configuration
+    let send: Send
+    let clock: any Clock<Duration>
+
+    /// Takes the function that carries requests, and the clock by which the pages of one list share its time.
+    public init(
+        configuration: Configuration,
+        clock: any Clock<Duration> = ContinuousClock(),
+        send: @escaping Send
+    ) {
+        self.configuration = configuration
+        self.clock = clock
+        self.send = send
+    }
+}

@@ -1,0 +1,48 @@
+import HTTP
+
+/// Where Belvo is, who asks, and within what bounds.
+public struct Configuration: Sendable {
+    /// The scheme, host and port of Belvo's API; every path is built below it (belvo-api.md §1).
+    public var origin: URL.Origin
+
+    /// The Payments API keys, which are not those of Belvo's other products.
+    public var credentials: Credentials
+
+    /// The choices that Belvo's documents leave open.
+    public var dialect = Dialect()
+
+    /// How long one call may take, all pages of a list together.
+    public var timeout: Duration = .seconds(10)
+
+    /// The name under which this program shows itself. Firewalls like the one before Belvo's API tend to
+    /// refuse requests without one.
+    public var userAgent: UserAgent = "biometric-pix-merchant"
+
+    /// The longest answer that is read, in bytes.
+    ///
+    /// A page of a hundred institutions with their logos' addresses is near 100 kB. The client that carries
+    /// the requests must allow as much.
+    public var answerBytesMax = 1_048_576
+
+    /// The most pages of one list that are followed before the list is called endless.
+    public var pagesMax = 50
+
+    /// The most entries of one list, all pages together, that are kept in memory.
+    public var itemsMax = 10_000
+
+    public init(origin: URL.Origin, credentials: Credentials) {
+        self.origin = origin
+        self.credentials = credentials
+    }
+}
+
+/// A `User-Agent` value, written in our own source.
+public struct UserAgent: Sendable, ExpressibleByStringLiteral {
+    let text: String
+
+    /// Takes a text of our own without control characters.
+    public init(stringLiteral text: StaticString) {
+        self.text = text.description
+        precondition(Headers.isValidValue(self.text), "a field value holds no control character")
+    }
+}

@@ -1,0 +1,51 @@
+/// Why a call to Belvo gave no usable answer.
+///
+/// The cases differ in what the caller may do next, and in nothing else. Which of them an answer is, is
+/// decided in one place: `BelvoError.init(_:to:)`, the table of calls and outcomes.
+public enum BelvoError: Error, Sendable, Equatable {
+    /// Belvo understood and said no. Nothing was done, and sending the same request again changes nothing.
+    case refused(Refusal)
+
+    /// Belvo, or the firewall before it, did not let us in (401, 403). Nothing was done, and nothing is said
+    /// about the object: its record stays as it is, and an operator has to know.
+    case denied(Refusal)
+
+    /// Belvo does not know the object that the path names. Nothing was done. An object that was made a moment
+    /// ago may not be readable yet.
+    case notFound(Refusal)
+
+    /// The object is in a state that does not allow this (409). Read it: it may have gone further already.
+    case conflict(Refusal)
+
+    /// Belvo has had enough requests for now (429, 425). Nothing was done. The same request may be sent again
+    /// after `Refusal.retryAfter`, or after a pause of the caller's.
+    case throttled(Refusal)
+
+    /// The request never left this machine, so nothing happened. Safe to send again.
+    case unreachable(reason: String)
+
+    /// A call that changes nothing got no answer. Safe to send again, later.
+    case unanswered(Doubt)
+
+    /// A call that changes nothing was answered with something that is not an answer to it. Asking again
+    /// rarely helps, and nothing may be concluded from it: an operator has to know.
+    case nonsense(reason: String)
+
+    /// A call that changes something may have arrived, and how it ended is not known. Only reading can tell;
+    /// never send it again.
+    case outcomeUnknown(Doubt)
+}
+
+/// What stands between a request that left and the knowledge of its outcome.
+///
+/// What may be done next does not depend on it. It is for logs, and tells 504 from 503 to an app.
+public enum Doubt: Sendable, Equatable {
+    /// The time ran out.
+    case late
+    /// The answer broke off, or was not HTTP.
+    case lost(reason: String)
+    /// An answer came that says nothing about the outcome: 408, 5xx.
+    case failed(Refusal)
+    /// An answer came that claims success and is not an answer to this call.
+    case nonsense(reason: String)
+}

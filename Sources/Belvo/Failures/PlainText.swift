@@ -1,0 +1,19 @@
+/// Text from outside, made fit to be stored and shown as plain text.
+enum PlainText {
+    /// Without control characters and invisible formatting, which could forge lines of a log or turn the
+    /// direction of writing; line breaks become spaces. Cut to `scalarsMax` Unicode scalars.
+    static func clean(_ text: some StringProtocol, scalarsMax: Int) -> String {
+        var clean = String.UnicodeScalarView()
+        var count = 0
+        for scalar in text.unicodeScalars {
+            guard count < scalarsMax else { break }
+            switch scalar.properties.generalCategory {
+            case .control where !scalar.properties.isWhitespace, .format, .surrogate, .privateUse, .unassigned: continue
+            case .control, .lineSeparator, .paragraphSeparator: clean.append(" ")
+            default: clean.append(scalar)
+            }
+            count += 1
+        }
+        return String(clean)
+    }
+}

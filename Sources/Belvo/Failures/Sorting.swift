@@ -1,0 +1,69 @@
+import HTTP
+
+/// How an exchange ended when it did not end with a success that could be read.
+package enum Outcome: Sendable, Equatable {
+    /// Nothing of the request left this machine.
+    case notSent(reason: String)
+    /// Some of it left, and no whole answer came.
+    case answerLost(reason: String)
+    /// The time ran out after it left.
+    case timedOut
+    /// A status other than 2xx.
+    case status(Refusal)
+    /// A 2xx whose body is not what the call asks for.
+    case unusable(reason: String)
+}
+
+extension BelvoError {
+    /// The table: what an outcome means for a call. Every failure of this module is sorted here.
+    ///
+    /// Two rules stand behind it. A request that may have arrived is never called failed on the strength of
+    /// an answer that Belvo itself did not decide on; and a status says what it says only where the call
+    /// could have earned it, so that a 404 to a creation is a wrong path and not a missing object.
+    package init(_ outcome: Outcome, to call: Call) {
+        let changes = call.kind == .creating || call.kind == .moving
+        func unknown(_ doubt: Doubt) -> BelvoError { changes ? .outcomeUnknown(doubt) : .unanswered(doubt) }
+        func nonsense(_ reason: String) -> BelvoError {
+            changes ? .outcomeUnknown(.nonsense(reason: reason)) : .nonsense(reason: reason)
+        }
+
+        switch outcome {
+        case .notSent(let reason): self = .unreachable(reason: reason)
+        case .answerLost(let reason): self = unknown(.lost(reason: reason))
+        case .timedOut: self = unknown(.late)
+        case .unusable(let reason): self = nonsense(reason)
+        case .status(let refusal):
+            switch (refusal.status, call.kind) {
+            case (401, _), (403, _): self = .denied(refusal)
+            case (404, .reading), (404, .moving), (410, .reading), (410, .moving): self = .notFound(refusal)
+            case (404, .creating), (404, .listing), (410, .creating), (410, .listing): self = .refused(refusal)
+            case (409, _): self = .conflict(refusal)
+            case (425, _), (429, _): self = .throttled(refusal)
+            case (400...499, _) where BelvoError.finalStatuses.contains(refusal.status): self = .refused(refusal)
+            // 408 means that Belvo gave up waiting for itself. What proxies report with a 4xx of their own,
+            // such as 460 and 499 when somebody hung up, says nothing about what happened behind them.
+            case (400...499, _), (500...599, _): self = unknown(.failed(refusal))
+            // Redirects among them: following one could turn a POST into a GET (belvo-api.md §1).
+            default: self = nonsense("status \(refusal.status)")
+            }
+        }
+    }
+
+    /// The refusals that RFC 9110 §15.5, RFC 6585 and RFC 7725 define for a request that was not carried out.
+    private static let finalStatuses: Set<Int> = [
+        400, 402, 405, 406, 407, 411, 412, 413, 414, 415, 416, 417, 421, 422, 423, 424, 426, 428, 431, 451,
+    ]
+}
+
+extension Outcome {
+    /// What the client's error says. Anything that is not one of its errors proves nothing, so the request
+    /// may have arrived.
+    init(_ error: any Error) {
+        switch error as? ClientError {
+        case .notSent(let reason): self = .notSent(reason: reason)
+        case .answerLost(let reason): self = .answerLost(reason: reason)
+        case .timedOut: self = .timedOut
+        case nil: self = .answerLost(reason: "sending was given up")
+        }
+    }
+}

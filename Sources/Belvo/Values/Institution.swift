@@ -1,0 +1,61 @@
+import JSON
+
+/// A bank (belvo-api.md §3.2).
+public struct Institution: Sendable, Equatable {
+    public typealias ID = Identity<Institution>
+
+    public let id: ID
+    /// The name to show; Belvo's short name where it gives no other.
+    public let displayName: String
+    /// The address of a square logo, https; nil when Belvo gives none that may be shown.
+    public let iconLogo: String?
+    /// `INDIVIDUAL` or `BUSINESS`.
+    public let type: String?
+    public let isActive: Bool
+    /// Where Belvo would put it in a list, if it says so.
+    public let sortPriority: Int64?
+    /// What the bank says of Biometric Pix; nil when it does not offer it.
+    public let biometricPix: Availability?
+
+    /// How a payment method is offered. The words are not documented: none may be relied on.
+    public struct Availability: Sendable, Equatable {
+        public let status: String
+        public let statusReason: String?
+        public let phase: String?
+    }
+}
+
+/// All institutions that Belvo lists.
+public struct InstitutionList: Sendable, Equatable {
+    public let institutions: [Institution]
+
+    /// How many entries were left out because they had no usable id or no name. One odd bank must not take
+    /// all others from the picker; an operator may want to know.
+    public let unreadable: Int
+}
+
+extension Institution {
+    init(_ answer: Answer) throws(Nonsense) {
+        id = try answer.id()
+        guard let name = answer.nonempty("display_name") ?? answer.nonempty("name") else {
+            throw answer.wrong("display_name", "missing")
+        }
+        displayName = name
+        iconLogo = (try? answer.link("icon_logo")) ?? nil  // A bank without its logo is still a bank.
+        type = answer.plain("institution_type", scalarsMax: 64)
+        // Only what says plainly that it is active can be offered.
+        isActive = answer.present("active")?.bool ?? false
+        sortPriority = answer.present("sort_priority")?.int64
+        let methods = answer.present("payment_methods")
+        biometricPix = methods?[paymentMethod].flatMap { $0.isNull ? nil : Availability($0) }
+    }
+}
+
+extension Institution.Availability {
+    fileprivate init?(_ value: JSONValue) {
+        guard let answer = try? Answer(value) else { return nil }
+        status = answer.word("status") ?? ""
+        statusReason = answer.plain("status_reason")
+        phase = answer.plain("phase", scalarsMax: 64)
+    }
+}

@@ -1,0 +1,103 @@
+import JSON
+
+/// One object of an answer, read as a stranger's: strict about the members on which money or identity hang,
+/// lenient about those that only inform, indifferent to members it does not know.
+struct Answer {
+    let value: JSONValue
+    /// What stands before a member's name in a reason, such as `details.`.
+    private let place: String
+
+    init(_ value: JSONValue, at place: String = "") throws(Nonsense) {
+        guard value.kind == .object else {
+            throw Nonsense(reason: "\(place.isEmpty ? "the answer" : place) is no object")
+        }
+        self.value = value
+        self.place = place.isEmpty ? "" : place + "."
+    }
+
+    /// The id of the object itself, without which nothing can be done with it.
+    func id<Noun>() throws(Nonsense) -> Identity<Noun> {
+        guard let id = value["id"]?.string.flatMap({ Identity<Noun>($0) }) else { throw wrong("id", "no UUID") }
+        return id
+    }
+
+    /// The id of another object: a UUID, or that object itself with its `id`; nil when left out.
+    ///
+    /// Belvo's documents show customers in both forms, and as an object that is known by its CPF instead
+    /// (belvo-api.md §11, lines 4 and 5): such a one leaves the id out.
+    func reference<Noun>(_ name: String) throws(Nonsense) -> Identity<Noun>? {
+        guard let member = present(name) else { return nil }
+        if member.kind == .object, member["id"] == nil { return nil }
+        guard let id = (member["id"] ?? member).string.flatMap({ Identity<Noun>($0) }) else {
+            throw wrong(name, "no UUID")
+        }
+        return id
+    }
+
+    /// A string that must be kept exactly: nil when left out, nonsense when it is of another kind, too long
+    /// or holds control characters.
+    func exact(_ name: String, bytesMax: Int = 1000) throws(Nonsense) -> String? {
+        guard let member = present(name) else { return nil }
+        guard let text = member.string else { throw wrong(name, "no string") }
+        guard text.utf8.count <= bytesMax else { throw wrong(name, "too long") }
+        guard text.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
+            throw wrong(name, "not printable")
+        }
+        return text
+    }
+
+    /// A text for people or for a log, made safe to show; nil when it is left out or no string.
+    func plain(_ name: String, scalarsMax: Int = 500) -> String? {
+        value[name]?.string.map { PlainText.clean($0, scalarsMax: scalarsMax) }
+    }
+
+    /// A text for people that says something.
+    func nonempty(_ name: String) -> String? {
+        plain(name).flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// A word of a vocabulary that may grow; nil when left out. Whatever else stands in its place becomes an
+    /// unknown word, so that it can be shown to whoever has to find out what it means.
+    func word(_ name: String) -> String? {
+        present(name).map {
+            PlainText.clean($0.string ?? String(decoding: $0.raw, as: UTF8.self), scalarsMax: 64)
+        }
+    }
+
+    /// An amount of money in centavos, from a string or a number (belvo-api.md §11, line 3).
+    func centavos(_ name: String) throws(Nonsense) -> Int64? {
+        guard let member = present(name) else { return nil }
+        guard let centavos = (member.string ?? member.numberText).flatMap(Centavos.parse) else {
+            throw wrong(name, "no amount")
+        }
+        return centavos
+    }
+
+    func object(_ name: String) throws(Nonsense) -> Answer? {
+        guard let member = present(name) else { return nil }
+        return try Answer(member, at: place + name)
+    }
+
+    /// A member passed on as it stands, whatever it is.
+    func raw(_ name: String) -> RawJSON? {
+        present(name).map(RawJSON.init)
+    }
+
+    /// A member that is there and not null: Belvo writes either for what it does not know.
+    func present(_ name: String) -> JSONValue? {
+        value[name].flatMap { $0.isNull ? nil : $0 }
+    }
+
+    func wrong(_ name: String, _ what: StaticString) -> Nonsense {
+        Nonsense(reason: "\(place)\(name) is \(what)")
+    }
+}
+
+extension Answer {
+    /// An address that may be shown or opened; nil when left out.
+    func link(_ name: String) throws(Nonsense) -> String? {
+        guard let text = try exact(name, bytesMax: 8192), !text.isEmpty else { return nil }
+        guard WebLink.isAcceptable(text) else { throw wrong(name, "no web address") }
+        return text
+    }
+}

@@ -1,0 +1,42 @@
+import HTTP
+import JSON
+
+/// Whether an answer is about what was asked: an upstream's mix-up must not become ours.
+extension Client {
+    /// The object that was read, if it is the one that was asked for.
+    func asked<Noun, ID: Equatable>(_ noun: Noun, for id: ID, _ own: (Noun) -> ID) throws(Nonsense) -> Noun {
+        guard own(noun) == id else { throw Nonsense(reason: "id is another object's") }
+        return noun
+    }
+
+    /// The object that was created, unless Belvo says that it is somebody else's.
+    func created<Noun>(_ noun: Noun, as externalID: String, _ own: (Noun) -> String?) throws(Nonsense) -> Noun {
+        guard own(noun).map({ same($0, externalID) }) ?? true else {
+            throw Nonsense(reason: "external_id is another object's")
+        }
+        return noun
+    }
+
+    /// The objects of a list that carry an `external_id`.
+    ///
+    /// A filter that Belvo overlooks returns strangers' objects, so the list is filtered here again. An entry
+    /// that does not show its `external_id` at all could be the one: it makes the list unusable rather than
+    /// empty, because on an empty list something may be created a second time.
+    func found<Noun>(
+        _ call: Call,
+        _ request: Request,
+        externalID: String,
+        reading read: (Answer) throws(Nonsense) -> Noun
+    ) async throws(BelvoError) -> [Noun] {
+        let entries = try await list(call, request) { (item) throws(Nonsense) -> Noun? in
+            let answer = try Answer(item)
+            guard answer.value["external_id"] != nil else { throw answer.wrong("external_id", "missing") }
+            guard let own = try answer.exact("external_id"), same(own, externalID) else { return nil }
+            return try read(answer)
+        }
+        return entries.compactMap(\.self)
+    }
+
+    /// Byte by byte: Swift's `==` takes texts for equal that Belvo keeps apart.
+    private func same(_ one: String, _ other: String) -> Bool { one.utf8.elementsEqual(other.utf8) }
+}

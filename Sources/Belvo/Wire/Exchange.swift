@@ -1,0 +1,47 @@
+import HTTP
+import JSON
+
+/// How requests leave and answers are judged: the part that all calls share.
+extension Client {
+    /// Sends a request once and returns the answer if its status is 2xx.
+    func exchange(_ call: Call, _ request: Request, within limit: Duration) async throws(BelvoError) -> Response {
+        let response: Response
+        do {
+            response = try await send(request, limit)
+        } catch {
+            throw BelvoError(Outcome(error), to: call)
+        }
+        guard response.status.isSuccess else { throw BelvoError(.status(ErrorBody.refusal(response)), to: call) }
+        return response
+    }
+
+    /// Sends a request once and reads the object that it is answered with.
+    func object<Noun>(
+        _ call: Call,
+        _ request: Request,
+        reading read: (Answer) throws(Nonsense) -> Noun
+    ) async throws(BelvoError) -> Noun {
+        let response = try await exchange(call, request, within: configuration.timeout)
+        return try judge(call) { () throws(Nonsense) in try read(Answer(root(response))) }
+    }
+
+    /// The JSON value that a body consists of.
+    func root(_ response: Response) throws(Nonsense) -> JSONValue {
+        var limits = JSONLimits()
+        limits.bytesMax = configuration.answerBytesMax
+        do {
+            return try JSONDocument(parsing: response.body, limits: limits).root
+        } catch {
+            throw Nonsense(reason: "the answer is no JSON: \(error.reason)")
+        }
+    }
+
+    /// Turns what is wrong with an answer into what that means for the call.
+    func judge<Value>(_ call: Call, _ read: () throws(Nonsense) -> Value) throws(BelvoError) -> Value {
+        do {
+            return try read()
+        } catch {
+            throw BelvoError(.unusable(reason: error.reason), to: call)
+        }
+    }
+}

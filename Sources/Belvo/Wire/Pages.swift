@@ -1,0 +1,73 @@
+import HTTP
+import JSON
+
+/// Lists that come in pages (belvo-api.md §1).
+extension Client {
+    /// Reads a list to its end: every page of an envelope, or a bare array, which is whole by itself
+    /// (belvo-api.md §11, line 10).
+    ///
+    /// All pages share the time of one call. A list that does not end is nonsense rather than a shorter
+    /// list, because from a list somebody may conclude that something is not there.
+    func list<Item>(
+        _ call: Call,
+        _ first: Request,
+        reading read: (JSONValue) throws(Nonsense) -> Item
+    ) async throws(BelvoError) -> [Item] {
+        let elapsed = stopwatch(clock)
+        var items: [Item] = []
+        var request = first
+        for _ in 0..<configuration.pagesMax {
+            let remaining = configuration.timeout - elapsed()
+            guard remaining > .zero else { throw BelvoError(.timedOut, to: call) }
+            let response = try await exchange(call, request, within: remaining)
+            let next = try judge(call) { () throws(Nonsense) -> String? in
+                let page = try Page(root(response))
+                for item in page.items {
+                    guard items.count < configuration.itemsMax else { throw Nonsense(reason: "the list is too long") }
+                    try items.append(read(item))
+                }
+                return page.next
+            }
+            guard let next else { return items }
+            request.target = try judge(call) { () throws(Nonsense) in try follow(next, from: request.target) }
+        }
+        throw BelvoError(.unusable(reason: "the list has more than \(configuration.pagesMax) pages"), to: call)
+    }
+
+    /// Where the next page is, if that is a place to which our credentials may be sent: the same path of the
+    /// same origin. Anything else that a hostile answer names is never requested.
+    private func follow(_ next: String, from current: Target) throws(Nonsense) -> Target {
+        guard let url = URL(next) else { throw Nonsense(reason: "next is no address") }
+        guard url.origin == configuration.origin else { throw Nonsense(reason: "next is on another origin") }
+        guard url.target.path == current.path else { throw Nonsense(reason: "next is another list") }
+        guard url.target != current else { throw Nonsense(reason: "next is the same page") }
+        return url.target
+    }
+}
+
+/// One page of a list.
+private struct Page {
+    let items: JSONElements
+    let next: String?
+
+    init(_ root: JSONValue) throws(Nonsense) {
+        if root.kind == .array {
+            items = root.elements
+            next = nil
+            return
+        }
+        let envelope = try Answer(root)
+        guard let results = root["results"], results.kind == .array else { throw envelope.wrong("results", "no list") }
+        items = results.elements
+        next = try envelope.exact("next", bytesMax: 8192)
+    }
+}
+
+/// The time since now by a clock of any kind.
+private func stopwatch(_ clock: any Clock<Duration>) -> () -> Duration {
+    func start<C: Clock<Duration>>(_ clock: C) -> () -> Duration {
+        let start = clock.now
+        return { start.duration(to: clock.now) }
+    }
+    return start(clock)
+}
