@@ -1,0 +1,55 @@
+/// Whose word made a record terminal. It decides whether a later word may correct it (promise: terminal means
+/// terminal).
+public enum Authority: String, Sendable, CaseIterable {
+    /// Belvo said so. Final, but for a bank's revocation of an enrollment.
+    case belvo
+    /// We gave up, by time or on a refusal. Belvo's word replaces ours whenever it comes.
+    case merchant
+}
+
+/// Why a record is FAILED.
+public struct Failure: Sendable, Hashable {
+    /// A stable word: Belvo's `failure_code` or `status_reason_code`, or one of our own.
+    public let code: String
+    /// Belvo's sentence about it, as plain text.
+    public let message: String?
+    public let authority: Authority
+
+    public init(code: String, message: String? = nil, authority: Authority) {
+        self.code = code
+        self.message = message
+        self.authority = authority
+    }
+
+    /// Its time passed before the next step was taken.
+    public static let timedOut = Failure(code: "timed_out", authority: .merchant)
+    /// Its creation never left this machine, or was not let in: Belvo does not have it.
+    public static let notSent = Failure(code: "not_sent", authority: .merchant)
+    /// Its creation was sent, and Belvo did not know it after the grace time.
+    public static let creationLost = Failure(code: "creation_lost", authority: .merchant)
+}
+
+/// A change that the state machine does not know. Nothing was changed.
+public struct TransitionRefused: Error, Equatable, Sendable, CustomStringConvertible {
+    public let state: String
+    public let event: String
+
+    public var description: String { "\(event) does not apply to the state \(state)" }
+}
+
+/// What a record is to an app, whatever stage it is in.
+public enum Status: String, Sendable, CaseIterable {
+    case pending = "PENDING"
+    case succeeded = "SUCCEEDED"
+    case failed = "FAILED"
+}
+
+/// Belvo's own word for a record's state, as far as it decides anything.
+public enum ProviderStatus: Sendable, Hashable {
+    /// Not decided yet, in whatever finer state.
+    case pending
+    case succeeded
+    case failed
+    /// A word that is not known: decides nothing, and somebody has to look.
+    case unknown
+}

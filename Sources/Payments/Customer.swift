@@ -1,0 +1,91 @@
+import FoundationEssentials
+
+/// A user of the merchant as Belvo knows one: somebody with a tax number.
+public struct Customer: Sendable {
+    public typealias ID = Payments.ID<Customer>
+
+    /// How far the creation at Belvo has come.
+    public enum State: String, Sendable, CaseIterable {
+        /// Remembered, and asked for; the answer is not known.
+        case creating
+        /// Belvo has the customer.
+        case created
+        /// Belvo refused, or never received it. The user may try again.
+        case failed
+    }
+
+    public let id: ID
+    public let subject: UserSubject
+    public var person: Person
+    public package(set) var state: State
+    public package(set) var belvoID: UUID?
+    /// When Belvo created it: the day is the account tenure (belvo-api.md §3.1).
+    public package(set) var belvoCreatedAt: Timestamp?
+    public let createdAt: Timestamp
+
+    /// What the user says about oneself. Personal: encrypted at rest, and never in a log.
+    public struct Person: Sendable, Equatable {
+        public var name: PersonName
+        public var taxID: TaxID
+        public var email: EmailAddress?
+        public var phone: PhoneNumber?
+
+        public init(name: PersonName, taxID: TaxID, email: EmailAddress? = nil, phone: PhoneNumber? = nil) {
+            self.name = name
+            self.taxID = taxID
+            self.email = email
+            self.phone = phone
+        }
+    }
+
+    public init(
+        id: ID, subject: UserSubject, person: Person, state: State = .creating, belvoID: UUID? = nil,
+        belvoCreatedAt: Timestamp? = nil, createdAt: Timestamp
+    ) {
+        self.id = id
+        self.subject = subject
+        self.person = person
+        self.state = state
+        self.belvoID = belvoID
+        self.belvoCreatedAt = belvoCreatedAt
+        self.createdAt = createdAt
+    }
+
+    public var accountTenure: AccountTenure? { belvoCreatedAt.map(AccountTenure.init(customerCreatedAt:)) }
+
+    /// What can happen to a customer.
+    public enum Event: Sendable, Equatable {
+        /// Belvo has it under this id since then.
+        case found(belvoID: UUID, createdAt: Timestamp)
+        /// Belvo refused it, or it never arrived there.
+        case notCreated
+        /// The user asks for it once more after a failure.
+        case triedAgain
+    }
+
+    /// The customer after the event.
+    public func transition(on event: Event) throws(TransitionRefused) -> Customer {
+        var next = self
+        switch (state, event) {
+        case (.creating, .found(let belvoID, let createdAt)), (.failed, .found(let belvoID, let createdAt)):
+            next.state = .created
+            next.belvoID = belvoID
+            next.belvoCreatedAt = createdAt
+        case (.creating, .notCreated): next.state = .failed
+        case (.failed, .triedAgain): next.state = .creating
+        default: throw TransitionRefused(state: state.rawValue, event: event.name)
+        }
+        return next
+    }
+}
+
+extension Customer.Event {
+    /// The event's name, without what it carries.
+    public var name: String {
+        switch self {
+        case .found: "found"
+        case .notCreated: "not_created"
+        case .triedAgain: "tried_again"
+        }
+    }
+}

@@ -1,0 +1,157 @@
+import FoundationEssentials
+
+extension Enrollment {
+    /// What can happen to an enrollment.
+    public enum Event: Sendable, Equatable {
+        /// Belvo has it under this id, and the bank waits at this address.
+        case created(belvoID: UUID, redirectURL: String?)
+        /// The bank's redirect has come back with a result.
+        case redirectReceived
+        /// Belvo has the redirect, or may have it: only reading can tell.
+        case redirectPassedOn
+        /// The redirect was not taken: Belvo was out of reach, or refused the code. Another one may come.
+        case redirectNotTaken
+        /// The bank is ready for the fingerprint.
+        case optionsArrived([UInt8])
+        /// The registration with this digest is about to be sent.
+        case confirmationSent(digest: [UInt8])
+        /// Belvo took the registration.
+        case confirmationAccepted
+        /// The registration never left, or was not let in: the same one may be sent again.
+        case confirmationNotSent
+        /// Belvo was read.
+        case reported(Report)
+        /// Belvo refused a step for good.
+        case refused(Failure)
+        /// The state has lasted too long.
+        case timedOut
+        /// The creation was sent, and Belvo does not know of it.
+        case creationLost
+    }
+
+    /// What Belvo says of an enrollment when it is read.
+    public struct Report: Sendable, Equatable {
+        public var belvoID: UUID
+        public var status: ProviderStatus
+        public var providerStatus: String
+        public var providerDetailsStatus: String?
+        public var redirectURL: String?
+        public var expiresAt: String?
+        public var payerInformation: [UInt8]?
+        public var reasonCode: String?
+        public var reasonMessage: String?
+
+        public init(
+            belvoID: UUID, status: ProviderStatus, providerStatus: String, providerDetailsStatus: String? = nil,
+            redirectURL: String? = nil, expiresAt: String? = nil, payerInformation: [UInt8]? = nil,
+            reasonCode: String? = nil, reasonMessage: String? = nil
+        ) {
+            self.belvoID = belvoID
+            self.status = status
+            self.providerStatus = providerStatus
+            self.providerDetailsStatus = providerDetailsStatus
+            self.redirectURL = redirectURL
+            self.expiresAt = expiresAt
+            self.payerInformation = payerInformation
+            self.reasonCode = reasonCode
+            self.reasonMessage = reasonMessage
+        }
+    }
+
+    /// The enrollment after the event: the one place that says which changes there are.
+    ///
+    /// Throws when the event does not apply to the present state; the caller then reads the record again.
+    public func transition(on event: Event) throws(TransitionRefused) -> Enrollment {
+        var next = self
+        switch (state, event) {
+        case (.creating, .created(let belvoID, let redirectURL)):
+            next.belvoID = belvoID
+            next.redirectURL = redirectURL
+            next.state = .atBank
+
+        // Late, too: a callback revives an enrollment that was only given up by us.
+        case (.atBank, .redirectReceived), (.creating, .redirectReceived):
+            next.state = .completing
+        case (.failed, .redirectReceived) where failure?.authority == .merchant:
+            next.state = .completing
+            next.failure = nil
+        case (.completing, .redirectPassedOn): next.state = .awaitingOptions
+        case (.completing, .redirectNotTaken): next.state = .atBank
+
+        case (.awaitingOptions, .optionsArrived(let options)):
+            next.registrationOptions = options
+            next.state = .awaitingFingerprint
+        case (.awaitingFingerprint, .confirmationSent(let digest)):
+            next.confirmationDigest = digest
+            next.state = .confirming
+        case (.confirming, .confirmationAccepted): next.isConfirmationAccepted = true
+        case (.confirming, .confirmationNotSent):
+            next.confirmationDigest = nil
+            next.state = .awaitingFingerprint
+
+        case (_, .reported(let report)): next.apply(report)
+
+        case (.succeeded, _), (.failed, _): throw refusal(of: event)
+        case (_, .refused(let failure)): next.fail(failure)
+        case (_, .timedOut): next.fail(.timedOut)
+        case (.creating, .creationLost): next.fail(.creationLost)
+        default: throw refusal(of: event)
+        }
+        return next
+    }
+
+    /// Takes over what Belvo says. Its SUCCEEDED and FAILED are taken whatever we thought, unless Belvo itself has
+    /// already said FAILED.
+    private mutating func apply(_ report: Report) {
+        if state == .failed, failure?.authority == .belvo { return }
+        belvoID = belvoID ?? report.belvoID
+        redirectURL = redirectURL ?? report.redirectURL
+        providerStatus = report.providerStatus
+        providerDetailsStatus = report.providerDetailsStatus
+        expiresAt = report.expiresAt ?? expiresAt
+        payerInformation = report.payerInformation ?? payerInformation
+        switch report.status {
+        case .succeeded:
+            state = .succeeded
+            failure = nil
+        case .failed:
+            fail(Failure(code: report.reasonCode ?? "unexpected", message: report.reasonMessage, authority: .belvo))
+        case .pending, .unknown:
+            if state == .creating { state = .atBank }
+            // A redirect whose `state` the bank hid reached Belvo without our knowing whose it was.
+            if state == .atBank, report.providerDetailsStatus == Self.redirectIsDone { state = .awaitingOptions }
+        }
+    }
+
+    /// Belvo's `details.status` once the bank has approved (belvo-api.md §5, §9).
+    private static let redirectIsDone = "AWAITING_ENROLLMENT"
+
+    private mutating func fail(_ failure: Failure) {
+        state = .failed
+        self.failure = failure
+    }
+
+    private func refusal(of event: Event) -> TransitionRefused {
+        TransitionRefused(state: state.rawValue, event: event.name)
+    }
+}
+
+extension Enrollment.Event {
+    /// The event's name, without what it carries.
+    public var name: String {
+        switch self {
+        case .created: "created"
+        case .redirectReceived: "redirect_received"
+        case .redirectPassedOn: "redirect_passed_on"
+        case .redirectNotTaken: "redirect_not_taken"
+        case .optionsArrived: "options_arrived"
+        case .confirmationSent: "confirmation_sent"
+        case .confirmationAccepted: "confirmation_accepted"
+        case .confirmationNotSent: "confirmation_not_sent"
+        case .reported: "reported"
+        case .refused: "refused"
+        case .timedOut: "timed_out"
+        case .creationLost: "creation_lost"
+        }
+    }
+}

@@ -1,0 +1,115 @@
+import FoundationEssentials
+
+/// The bond between a user's device and a bank: made once, it lets payments be signed with a fingerprint.
+public struct Enrollment: Sendable {
+    public typealias ID = Payments.ID<Enrollment>
+
+    /// The stages in the order in which they come, and the two ends.
+    public enum State: String, Sendable, CaseIterable {
+        /// Remembered, and asked for; the answer is not known.
+        case creating
+        /// The user has to approve it at the bank.
+        case atBank = "at_bank"
+        /// The bank's redirect has come and is being passed on.
+        case completing
+        /// The bank prepares the FIDO registration options.
+        case awaitingOptions = "awaiting_options"
+        /// The user has to register a fingerprint.
+        case awaitingFingerprint = "awaiting_fingerprint"
+        /// The registration was sent; the bank decides.
+        case confirming
+        case succeeded
+        case failed
+    }
+
+    public enum Platform: String, Sendable, CaseIterable {
+        case ios = "IOS"
+        case android = "ANDROID"
+        case browser = "BROWSER"
+    }
+
+    /// The bank, as it was shown to the user.
+    public struct Institution: Sendable, Hashable {
+        public let id: UUID
+        public let displayName: String
+        public let iconLogo: String?
+
+        public init(id: UUID, displayName: String, iconLogo: String?) {
+            self.id = id
+            self.displayName = displayName
+            self.iconLogo = iconLogo
+        }
+    }
+
+    public let id: ID
+    public let subject: UserSubject
+    public let customer: Customer.ID
+    public let institution: Institution
+    public let platform: Platform
+    public let name: EnrollmentName?
+    public let callbackURL: String
+    public let metadata: Metadata?
+    public let createdAt: Timestamp
+
+    public package(set) var state: State
+    public package(set) var belvoID: UUID?
+    /// Where the user approves it; holds the bank's `state`, unless that was pushed beforehand.
+    public package(set) var redirectURL: String?
+    /// The exact JSON text that Belvo gave, for the phone.
+    public package(set) var registrationOptions: [UInt8]?
+    /// The digest of the registration that was sent, so that the same one is known again.
+    public package(set) var confirmationDigest: [UInt8]?
+    /// Whether Belvo has said that it took the registration; until then only reading can tell.
+    public package(set) var isConfirmationAccepted = false
+    /// Belvo's words, top level and in the details.
+    public package(set) var providerStatus: String?
+    public package(set) var providerDetailsStatus: String?
+    /// When the bond itself ends, as Belvo wrote it.
+    public package(set) var expiresAt: String?
+    /// The payer's account as Belvo gave it, JSON text. Personal.
+    public package(set) var payerInformation: [UInt8]?
+    public package(set) var failure: Failure?
+
+    /// A new enrollment, about to be asked for.
+    public init(
+        id: ID, subject: UserSubject, customer: Customer.ID, institution: Institution, platform: Platform,
+        name: EnrollmentName?, callbackURL: String, metadata: Metadata?, createdAt: Timestamp
+    ) {
+        self.id = id
+        self.subject = subject
+        self.customer = customer
+        self.institution = institution
+        self.platform = platform
+        self.name = name
+        self.callbackURL = callbackURL
+        self.metadata = metadata
+        self.createdAt = createdAt
+        state = .creating
+    }
+
+    public var status: Status {
+        switch state {
+        case .succeeded: .succeeded
+        case .failed: .failed
+        default: .pending
+        }
+    }
+
+    /// Whether the next step is the user's, at the bank or with a finger.
+    public var waitsForPerson: Bool { state == .atBank || state == .awaitingFingerprint }
+
+    /// When an enrollment in its present state is looked at; nothing when it is terminal.
+    public func schedule(_ patience: Patience) -> Schedule? {
+        switch state {
+        case .creating: Schedule(firstLook: patience.callDeadline + .seconds(5), deadline: patience.creationGrace)
+        // Nobody asks Belvo while a person is busy: the first look is the last.
+        case .atBank, .awaitingFingerprint:
+            Schedule(firstLook: patience.userDeadline, deadline: patience.userDeadline)
+        case .completing:
+            Schedule(firstLook: patience.callDeadline + .seconds(5), deadline: patience.userDeadline)
+        case .awaitingOptions: Schedule(firstLook: patience.pollInterval, deadline: patience.pollDeadline)
+        case .confirming: Schedule(firstLook: patience.pollInterval, deadline: patience.pollDeadline)
+        case .succeeded, .failed: nil
+        }
+    }
+}

@@ -1,0 +1,36 @@
+/// How long things may take, and how often Belvo is asked about them (merchant-api.md, "Time").
+public struct Patience: Sendable, Equatable {
+    /// Between two looks at a record that waits for Belvo.
+    public var pollInterval = Duration.milliseconds(2_000)
+    /// How long Belvo may take over one step.
+    public var pollDeadline = Duration.milliseconds(120_000)
+    /// How long a person may take: at the bank, or before the fingerprint.
+    public var userDeadline = Duration.milliseconds(900_000)
+    /// How long a creation whose outcome is not known may be missing from Belvo's lists before it counts as lost.
+    public var creationGrace = Duration.seconds(60)
+    /// How long a call to Belvo may take in all. A record whose call is under way is not looked at before that.
+    public var callDeadline = Duration.milliseconds(10_000)
+
+    public init() {}
+
+    /// How long to wait before the next look at an authorized payment whose deadline passed so long ago.
+    ///
+    /// Every 10 s at first, backing off to 2 minutes within the first hour; every 15 minutes for a week; then hourly.
+    public func doubtInterval(overdue age: Duration) -> Duration {
+        if age < .seconds(3_600) { return min(max(age / 10, .seconds(10)), .seconds(120)) }
+        return age < .seconds(7 * 86_400) ? .seconds(900) : .seconds(3_600)
+    }
+}
+
+/// When a record in its present state is to be looked at, counted from the change that led to the state.
+public struct Schedule: Sendable, Equatable {
+    /// Until the first look.
+    public let firstLook: Duration
+    /// Until the state has lasted too long.
+    public let deadline: Duration
+
+    public init(firstLook: Duration, deadline: Duration) {
+        self.firstLook = firstLook
+        self.deadline = deadline
+    }
+}

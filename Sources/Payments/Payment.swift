@@ -1,0 +1,129 @@
+import FoundationEssentials
+
+/// One attempt to pay: at Belvo a payment intent. Creating it moves no money; authorizing it does.
+public struct Payment: Sendable {
+    public typealias ID = Payments.ID<Payment>
+
+    /// The stages in the order in which they come, and the two ends.
+    public enum State: String, Sendable, CaseIterable {
+        /// Remembered, and asked for; the answer is not known.
+        case creating
+        /// Belvo has it and has not given the FIDO options yet.
+        case awaitingOptions = "awaiting_options"
+        /// The user has to sign it with a fingerprint.
+        case awaitingSignature = "awaiting_signature"
+        /// The signature was sent, or may have been: money may move from here on.
+        case authorizing
+        case succeeded
+        case failed
+    }
+
+    /// The parties as Belvo knows them, fixed when the payment is made.
+    public struct Parties: Sendable, Hashable {
+        public let customer: UUID
+        public let enrollment: UUID
+        public let beneficiaryBankAccount: UUID
+
+        public init(customer: UUID, enrollment: UUID, beneficiaryBankAccount: UUID) {
+            self.customer = customer
+            self.enrollment = enrollment
+            self.beneficiaryBankAccount = beneficiaryBankAccount
+        }
+    }
+
+    /// What Belvo adds to a payment on its way.
+    public struct ProviderFacts: Sendable, Equatable {
+        public var provider: String?
+        public var consentID: String?
+        public var endToEndID: EndToEndID?
+        public var externalPaymentID: String?
+        public var providerRequestID: String?
+
+        public init(
+            provider: String? = nil, consentID: String? = nil, endToEndID: EndToEndID? = nil,
+            externalPaymentID: String? = nil, providerRequestID: String? = nil
+        ) {
+            self.provider = provider
+            self.consentID = consentID
+            self.endToEndID = endToEndID
+            self.externalPaymentID = externalPaymentID
+            self.providerRequestID = providerRequestID
+        }
+    }
+
+    public let id: ID
+    public let subject: UserSubject
+    public let enrollment: Enrollment.ID
+    public let parties: Parties
+    public let amount: Money
+    public let description: PaymentDescription
+    public let statementDescription: StatementDescription
+    public let reference: Reference?
+    public let metadata: Metadata?
+    /// The same for every attempt to send this creation (belvo-api.md §1, `Belvo-Idempotency-Key`).
+    public let belvoIdempotencyKey: UUID
+    public let createdAt: Timestamp
+
+    public package(set) var state: State
+    /// Authorized, past its deadline, and Belvo has not decided: only Belvo's word ends it.
+    public package(set) var isInDoubt: Bool
+    public package(set) var belvoID: UUID?
+    public package(set) var providerStatus: String?
+    public package(set) var facts: ProviderFacts
+    /// The exact JSON text that Belvo gave, for the phone.
+    public package(set) var fidoOptions: [UInt8]?
+    /// The digest of the assertion that was sent, so that the same one is known again.
+    public package(set) var assertionDigest: [UInt8]?
+    /// Whether Belvo has said that it took the assertion; until then only reading can tell.
+    public package(set) var isAuthorizationAccepted = false
+    public package(set) var failure: Failure?
+
+    /// A new payment, about to be asked for.
+    public init(
+        id: ID, subject: UserSubject, enrollment: Enrollment.ID, parties: Parties, amount: Money,
+        description: PaymentDescription, statementDescription: StatementDescription, reference: Reference?,
+        metadata: Metadata?, belvoIdempotencyKey: UUID, createdAt: Timestamp
+    ) {
+        self.id = id
+        self.subject = subject
+        self.enrollment = enrollment
+        self.parties = parties
+        self.amount = amount
+        self.description = description
+        self.statementDescription = statementDescription
+        self.reference = reference
+        self.metadata = metadata
+        self.belvoIdempotencyKey = belvoIdempotencyKey
+        self.createdAt = createdAt
+        state = .creating
+        isInDoubt = false
+        facts = ProviderFacts()
+    }
+
+    /// Whether another payment for the same reference is refused because of this one.
+    public var holdsReference: Bool { reference != nil && state != .failed }
+
+    public var status: Status {
+        switch state {
+        case .succeeded: .succeeded
+        case .failed: .failed
+        default: .pending
+        }
+    }
+
+    /// When a payment in its present state is looked at; nothing when it is terminal.
+    ///
+    /// `signatureTime` is the life of the challenge as the FIDO options give it.
+    public func schedule(_ patience: Patience, signatureTime: Duration?) -> Schedule? {
+        switch state {
+        case .creating:
+            return Schedule(firstLook: patience.callDeadline + .seconds(5), deadline: patience.creationGrace)
+        case .awaitingOptions: return Schedule(firstLook: patience.pollInterval, deadline: patience.pollDeadline)
+        case .awaitingSignature:
+            let deadline = min(signatureTime.map { $0 + .seconds(60) } ?? patience.userDeadline, patience.userDeadline)
+            return Schedule(firstLook: deadline, deadline: deadline)
+        case .authorizing: return Schedule(firstLook: patience.pollInterval, deadline: patience.pollDeadline)
+        case .succeeded, .failed: return nil
+        }
+    }
+}

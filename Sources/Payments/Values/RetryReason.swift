@@ -1,0 +1,58 @@
+/// What the user may do after a failure, in the few words that an app has to know.
+public enum RetryReason: String, CaseIterable, Sendable {
+    /// The same again, at once.
+    case now
+    /// The same again, after a while.
+    case later
+    case otherBank = "other_bank"
+    case enrollAgain = "enroll_again"
+    case insufficientFunds = "insufficient_funds"
+    /// A smaller amount, or a higher limit at the bank.
+    case limit
+    /// Only the bank knows what stands in the way.
+    case contactBank = "contact_bank"
+
+    /// The advice for a `status_reason_code` or `failure_code` of Belvo's, or for one of our own.
+    ///
+    /// Belvo spells its codes in either case (belvo-api.md §5 and §6.5), so case does not matter. A code that
+    /// is not known, or none, gives `later`: it sends nobody to the bank in vain, nor into a loop of attempts.
+    public init(failureCode code: String?) {
+        self = code.flatMap { RetryReason.advice[$0.lowercased()] } ?? .later
+    }
+
+    private static let advice: [String: RetryReason] = [
+        // Our own.
+        "timed_out": .now,
+        "canceled": .now,
+        "not_sent": .now,
+        "creation_lost": .now,
+
+        // Enrollments, belvo-api.md §5.
+        "send_risk_signals_failed": .now,
+        "redirection_to_institution_failed": .now,
+        "redirection_back_from_institution_failed": .now,
+        "biometric_registration_failed": .now,
+        "biometric_validation_error": .now,
+        "too_many_device_registration_attempts": .later,
+        "rejected_by_user": .now,
+        "device_not_supports_biometric_authentication": .otherBank,
+        "institution_infra_failed": .later,
+        "blocked_by_institution_security_policy": .otherBank,
+        "rejected_other": .contactBank,
+        "canceled_due_to_expiration": .now,
+        "unexpected": .later,
+
+        // Payments, belvo-api.md §6.5. What is wrong with the beneficiary, the merchant has to mend: to the
+        // user that is `later`, like a code unknown here.
+        "amount_over_limit": .limit,
+        "insufficient_funds": .insufficientFunds,
+        "fraud_suspected": .contactBank,
+        "consent_expired": .now,
+        "authorization_expired": .now,
+        "payer_account_timeout_error": .later,
+        "charge_settlement_failed": .later,
+        "charge_settlement_timeout": .later,
+        "account_not_allowed": .otherBank,
+        "bank_user_mismatch": .enrollAgain,
+    ]
+}
