@@ -1,0 +1,70 @@
+import HTTP
+import JSON
+
+extension World {
+    /// `POST …/{id}/confirm/` (belvo-api.md §4.6).
+    ///
+    /// A body of the wrong shape is refused and changes nothing. One of the right shape is taken with 204
+    /// and handed to the bank, once: what the bank cannot verify makes the enrollment FAILED.
+    mutating func confirmEnrollment(_ call: Call) throws(Refusal) -> Response {
+        guard let enrollment = enrollments[call.id] else { throw .notFound }
+        let reader = JSONReader(try call.document())
+        let attestation = reader.object("confirmation_data").flatMap(Attestation.init)
+        guard let attestation, accepts(reader) else { throw refusal(reader) }
+        guard enrollment.status == .pending, enrollment.credential == nil,
+            !enrollment.registration.challenges.isEmpty
+        else { throw .conflict("The enrollment does not wait for a confirmation.") }
+
+        do throws(WebAuthnFault) {
+            let credential = try attestation.verify(expectation(enrollment))
+            guard !credentialIDs.contains(credential.id) else { throw WebAuthnFault.credentialID }
+            registerCredential(credential, enrollment.id)
+        } catch {
+            calls.note("\(error)")
+            failEnrollment(enrollment.id, .biometrics)
+        }
+        return Answer.noContent
+    }
+
+    private func expectation(_ enrollment: Enrollment) -> Expectation {
+        let challenges: [String] =
+            switch variants.challenges {
+            case .latest: enrollment.registration.challenges.suffix(1)
+            case .anyIssued: enrollment.registration.challenges
+            }
+        return Expectation(challenges: challenges, origins: configuration.origins)
+    }
+}
+
+extension Attestation {
+    /// Reads `confirmation_data`; nil with faults at the reader.
+    init?(_ reader: JSONReader) {
+        let id = CredentialMembers.readID(reader)
+        if let results = reader.optionalValue("clientExtensionResults"), results.kind != .object {
+            reader.refuse("clientExtensionResults", code: "invalid", "Must be an object.")
+        }
+        let response = reader.object("response")
+        let attestationObject = response?.base64URL("attestationObject")
+        let clientDataJSON = response?.base64URL("clientDataJSON")
+        guard let id, let attestationObject, let clientDataJSON else { return nil }
+        self.init(credentialID: id, clientDataJSON: clientDataJSON, attestationObject: attestationObject)
+    }
+}
+
+/// What registrations and signatures have in common.
+enum CredentialMembers {
+    private enum Attachment: String, CaseIterable { case platform }
+    private enum Kind: String, CaseIterable { case publicKey = "public-key" }
+
+    /// The credential's id, with the members around it checked: `id` and `rawId` are the same.
+    static func readID(_ reader: JSONReader) -> [UInt8]? {
+        _ = reader.oneOf("authenticatorAttachment", Attachment.self)
+        _ = reader.oneOf("type", Kind.self)
+        let id = reader.base64URL("id")
+        let rawID = reader.base64URL("rawId")
+        if let id, let rawID, id != rawID {
+            reader.refuse("rawId", code: "invalid", "Must equal id.")
+        }
+        return id
+    }
+}

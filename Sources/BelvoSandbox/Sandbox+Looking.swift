@@ -1,0 +1,31 @@
+/// What a test in the same process may ask of the sandbox.
+extension Sandbox {
+    /// The calls that came in, oldest first.
+    public var calls: [CallRecord] { withWorld { $0.calls.calls } }
+
+    /// Intents that were created under an `external_id`, and those of them that succeeded.
+    public func countIntents(externalID: String) -> (created: Int, succeeded: Int) {
+        withWorld { world in
+            let found = world.intents(externalID: externalID)
+            return (found.count, found.filter { $0.status == .succeeded }.count)
+        }
+    }
+
+    /// The ids of the intents that were created under an `external_id`, oldest first.
+    public func intentIDs(externalID: String) -> [String] {
+        withWorld { world in world.intents(externalID: externalID).map(\.id) }
+    }
+
+    /// The ids of the enrollments that were created under an `external_id`, oldest first.
+    public func enrollmentIDs(externalID: String) -> [String] {
+        withWorld { world in world.enrollments.all.filter { $0.externalID == externalID }.map(\.id) }
+    }
+
+    /// The status of an intent or an enrollment; nil for an unknown id.
+    public func status(of id: String) -> String? {
+        withWorld { $0.intents[id]?.status.rawValue ?? $0.enrollments[id]?.status.rawValue }
+    }
+
+    /// Every call from now on, each as soon as its answer is ready: for tests that await what was sent.
+    public func arrivals() -> AsyncStream<CallRecord> { listeners.stream() }
+}

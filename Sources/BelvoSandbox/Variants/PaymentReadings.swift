@@ -1,0 +1,35 @@
+/// belvo-api.md §11, lines 14 and 15.
+public enum IntentStates: String, Switch {
+    /// PENDING, then SUCCEEDED, FAILED or CANCELED.
+    case guide
+    /// REQUIRES_ACTION after creation and PROCESSING after authorizing; charges begin as CREATED.
+    case documented
+}
+
+/// belvo-api.md §6.1: `fido_options` may be null on creation and be there when read again.
+public enum FIDOOptionsForm: String, Switch {
+    case onCreation = "on_creation"
+    case whenRead = "when_read"
+}
+
+/// belvo-api.md §11, line 16.
+public enum LetterCase: String, Switch { case lower, upper }
+
+/// belvo-api.md §11, line 21.
+public enum WebhookToken: String, Switch {
+    /// `Authorization: Bearer …`.
+    case bearer
+    /// `Authorization: …` with the token alone.
+    case bare
+}
+
+/// belvo-api.md §8: older payloads have no `external_id`.
+public enum WebhookExternalID: String, Switch { case present, absent }
+
+/// belvo-api.md §11, line 20.
+public enum WebhookReceipt: String, Switch {
+    case exactly200 = "exactly_200"
+    case any2xx = "any_2xx"
+}
+
+public enum WebhookFlow: String, Switch { case running, held }
