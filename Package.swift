@@ -1,0 +1,123 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Every target is held to the same strictness: a warning is an error, and what a file uses it imports.
+let strict: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .treatAllWarnings(as: .error),
+]
+
+let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+
+let package = Package(
+    name: "biometric-pix-merchant",
+    products: [
+        .executable(name: "merchant", targets: ["MerchantProgram"]),
+        .executable(name: "belvo-sandbox", targets: ["BelvoSandboxProgram"]),
+        .executable(name: "phone", targets: ["PhoneProgram"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
+        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.0"),
+    ],
+    targets: [
+        // System libraries, wrapped where Swift cannot call them: macros and variadic functions.
+        .target(name: "CLinux"),
+        .target(name: "COpenSSL", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
+        .target(name: "CLibpq", linkerSettings: [.linkedLibrary("pq")]),
+
+        // Layers, lowest first. Arrows point down only; Tests/StyleTests reads the imports and keeps it so.
+        .target(name: "Transport", dependencies: ["CLinux", "COpenSSL"], swiftSettings: strict),
+        .target(name: "JSON", swiftSettings: strict),
+        .target(name: "HTTP", dependencies: ["Transport"], swiftSettings: strict),
+        .target(name: "Postgres", dependencies: ["CLibpq", "Transport"], swiftSettings: strict),
+        .target(name: "Belvo", dependencies: ["HTTP", "JSON"], swiftSettings: strict),
+        .target(name: "Payments", swiftSettings: strict),
+        .target(
+            name: "Migrations",
+            path: "migrations",
+            resources: [
+                .embedInCode("0001_read_the_time_from_one_function.sql"),
+                .embedInCode("0002_keep_the_history_of_every_record.sql"),
+                .embedInCode("0003_remember_customers.sql"),
+                .embedInCode("0004_remember_enrollments.sql"),
+                .embedInCode("0005_remember_payments.sql"),
+                .embedInCode("0006_answer_repeated_requests_alike.sql"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "Merchant",
+            dependencies: [
+                "Transport", "JSON", "HTTP", "Postgres", "Belvo", "Payments", "Migrations", logging,
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "JWTKit", package: "jwt-kit"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "BelvoSandbox",
+            dependencies: ["Transport", "HTTP", "JSON", "COpenSSL"],
+            swiftSettings: strict
+        ),
+
+        // Programs: read the configuration, build the world, run it.
+        .executableTarget(
+            name: "MerchantProgram",
+            dependencies: ["Merchant", "Payments", "Postgres", "Transport", argumentParser, logging],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "BelvoSandboxProgram",
+            dependencies: ["BelvoSandbox", "HTTP", "Transport", argumentParser],
+            swiftSettings: strict
+        ),
+
+        // What tests are played with: a phone that signs, a database for each test.
+        .target(
+            name: "SoftwareAuthenticator",
+            dependencies: ["COpenSSL", "JSON"],
+            path: "Tests/SoftwareAuthenticator",
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "PhoneProgram",
+            dependencies: ["SoftwareAuthenticator", "JSON", argumentParser],
+            path: "Tests/Phone",
+            swiftSettings: strict
+        ),
+        .target(
+            name: "TestSupport",
+            dependencies: ["Postgres", "Transport"],
+            path: "Tests/TestSupport",
+            swiftSettings: strict
+        ),
+
+        .testTarget(name: "StyleTests", swiftSettings: strict),
+        .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: strict),
+        .testTarget(name: "TransportTests", dependencies: ["Transport", "TestSupport"], swiftSettings: strict),
+        .testTarget(name: "HTTPTests", dependencies: ["HTTP", "Transport", "TestSupport"], swiftSettings: strict),
+        .testTarget(name: "PostgresTests", dependencies: ["Postgres", "TestSupport"], swiftSettings: strict),
+        .testTarget(name: "BelvoTests", dependencies: ["Belvo", "HTTP", "JSON"], swiftSettings: strict),
+        .testTarget(name: "PaymentsTests", dependencies: ["Payments"], swiftSettings: strict),
+        .testTarget(
+            name: "SoftwareAuthenticatorTests",
+            dependencies: ["SoftwareAuthenticator", "COpenSSL", "JSON"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "BelvoSandboxTests",
+            dependencies: ["BelvoSandbox", "COpenSSL", "HTTP", "JSON", "SoftwareAuthenticator", "Transport"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "MerchantTests",
+            dependencies: ["Merchant", "BelvoSandbox", "SoftwareAuthenticator", "TestSupport"],
+            swiftSettings: strict
+        ),
+    ]
+)

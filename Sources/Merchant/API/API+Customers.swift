@@ -1,0 +1,71 @@
+import Belvo
+import HTTP
+import JSON
+import Payments
+
+extension API {
+    /// `PUT /v1/customer`
+    func putCustomer(_ inbound: Inbound, _ subject: UserSubject) async throws -> Response {
+        let reader = try inbound.json()
+        let name = reader.text("name", PersonName.init)
+        let taxID = reader.text("identifier") { (text) throws(TaxID.Fault) in try TaxID(text) }
+        let email = reader.optionalText("email", EmailAddress.init)
+        let phone = reader.optionalText("phone", PhoneNumber.init)
+        guard let name, let taxID, reader.isFaultless else { throw reader.faults }
+        let (progress, isNew) = try await CustomerJourney(world: world).put(
+            Customer.Person(name: name, taxID: taxID, email: email, phone: phone), for: subject,
+            on: occasion(inbound))
+        let body = progress.resource.json(pollAfter: pollInterval)
+        switch progress {
+        case .pending: return json(.accepted, body)
+        case .done: return json(isNew ? .created : .ok, body)
+        }
+    }
+
+    /// `GET /v1/customer`
+    func getCustomer(_ inbound: Inbound, _ subject: UserSubject) async throws -> Response {
+        _ = try inbound.query([])
+        return json(.ok, try await CustomerJourney(world: world).customer(of: subject).json(pollAfter: pollInterval))
+    }
+
+    /// `POST /v1/widget-token`
+    ///
+    /// The refresh token ends here: it never leaves the server.
+    func mintWidgetToken(_ inbound: Inbound, _ subject: UserSubject) async throws -> Response {
+        guard world.policy.mintsWidgetTokens else { throw APIError.notFound }
+        let token = try await world.belvo.mintWidgetToken(trace: occasion(inbound).trace)
+        let body = JSONWriter.object { answer in
+            answer.member("access", token.access.text)
+            answer.member(
+                "expires_at",
+                token.access.expiresAtSeconds.map { Timestamp(secondsSince1970: $0).description })
+        }
+        return json(.created, body)
+    }
+
+    /// `GET /v1/institutions`
+    func listInstitutions(_ inbound: Inbound, _ subject: UserSubject) async throws -> Response {
+        _ = try inbound.query([])
+        let institutions = try await institutions.offered()
+        let body = JSONWriter.object { list in
+            list.memberArray("results") { results in
+                for institution in institutions {
+                    results.object {
+                        $0.member("id", institution.id.description)
+                        $0.member("display_name", institution.displayName)
+                        $0.member("icon_logo", institution.iconLogo)
+                    }
+                }
+            }
+            list.memberNull("next")
+        }
+        return json(.ok, body)
+    }
+}
+
+extension Timestamp {
+    init(secondsSince1970 seconds: Int64) {
+        let (microseconds, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
+        self.init(microsecondsSince1970: overflow ? .max : microseconds)
+    }
+}

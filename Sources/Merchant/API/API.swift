@@ -1,0 +1,166 @@
+import Belvo
+import FoundationEssentials
+import HTTP
+import JSON
+import Logging
+import Payments
+import Transport
+
+/// The merchant's HTTP interface: every request goes through `respond(to:)`, and every failure becomes a problem
+/// document there.
+struct API: Sendable {
+    let world: World
+    let authenticator: Authenticator
+    let institutions: InstitutionCatalog
+    let health: Health
+    let callbackPage: CallbackPage
+
+    private let router = Router()
+    private let vault: Vault
+
+    init(
+        world: World, authenticator: Authenticator, institutions: InstitutionCatalog, health: Health,
+        callbackPage: CallbackPage, vault: Vault
+    ) {
+        self.world = world
+        self.authenticator = authenticator
+        self.institutions = institutions
+        self.health = health
+        self.callbackPage = callbackPage
+        self.vault = vault
+    }
+
+    /// Answers one request, whatever it is.
+    func respond(to request: Request, _ context: RequestContext) async -> Response {
+        let requestID = RequestID.taken(from: request) ?? RequestID.made(from: world.identities)
+        var response: Response
+        do {
+            response = try await dispatch(request, requestID: requestID)
+        } catch {
+            response = refusal(error, to: request, requestID: requestID)
+        }
+        response.headers.append("x-request-id", requestID)
+        return response
+    }
+
+    private func dispatch(_ request: Request, requestID: String) async throws -> Response {
+        switch router.match(request.method, request.target.path) {
+        case .nothing: throw APIError.notFound
+        case .otherMethod(let allowed):
+            var error = APIError(.methodNotAllowed, "method_not_allowed", "This resource does not know the method.")
+            error.headers = [("allow", allowed.joined(separator: ", "))]
+            throw error
+        case .operation(let operation, let id):
+            let inbound = Inbound(request: request, requestID: requestID, pathID: id)
+            return try await perform(operation, inbound)
+        }
+    }
+
+    /// The whole API. A new operation does not compile until it is answered here.
+    private func perform(_ operation: Operation, _ inbound: Inbound) async throws -> Response {
+        switch operation {
+        case .live: return health.live()
+        case .ready: return await health.ready()
+        case .landOnCallback: return await landOnCallback(inbound)
+        case .postCallback: return try await postCallback(inbound)
+        case .mintWidgetToken: return try await mintWidgetToken(inbound, user(of: inbound))
+        case .listInstitutions: return try await listInstitutions(inbound, user(of: inbound))
+        case .putCustomer: return try await putCustomer(inbound, user(of: inbound))
+        case .getCustomer: return try await getCustomer(inbound, user(of: inbound))
+        case .createEnrollment: return try await createEnrollment(inbound, user(of: inbound))
+        case .listEnrollments: return try await listEnrollments(inbound, user(of: inbound))
+        case .getEnrollment: return try await getEnrollment(inbound, user(of: inbound))
+        case .completeRedirection: return try await completeRedirection(inbound, user(of: inbound))
+        case .getRegistrationOptions: return try await getRegistrationOptions(inbound, user(of: inbound))
+        case .confirmEnrollment: return try await confirmEnrollment(inbound, user(of: inbound))
+        case .createPaymentIntent: return try await createPaymentIntent(inbound, user(of: inbound))
+        case .listPaymentIntents: return try await listPaymentIntents(inbound, user(of: inbound))
+        case .getPaymentIntent: return try await getPaymentIntent(inbound, user(of: inbound))
+        case .authorizePaymentIntent: return try await authorizePaymentIntent(inbound, user(of: inbound))
+        }
+    }
+
+    private func user(of inbound: Inbound) async throws -> UserSubject {
+        try await authenticator.authenticate(inbound.request.headers.values("authorization"))
+    }
+
+    /// Turns a failure into its answer, and tells the log what the app is not told.
+    func refusal(_ error: any Error, to request: Request, requestID: String) -> Response {
+        let described = APIError(describing: error)
+        if described.isAlarm || described.status.code >= 500 {
+            world.log.log(
+                level: described.isAlarm ? .error : .warning, "request.failed",
+                metadata: [
+                    "request_id": "\(requestID)", "method": "\(request.method)", "path": "\(request.target.path)",
+                    "status": "\(described.status.code)", "code": "\(described.code)",
+                    "reason": "\(described.logged ?? described.code)",
+                ])
+        }
+        return described.response(requestID: requestID)
+    }
+}
+
+// What handlers share.
+extension API {
+    /// Who asks, for the history and for Belvo.
+    func occasion(_ inbound: Inbound, _ actor: Cause.Actor = .app) -> Occasion {
+        Occasion(
+            cause: Cause(actor: actor, requestID: inbound.requestID),
+            trace: inbound.request.headers["traceparent"].flatMap { TraceParent($0) })
+    }
+
+    func digest(_ value: JSONValue, for purpose: LookupPurpose) -> [UInt8] {
+        vault.lookup(value.canonicalBytes(), for: purpose)
+    }
+
+    func digest(_ bytes: [UInt8], for purpose: LookupPurpose) -> [UInt8] {
+        vault.lookup(bytes, for: purpose)
+    }
+
+    func json(_ status: HTTP.Status, _ body: [UInt8]) -> Response {
+        Response(status, headers: ["content-type": "application/json", "cache-control": "no-store"], body: body)
+    }
+
+    /// A page of a list, newest first, with the cursor of the next one.
+    func page<Record>(
+        _ records: [Stored<Record>], limit: Int, id: (Record) -> UUID,
+        write: (Stored<Record>, inout JSONWriter) -> Void
+    ) -> Response {
+        let shown = records.prefix(limit)
+        let body = JSONWriter.object { page in
+            page.memberArray("results") { results in
+                for record in shown { results.object { write(record, &$0) } }
+            }
+            page.member("next", records.count > limit ? shown.last.map { Query.cursor(behind: id($0.record)) } : nil)
+        }
+        return json(.ok, body)
+    }
+
+    var pollInterval: Duration { world.patience.pollInterval }
+}
+
+/// The id that a request is known by, in answers, logs and the history.
+enum RequestID {
+    static let lengthMax = 128
+
+    /// The client's own, where it is a sane token.
+    static func taken(from request: Request) -> String? {
+        guard let id = request.headers["x-request-id"], (1...lengthMax).contains(id.utf8.count),
+            id.utf8.allSatisfy(isPlain)
+        else { return nil }
+        return id
+    }
+
+    static func made(from identities: Identities) -> String {
+        identities.next().uuidString.lowercased()
+    }
+
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
+            true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,238 @@
+import Belvo
+import HTTP
+import JSON
+import Payments
+
+/// A wish that was not granted, as the app is told: a status, a stable code, and words that may be shown.
+///
+/// What the log is told is in `logged`; the two texts are never the same string.
+struct APIError: Error, Sendable {
+    var status: HTTP.Status
+    /// Stable, snake_case.
+    var code: String
+    /// One English sentence for the developer of the app.
+    var detail: String
+    var faults: [JSONFault] = []
+    /// Seconds after which the same may be tried again.
+    var retryAfterSeconds: Int?
+    var belvoRequestID: String?
+    /// The payment that stands in the way.
+    var paymentIntent: Payment.ID?
+    /// Further header fields that the status calls for.
+    var headers: [(name: HeaderName, value: String)] = []
+    /// What the log is told, where that is more.
+    var logged: String?
+    /// Whether somebody has to look.
+    var isAlarm = false
+
+    init(_ status: HTTP.Status, _ code: String, _ detail: String) {
+        self.status = status
+        self.code = code
+        self.detail = detail
+    }
+
+    /// One fault of a member or parameter.
+    static func invalid(_ pointer: String, _ code: String, _ message: String) -> APIError {
+        invalid([JSONFault(pointer: pointer, code: code, message: message)])
+    }
+
+    static func invalid(_ faults: [JSONFault]) -> APIError {
+        var error = APIError(.badRequest, "invalid_request", "The request has faults; each is named in errors.")
+        error.faults = faults
+        return error
+    }
+
+    static let notFound = APIError(.notFound, "not_found", "There is no such resource.")
+}
+
+// Every failure becomes a status here, and nowhere else.
+extension APIError {
+    init(describing error: any Error) {
+        switch error {
+        case let error as APIError: self = error
+        case let error as JSONFaults: self = .invalid(error.all)
+        case let error as JSONSyntaxError:
+            self.init(
+                .badRequest, "malformed_json",
+                "The body is not JSON: \(error.reason) (line \(error.line), column \(error.column)).")
+        case let fault as MessageFault: self.init(fault)
+        case let fault as AuthenticationFault: self.init(fault)
+        case let refusal as JourneyRefusal: self.init(refusal)
+        case let error as BelvoError: self.init(error)
+        default:
+            if let failure = StoreFailure(error) {
+                self.init(failure)
+                return
+            }
+            self.init(.internalServerError, "internal_error", "Something went wrong here. It has been noted.")
+            logged = "\(error)"
+            isAlarm = true
+        }
+    }
+
+    /// A request that could not even be read.
+    init(_ fault: MessageFault) {
+        let code =
+            switch fault.status.code {
+            case 408: "request_timeout"
+            case 413: "body_too_large"
+            case 414: "uri_too_long"
+            case 417: "expectation_failed"
+            case 431: "headers_too_large"
+            case 501: "not_implemented"
+            case 505: "http_version_not_supported"
+            default: "malformed_request"
+            }
+        self.init(fault.status, code, "The request cannot be read: \(fault.reason).")
+    }
+
+    private init(_ fault: AuthenticationFault) {
+        if fault == .keysUnavailable {
+            self.init(.serviceUnavailable, "keys_unavailable", "Tokens cannot be checked now: \(fault.publicReason).")
+            retryAfterSeconds = 2
+        } else {
+            self.init(.unauthorized, "unauthorized", "The request needs a valid bearer token: \(fault.publicReason).")
+            headers = [("www-authenticate", fault.challenge)]
+        }
+    }
+
+    private init(_ refusal: JourneyRefusal) {
+        switch refusal {
+        case .notFound: self = .notFound
+        case .customerRequired:
+            self.init(.conflict, "customer_required", "Create the user's customer first: PUT /v1/customer.")
+        case .identifierDiffers:
+            self.init(.conflict, "identifier_differs", "The user is a customer with another CPF or CNPJ.")
+        case .accountTenureDiffers(let expected):
+            self = .invalid(
+                "/risk_signals/accountTenure", "differs", "The account tenure of this customer is \(expected).")
+        case .institutionUnavailable:
+            self.init(
+                .unprocessableContent, "institution_unavailable", "This institution does not offer Biometric Pix now.")
+        case .enrollmentFailed:
+            self.init(.conflict, "enrollment_failed", "The enrollment has failed; start a new one.")
+        case .wrongState(let state):
+            self.init(.conflict, "wrong_state", "This cannot be done in the present state (\(state)).")
+        case .alreadyDone:
+            self.init(.conflict, "already_done", "This was done before, with something else.")
+        case .enrollmentUnknown:
+            self = .invalid("/enrollment", "not_found", "There is no such enrollment.")
+        case .enrollmentNotUsable:
+            self.init(.conflict, "enrollment_not_usable", "Only an enrollment that has SUCCEEDED can pay.")
+        case .paymentInDoubt(let payment):
+            self.init(
+                .conflict, "payment_in_doubt", "An earlier payment for this reference is not known to have failed.")
+            paymentIntent = payment
+        case .alreadyPaid(let payment):
+            self.init(.conflict, "already_paid", "This reference has been paid.")
+            paymentIntent = payment
+        case .orderRequired:
+            self.init(.conflict, "order_required", "The merchant takes payments for its orders only.")
+        case .amountTooHigh(let max):
+            self = .invalid("/amount", "too_high", "A payment without redirection is at most \(max) BRL.")
+        case .idempotencyKeyReused:
+            self.init(
+                .unprocessableContent, "idempotency_key_reused", "This Idempotency-Key was used for another request.")
+        case .inProgress:
+            self.init(.conflict, "in_progress", "The first request is still being worked on.")
+            retryAfterSeconds = 1
+        case .callbackURLNotAllowed:
+            self = .invalid("/callback_url", "not_allowed", "This address is not one of the merchant's callback URLs.")
+        case .clientDataInvalid(let fault):
+            self = .invalid("\(fault.member)/response/clientDataJSON", fault.fault.code, fault.fault.message)
+        case .contended:
+            self.init(.serviceUnavailable, "busy", "Many requests changed this at once.")
+            retryAfterSeconds = 1
+        }
+    }
+
+    private init(_ error: BelvoError) {
+        switch error {
+        case .refused(let refusal):
+            let words = refusal.items.compactMap { item in
+                item.message.map { message in item.field.map { "\($0): \(message)" } ?? message }
+            }
+            self.init(
+                .unprocessableContent, "refused_by_belvo",
+                words.isEmpty ? "Belvo refused the request." : "Belvo refused the request: \(words.joined(separator: " "))")
+            belvoRequestID = refusal.requestID
+        case .denied(let refusal):
+            self.init(.badGateway, "belvo_denied", "Belvo did not let the server in. The operators know.")
+            belvoRequestID = refusal.requestID
+            isAlarm = true
+        case .notFound(let refusal):
+            self.init(.badGateway, "belvo_lost_object", "Belvo does not know this object.")
+            belvoRequestID = refusal.requestID
+            isAlarm = true
+        case .conflict(let refusal):
+            self.init(.conflict, "wrong_state", "Belvo says that this cannot be done now.")
+            belvoRequestID = refusal.requestID
+        case .throttled(let refusal):
+            self.init(.serviceUnavailable, "belvo_unavailable", "Belvo has had enough requests for now.")
+            belvoRequestID = refusal.requestID
+            retryAfterSeconds = refusal.retryAfter.map { Int($0.components.seconds) } ?? 5
+        case .unreachable:
+            self.init(.serviceUnavailable, "belvo_unavailable", "Belvo cannot be reached. Nothing was done.")
+            retryAfterSeconds = 5
+        case .unanswered(.late):
+            self.init(.gatewayTimeout, "belvo_timeout", "Belvo did not answer in time.")
+        case .unanswered(let doubt), .outcomeUnknown(let doubt):
+            self.init(.serviceUnavailable, "belvo_unavailable", "Belvo gave no answer.")
+            belvoRequestID = doubt.requestID
+            retryAfterSeconds = 5
+        case .nonsense:
+            self.init(.badGateway, "belvo_nonsense", "Belvo's answer cannot be used. The operators know.")
+            isAlarm = true
+        }
+        logged = "\(error)"
+    }
+
+    private init(_ failure: StoreFailure) {
+        switch failure {
+        case .unavailable:
+            self.init(.serviceUnavailable, "database_unavailable", "The server cannot store or read anything now.")
+            retryAfterSeconds = 2
+        case .broken:
+            self.init(.internalServerError, "internal_error", "Something went wrong here. It has been noted.")
+            isAlarm = true
+        }
+        logged = failure.description
+    }
+}
+
+extension Doubt {
+    fileprivate var requestID: String? {
+        if case .failed(let refusal) = self { refusal.requestID } else { nil }
+    }
+}
+
+extension APIError {
+    /// The problem document (RFC 9457).
+    func response(requestID: String) -> Response {
+        let body = JSONWriter.object { problem in
+            problem.member("type", "urn:merchant:problem:\(code)")
+            problem.member("title", status.reason)
+            problem.member("status", status.code)
+            problem.member("detail", detail)
+            problem.member("code", code)
+            problem.member("request_id", requestID)
+            if let belvoRequestID { problem.member("belvo_request_id", belvoRequestID) }
+            if let paymentIntent { problem.member("payment_intent", paymentIntent.description) }
+            if !faults.isEmpty {
+                problem.memberArray("errors") { errors in
+                    for fault in faults {
+                        errors.object {
+                            $0.member("field", fault.pointer)
+                            $0.member("code", fault.code)
+                            $0.member("message", fault.message)
+                        }
+                    }
+                }
+            }
+        }
+        var response = Response(status, headers: ["content-type": "application/problem+json"], body: body)
+        for header in headers { response.headers.append(header.name, header.value) }
+        if let retryAfterSeconds { response.headers.append("retry-after", "\(retryAfterSeconds)") }
+        return response
+    }
+}

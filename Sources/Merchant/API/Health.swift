@@ -1,0 +1,56 @@
+import HTTP
+import JSON
+import Synchronization
+
+/// Whether the process lives, and whether it should be given work.
+final class Health: Sendable {
+    private let store: Store
+    private let isDraining = Atomic(false)
+
+    init(store: Store) {
+        self.store = store
+    }
+
+    /// From now on no new work is wanted.
+    func drain() {
+        isDraining.store(true, ordering: .relaxed)
+    }
+
+    /// `GET /livez`: the process answers, and that is all it says.
+    func live() -> Response {
+        Response(.ok, headers: ["content-type": "application/json"], body: Self.ok)
+    }
+
+    /// `GET /readyz`: requests can be served now.
+    func ready() async -> Response {
+        let missing = await missing()
+        return Response(
+            missing.isEmpty ? .ok : .serviceUnavailable,
+            headers: ["content-type": "application/json", "cache-control": "no-store"],
+            body: missing.isEmpty ? Self.ok : Self.unavailable)
+    }
+
+    /// `/readyz` for operators: what is missing, by name.
+    func readyInDetail() async -> Response {
+        let missing = await missing()
+        let body = JSONWriter.object { answer in
+            answer.member("status", missing.isEmpty ? "ok" : "unavailable")
+            answer.memberArray("missing") { list in
+                for name in missing { list.element(name) }
+            }
+        }
+        return Response(
+            missing.isEmpty ? .ok : .serviceUnavailable,
+            headers: ["content-type": "application/json", "cache-control": "no-store"], body: body)
+    }
+
+    private func missing() async -> [String] {
+        var missing: [String] = []
+        if isDraining.load(ordering: .relaxed) { missing.append("draining") }
+        if await !store.isReachable() { missing.append("database") }
+        return missing
+    }
+
+    private static let ok = JSONWriter.object { $0.member("status", "ok") }
+    private static let unavailable = JSONWriter.object { $0.member("status", "unavailable") }
+}

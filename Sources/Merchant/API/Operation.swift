@@ -1,0 +1,63 @@
+import HTTP
+
+/// Every endpoint there is. `API.respond(to:)` is one switch over it, so that none goes unanswered.
+enum Operation: CaseIterable, Sendable {
+    case mintWidgetToken
+    case listInstitutions
+    case putCustomer, getCustomer
+    case createEnrollment, listEnrollments, getEnrollment
+    case completeRedirection
+    case getRegistrationOptions
+    case confirmEnrollment
+    case createPaymentIntent, listPaymentIntents, getPaymentIntent
+    case authorizePaymentIntent
+    case landOnCallback, postCallback
+    case live, ready
+
+    /// Who may call it.
+    enum Access: Sendable {
+        /// A user of the merchant, with a token.
+        case user
+        /// Anybody: a bank's redirect, or an operator's probe.
+        case anybody
+    }
+
+    var method: HTTP.Method {
+        switch self {
+        case .listInstitutions, .getCustomer, .listEnrollments, .getEnrollment, .getRegistrationOptions,
+            .listPaymentIntents, .getPaymentIntent, .landOnCallback, .live, .ready:
+            .get
+        case .putCustomer: .put
+        case .mintWidgetToken, .createEnrollment, .completeRedirection, .confirmEnrollment, .createPaymentIntent,
+            .authorizePaymentIntent, .postCallback:
+            .post
+        }
+    }
+
+    /// The path; `{id}` stands for one segment.
+    var path: StaticString {
+        switch self {
+        case .mintWidgetToken: "/v1/widget-token"
+        case .listInstitutions: "/v1/institutions"
+        case .putCustomer, .getCustomer: "/v1/customer"
+        case .createEnrollment, .listEnrollments: "/v1/enrollments"
+        case .getEnrollment: "/v1/enrollments/{id}"
+        case .completeRedirection: "/v1/enrollments/complete-redirection"
+        case .getRegistrationOptions: "/v1/enrollments/{id}/fido-registration-options"
+        case .confirmEnrollment: "/v1/enrollments/{id}/confirm"
+        case .createPaymentIntent, .listPaymentIntents: "/v1/payment-intents"
+        case .getPaymentIntent: "/v1/payment-intents/{id}"
+        case .authorizePaymentIntent: "/v1/payment-intents/{id}/authorize"
+        case .landOnCallback, .postCallback: "/enrollments/callback"
+        case .live: "/livez"
+        case .ready: "/readyz"
+        }
+    }
+
+    var access: Access {
+        switch self {
+        case .landOnCallback, .postCallback, .live, .ready: .anybody
+        default: .user
+        }
+    }
+}

@@ -1,0 +1,123 @@
+import Payments
+import Synchronization
+import Transport
+
+/// Tells which of the merchant's users a request comes from, by the JSON Web Token that it carries.
+///
+/// A token is checked once: its shape, its algorithm, the key that it names, the signature, then what it claims
+/// (RFC 7519 §7.2, RFC 8725). After that its digest is remembered until it expires or the keys change, so that a
+/// request's usual cost is one SHA-256 and one look-up.
+public final class Authenticator: Sendable {
+    private let rules: TokenRules
+    private let now: @Sendable () -> Timestamp
+    private let ring: KeyRing
+    private let memory = Mutex(TokenMemory())
+
+    /// Takes the rules, the time of day, and what else is needed from outside. Nothing is read before `loadKeys` or
+    /// the first token.
+    public init(
+        _ rules: TokenRules, now: @escaping @Sendable () -> Timestamp,
+        surroundings: AuthenticatorSurroundings = AuthenticatorSurroundings()
+    ) {
+        self.rules = rules
+        self.now = now
+        ring = KeyRing(rules.keys, surroundings)
+    }
+
+    /// The user whose token stands in the values of a request's `Authorization` fields.
+    ///
+    /// It suspends only to look for a key that is not known.
+    public nonisolated(nonsending) func authenticate(
+        _ authorizationValues: [String]
+    ) async throws(AuthenticationFault) -> UserSubject {
+        let bearer = try BearerToken(authorizationValues: authorizationValues)
+        let digest = bearer.digest
+        let (moment, version) = (now(), ring.version)
+        if let user = memory.withLock({ $0.user(of: digest, keysVersion: version, at: moment) }) { return user }
+
+        let token = try SignedToken(bearer.bytes)
+        guard let algorithm = TokenAlgorithm(rawValue: token.algorithm), rules.keys.algorithms.contains(algorithm)
+        else { throw .algorithmNotAllowed }
+        let choice = try await choice(for: token, algorithm)
+        guard choice.candidates.contains(where: { $0.verifies(token) }) else { throw .badSignature }
+        // Only now is anything believed that the token says of itself.
+        let claims = try TokenClaims(payload: token.payload, rules: rules)
+        try claims.check(at: moment)
+        memory.withLock { $0.remember(digest, claims, keysVersion: choice.version) }
+        return claims.user
+    }
+
+    /// Reads the keys now. Throws when there are none to be had; those that were known before stay.
+    public func loadKeys() async throws(KeySetFault) {
+        try await ring.refresh()
+    }
+
+    /// Whether tokens can be checked at all.
+    public var hasKeys: Bool { ring.version > 0 }
+
+    /// Keeps the keys fresh until the task is cancelled.
+    public func run() async {
+        await ring.run()
+    }
+
+    private struct Choice {
+        let candidates: [VerificationKey]
+        let version: UInt64
+    }
+
+    private nonisolated(nonsending) func choice(
+        for token: SignedToken, _ algorithm: TokenAlgorithm
+    ) async throws(AuthenticationFault) -> Choice {
+        do {
+            return try presentChoice(for: token, algorithm)
+        } catch .unknownKey, .keysUnavailable {
+            // The key may be newer than what we have.
+            await ring.refreshOnDemand()
+            return try presentChoice(for: token, algorithm)
+        }
+    }
+
+    private func presentChoice(
+        for token: SignedToken, _ algorithm: TokenAlgorithm
+    ) throws(AuthenticationFault) -> Choice {
+        guard let present = ring.present else { throw .keysUnavailable }
+        return Choice(candidates: try present.keys.candidates(for: token, algorithm), version: present.version)
+    }
+}
+
+/// What an authenticator needs from outside besides the time of day.
+public struct AuthenticatorSurroundings: Sendable {
+    /// Fetches the key set's document from `AUTH_JWKS_URL`, with a deadline of its own. Throws anything when it cannot.
+    public var fetch: @Sendable () async throws -> [UInt8]
+    /// Suspends for so long, or throws when the task is cancelled. On the loop that the task runs on, by default.
+    public var sleep: @Sendable (Duration) async throws -> Void
+    /// For intervals, which no change of the time of day may move.
+    public var monotonic: @Sendable () -> Monotonic
+    /// Hears what becomes of the keys, for the log. Must not block.
+    public var onEvent: @Sendable (AuthenticatorEvent) -> Void
+
+    public init(
+        fetch: @escaping @Sendable () async throws -> [UInt8] = { throw KeySetFault.unreachable("no one fetches it") },
+        sleep: @escaping @Sendable (Duration) async throws -> Void = AuthenticatorSurroundings.sleepOnLoop,
+        monotonic: @escaping @Sendable () -> Monotonic = { Monotonic.now() },
+        onEvent: @escaping @Sendable (AuthenticatorEvent) -> Void = { _ in }
+    ) {
+        self.fetch = fetch
+        self.sleep = sleep
+        self.monotonic = monotonic
+        self.onEvent = onEvent
+    }
+
+    @Sendable public static func sleepOnLoop(_ duration: Duration) async throws {
+        guard let loop = EventLoop.current else { return try await Task.sleep(for: duration) }
+        try await loop.sleep(for: duration)
+    }
+}
+
+/// What became of the keys that tokens are checked with.
+public enum AuthenticatorEvent: Sendable, Equatable {
+    /// Other keys than before are used from now on.
+    case keysChanged(usable: Int, ignored: Int)
+    /// The source could not be read or understood; the keys stay what they were.
+    case keysNotRead(KeySetFault)
+}

@@ -1,0 +1,165 @@
+import Synchronization
+import Transport
+
+/// The keys of the moment, and the only place that looks for new ones.
+///
+/// Old keys stay when new ones cannot be had: whoever runs the key set may be away for a while, and users are not to
+/// be locked out for it. However many ask at once, the source is asked once; the others wait for that answer.
+final class KeyRing: Sendable {
+    /// What is known now. The version grows with every change.
+    struct Present: Sendable {
+        let keys: KeySet
+        let version: UInt64
+    }
+
+    private struct State {
+        var present: Present?
+        /// The document from which the present keys were read.
+        var document: [UInt8] = []
+        var lastAttempt: Monotonic?
+        var lastOutcome: Outcome = .failure(.unreachable("it was not read yet"))
+        var isRefreshing = false
+        var waiting: [CheckedContinuation<Outcome, Never>] = []
+    }
+
+    private typealias Outcome = Result<Void, KeySetFault>
+
+    private let source: TokenKeySource
+    private let surroundings: AuthenticatorSurroundings
+    private let state = Mutex(State())
+    private let versionNow = Atomic<UInt64>(0)
+
+    init(_ source: TokenKeySource, _ surroundings: AuthenticatorSurroundings) {
+        self.source = source
+        self.surroundings = surroundings
+    }
+
+    /// The present version, without waiting for anything; 0 while there are no keys.
+    var version: UInt64 { versionNow.load(ordering: .acquiring) }
+
+    var present: Present? { state.withLock { $0.present } }
+
+    /// Reads the source, or waits for who is at it. Throws when there are no new keys to be had.
+    func refresh() async throws(KeySetFault) {
+        try await refresh(unlessWithin: .zero).get()
+    }
+
+    /// Reads the source because a token cannot be checked without, unless it was read a moment ago: what strangers
+    /// send must not become requests to somebody else.
+    func refreshOnDemand() async {
+        _ = await refresh(unlessWithin: present == nil ? KeyRing.pauseWithoutKeys : KeyRing.pauseOnDemand)
+    }
+
+    /// Keeps the keys fresh until the task is cancelled.
+    func run() async {
+        if present == nil { _ = await refresh(unlessWithin: .zero) }
+        while !Task.isCancelled {
+            // Sleeping ends early only when the task is cancelled, and then there is nothing left to do.
+            guard (try? await surroundings.sleep(pause)) != nil else { return }
+            _ = await refresh(unlessWithin: .zero)
+        }
+    }
+
+    private var pause: Duration {
+        let (hasKeys, hasFailed) = state.withLock { state in
+            if case .failure = state.lastOutcome { return (state.present != nil, true) }
+            return (true, false)
+        }
+        if !hasKeys { return KeyRing.pauseWithoutKeys }
+        return switch source {
+        case .hs256: KeyRing.pauseOfSecret
+        case .jwksFile: KeyRing.pauseOfFile
+        case .jwksURL: hasFailed ? KeyRing.pauseOnDemand : KeyRing.pauseOfURL
+        }
+    }
+
+    private func refresh(unlessWithin gap: Duration) async -> Outcome {
+        switch begin(unlessWithin: gap) {
+        case .tooSoon(let outcome): return outcome
+        case .waits: return await withCheckedContinuation { join($0) }
+        case .leads:
+            let outcome = await reload()
+            for waiter in end(outcome) { waiter.resume(returning: outcome) }
+            return outcome
+        }
+    }
+
+    private enum Role {
+        case leads
+        case waits
+        case tooSoon(Outcome)
+    }
+
+    private func begin(unlessWithin gap: Duration) -> Role {
+        let now = surroundings.monotonic()
+        return state.withLock { state in
+            if state.isRefreshing { return .waits }
+            if let last = state.lastAttempt, now - last < gap { return .tooSoon(state.lastOutcome) }
+            state.isRefreshing = true
+            state.lastAttempt = now
+            return .leads
+        }
+    }
+
+    private func join(_ waiter: CheckedContinuation<Outcome, Never>) {
+        let outcome: Outcome? = state.withLock { state in
+            guard state.isRefreshing else { return state.lastOutcome }
+            state.waiting.append(waiter)
+            return nil
+        }
+        if let outcome { waiter.resume(returning: outcome) }
+    }
+
+    private func end(_ outcome: Outcome) -> [CheckedContinuation<Outcome, Never>] {
+        state.withLock { state in
+            defer { state.waiting = [] }
+            state.isRefreshing = false
+            state.lastOutcome = outcome
+            return state.waiting
+        }
+    }
+
+    private func reload() async -> Outcome {
+        do {
+            switch source {
+            case .hs256(let secret):
+                if present == nil { install(try await KeySet(secret), document: []) }
+            case .jwksFile(let path):
+                try await take(BlockingThreads.shared.run { () throws(SmallFileFault) in try SmallFile.read(path) })
+            case .jwksURL:
+                try await take(surroundings.fetch())
+            }
+            return .success(())
+        } catch {
+            let fault = error as? KeySetFault ?? .unreachable("\(error)")
+            surroundings.onEvent(.keysNotRead(fault))
+            return .failure(fault)
+        }
+    }
+
+    private func take(_ document: [UInt8]) async throws {
+        guard document != state.withLock({ $0.document }) else { return }
+        let keys = try await KeySet(document: document)
+        install(keys, document: document)
+        surroundings.onEvent(.keysChanged(usable: keys.count, ignored: keys.ignoredCount))
+    }
+
+    private func install(_ keys: KeySet, document: [UInt8]) {
+        state.withLock { state in
+            let version = (state.present?.version ?? 0) + 1
+            state.present = Present(keys: keys, version: version)
+            state.document = document
+            versionNow.store(version, ordering: .releasing)
+        }
+    }
+
+    static let pauseOfURL = Duration.seconds(300)
+    /// A file is read whole to see whether it changed: that is less than a millisecond, and misses no kind of change.
+    static let pauseOfFile = Duration.seconds(10)
+    /// A secret does not change; the task only has to go on.
+    static let pauseOfSecret = Duration.seconds(3_600)
+    /// The least time between two readings on account of a token, or after one that failed.
+    static let pauseOnDemand = Duration.seconds(30)
+    /// Nobody can be served without keys, so they are looked for more often.
+    static let pauseWithoutKeys = Duration.seconds(2)
+}

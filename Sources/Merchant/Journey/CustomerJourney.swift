@@ -1,0 +1,124 @@
+import Belvo
+import Logging
+import Payments
+
+/// How a user becomes Belvo's customer: remembered, asked for once, recorded.
+struct CustomerJourney: Sendable {
+    let world: World
+
+    /// Creates the user's customer, or returns the one there is; `isNew` when it was made by this wish.
+    func put(
+        _ person: Customer.Person, for subject: UserSubject, on occasion: Occasion
+    ) async throws -> (progress: Progress<Stored<Customer>>, isNew: Bool) {
+        let planned = Planned.entered(schedule)
+        let customer = Customer(
+            id: Customer.ID(world.identities.next()), subject: subject, person: person, createdAt: .earliest)
+        if let made = try await world.store.insert(customer, planned: planned, cause: occasion.cause) {
+            return (try await ask(for: made, on: occasion), true)
+        }
+        guard let known = try await world.store.customer(of: subject) else { throw JourneyRefusal.contended }
+        switch known.record.state {
+        case .created:
+            guard known.record.person.taxID == person.taxID else { throw JourneyRefusal.identifierDiffers }
+            return (.done(known), false)
+        case .creating:
+            guard known.record.person.taxID == person.taxID else { throw JourneyRefusal.identifierDiffers }
+            return (.pending(known), false)
+        case .failed:
+            var again = try known.record.transition(on: .triedAgain)
+            again.person = person
+            guard
+                let claimed = try await world.store.update(
+                    known, to: again, event: "tried_again", planned: planned, cause: occasion.cause)
+            else { throw JourneyRefusal.inProgress }
+            return (try await ask(for: claimed, on: occasion), true)
+        }
+    }
+
+    func customer(of subject: UserSubject) async throws -> Stored<Customer> {
+        guard let customer = try await world.store.customer(of: subject) else { throw JourneyRefusal.notFound }
+        return customer
+    }
+
+    /// Looks for a customer whose creation was sent and never answered.
+    func look(at stored: Stored<Customer>) async throws {
+        guard stored.record.state == .creating else { return }
+        switch await news(of: stored.record) {
+        case .event(let event): try await record(event, on: stored, cause: .poller)
+        case .absent where stored.isOverdue:
+            try await record(.notCreated, failureCode: Failure.creationLost.code, on: stored, cause: .poller)
+        case .absent, .unreadable:
+            _ = try await world.store.update(
+                stored, to: stored.record, event: "looked",
+                planned: .goesOn(nextLook: world.patience.pollInterval, deadline: stored.deadline), cause: .poller)
+        }
+    }
+
+    private func news(of customer: Customer) async -> News<Customer.Event> {
+        do {
+            let found = try await world.belvo.findCustomers(externalID: customer.id.description)
+            guard let first = found.first else { return .absent }
+            return Customer.Event(first).map { .event($0) } ?? .unreadable
+        } catch {
+            world.log.warning(
+                "customer.unreadable", metadata: ["customer_id": "\(customer.id)", "reason": "\(error)"])
+            return .unreadable
+        }
+    }
+
+    private func ask(for stored: Stored<Customer>, on occasion: Occasion) async throws -> Progress<Stored<Customer>> {
+        let person = stored.record.person
+        do {
+            let created = try await world.belvo.createCustomer(
+                NewCustomer(
+                    externalID: stored.record.id.description, identifier: person.taxID.text, name: person.name.text,
+                    email: person.email?.text, phone: person.phone?.text),
+                trace: occasion.trace)
+            guard let event = Customer.Event(created) else {
+                // Belvo has it and did not say since when: reading tells.
+                return .pending(stored)
+            }
+            return .done(try await record(event, on: stored, cause: occasion.cause))
+        } catch let error as BelvoError {
+            if error.refusal != nil || error.leftNothing {
+                let code = error.refusal.map(Failure.refused)?.code ?? Failure.notSent.code
+                try await record(.notCreated, failureCode: code, on: stored, cause: occasion.cause)
+                throw error
+            }
+            world.log.warning("customer.outcome_unknown", metadata: ["customer_id": "\(stored.record.id)"])
+            return .pending(stored)
+        }
+    }
+
+    @discardableResult
+    private func record(
+        _ event: Customer.Event, failureCode: String? = nil, on stored: Stored<Customer>, cause: Cause
+    ) async throws -> Stored<Customer> {
+        var current = stored
+        for _ in 0..<attemptsMax {
+            if current.record.state == .created { return current }
+            let next = try current.record.transition(on: event)
+            let written = try await world.store.update(
+                current, to: next, event: event.name, failureCode: failureCode, planned: .entered(nil), cause: cause)
+            if let written { return written }
+            guard let fresh = try await world.store.customer(of: stored.record.subject) else { break }
+            current = fresh
+        }
+        throw JourneyRefusal.contended
+    }
+
+    private var schedule: Schedule {
+        Schedule(
+            firstLook: world.patience.callDeadline + .seconds(5),
+            deadline: world.patience.callDeadline + world.patience.creationGrace)
+    }
+}
+
+extension Customer.Event {
+    /// What Belvo's answer says, if it says since when the customer exists: the account tenure needs it.
+    init?(_ customer: Belvo.Customer) {
+        // A time that cannot be read is as good as none.
+        guard let createdAt = customer.createdAt.flatMap({ try? Timestamp($0) }) else { return nil }
+        self = .found(belvoID: customer.id.uuid, createdAt: createdAt)
+    }
+}

@@ -1,0 +1,280 @@
+import Belvo
+import FoundationEssentials
+import HTTP
+import Logging
+import Payments
+
+/// How a device is bound to a bank: each step remembered before Belvo is asked, and recorded after.
+struct EnrollmentJourney: Sendable {
+    let world: World
+
+    /// What an app asks for.
+    struct Wish: Sendable {
+        let institution: UUID
+        let platform: Enrollment.Platform
+        let name: EnrollmentName?
+        let callbackURL: String?
+        /// Passed on as they came, and not kept.
+        let riskSignals: RawJSON
+        let deviceID: String
+        /// What the risk signals say about since when the user is a customer.
+        let accountTenure: AccountTenure
+        let metadata: Metadata?
+    }
+
+    /// Starts an enrollment. `bank` is the institution as it is offered now.
+    func create(
+        _ wish: Wish, at bank: Belvo.Institution, for subject: UserSubject, on occasion: Occasion
+    ) async throws -> Progress<Stored<Enrollment>> {
+        guard let customer = try await world.store.customer(of: subject), let payer = customer.record.belvoID else {
+            throw JourneyRefusal.customerRequired
+        }
+        // A wrong day would make the bank's risk engine refuse the user, who could not know why.
+        guard let tenure = customer.record.accountTenure, tenure == wish.accountTenure else {
+            throw JourneyRefusal.accountTenureDiffers(expected: customer.record.accountTenure ?? wish.accountTenure)
+        }
+        let enrollment = Enrollment(
+            id: Enrollment.ID(world.identities.next()), subject: subject, customer: customer.record.id,
+            institution: Enrollment.Institution(
+                id: bank.id.uuid, displayName: bank.displayName, iconLogo: bank.iconLogo),
+            platform: wish.platform, name: wish.name, callbackURL: try callbackURL(wish.callbackURL),
+            metadata: wish.metadata, createdAt: .earliest)
+        let remembered = try await world.store.insert(
+            enrollment, deviceID: wish.deviceID, planned: .entered(enrollment.schedule(world.patience)),
+            cause: occasion.cause)
+        guard let remembered else { throw JourneyRefusal.contended }
+        do {
+            let created = try await world.belvo.createEnrollment(
+                NewEnrollment(
+                    externalID: enrollment.id.description, customer: Belvo.Customer.ID(payer),
+                    institution: Belvo.Institution.ID(bank.id.uuid), name: wish.name?.text,
+                    platform: Belvo.Platform(wish.platform), callbackURL: enrollment.callbackURL,
+                    riskSignals: wish.riskSignals, metadata: try wish.metadata.map { try RawJSON(parsing: $0.json) }),
+                trace: occasion.trace)
+            return .done(try await record(.reported(report(created)), on: remembered, cause: occasion.cause))
+        } catch let error as BelvoError {
+            if let refusal = error.refusal {
+                try await record(.refused(.refused(refusal)), on: remembered, cause: occasion.cause)
+                throw error
+            }
+            if error.leftNothing {
+                try await record(.refused(.notSent), on: remembered, cause: occasion.cause)
+                throw error
+            }
+            world.log.warning("enrollment.outcome_unknown", metadata: ["enrollment_id": "\(enrollment.id)"])
+            return .pending(remembered)
+        }
+    }
+
+    func enrollment(
+        _ id: Enrollment.ID, of subject: UserSubject
+    ) async throws -> Stored<Enrollment> {
+        guard let enrollment = try await world.store.enrollment(id, of: subject) else { throw JourneyRefusal.notFound }
+        return enrollment
+    }
+
+    /// Passes on what the phone made of the registration options: a one-shot call.
+    ///
+    /// `clientData` is the part of it that says what was signed.
+    func confirm(
+        _ id: Enrollment.ID, of subject: UserSubject, with confirmation: RawJSON, digest: [UInt8],
+        clientData: String, on occasion: Occasion
+    ) async throws -> Progress<Stored<Enrollment>> {
+        let stored = try await enrollment(id, of: subject)
+        if let known = stored.record.confirmationDigest {
+            guard known == digest else { throw JourneyRefusal.alreadyDone }
+            return progress(of: stored)
+        }
+        guard stored.record.state == .awaitingFingerprint, let options = stored.record.registrationOptions,
+            let belvoID = stored.record.belvoID
+        else {
+            throw stored.record.state == .failed
+                ? JourneyRefusal.enrollmentFailed : .wrongState(stored.record.state.rawValue)
+        }
+        do {
+            try ClientData.check(clientData, ceremony: .create, challenge: challenge(in: options) ?? "")
+        } catch {
+            throw JourneyRefusal.clientDataInvalid(SignedPart(member: "/confirmation_data", fault: error))
+        }
+        // Only one of several at once gets past this: the others find another version.
+        let next = try stored.record.transition(on: .confirmationSent(digest: digest))
+        guard let sent = try await write(next, over: stored, event: "confirmation_sent", cause: occasion.cause) else {
+            return try await confirm(
+                id, of: subject, with: confirmation, digest: digest, clientData: clientData, on: occasion)
+        }
+        do {
+            try await world.belvo.confirmEnrollment(
+                Belvo.Enrollment.ID(belvoID), confirmationData: confirmation, trace: occasion.trace)
+            return .done(try await record(.confirmationAccepted, on: sent, cause: occasion.cause))
+        } catch let error as BelvoError {
+            return try await settle(sent, after: error, undoing: .confirmationNotSent, on: occasion)
+        }
+    }
+
+    /// What a repeated step answers: done, or not known yet, or what became of it.
+    private func progress(of stored: Stored<Enrollment>) -> Progress<Stored<Enrollment>> {
+        stored.record.state == .confirming && !stored.record.isConfirmationAccepted ? .pending(stored) : .done(stored)
+    }
+
+    /// Records what a failed one-shot call means.
+    private func settle(
+        _ sent: Stored<Enrollment>, after error: BelvoError, undoing event: Enrollment.Event,
+        on occasion: Occasion
+    ) async throws -> Progress<Stored<Enrollment>> {
+        if let refusal = error.refusal {
+            try await record(.refused(.refused(refusal)), on: sent, cause: occasion.cause)
+            throw error
+        }
+        if error.leftNothing {
+            try await record(event, on: sent, cause: occasion.cause)
+            throw error
+        }
+        // It may have arrived. The poller reads the enrollment until Belvo tells.
+        return .pending(sent)
+    }
+
+    private func callbackURL(_ wanted: String?) throws -> String {
+        guard let wanted else { return world.policy.callbackURLs[0] }
+        guard world.policy.callbackURLs.contains(wanted) else { throw JourneyRefusal.callbackURLNotAllowed }
+        return wanted
+    }
+}
+
+// Looking and recording, for handlers and pollers alike.
+extension EnrollmentJourney {
+    /// Reads Belvo about an enrollment whose look is due, and records what it says.
+    func look(at stored: Stored<Enrollment>) async throws {
+        let news = await news(of: stored.record)
+        var current = stored
+        if case .event(let event) = news {
+            // A late write of a server that was away must lose: no second attempt here.
+            let next = try current.record.transition(on: event)
+            guard let written = try await write(next, over: current, event: event.name, cause: .poller) else { return }
+            current = written
+            guard current.record.state == stored.record.state else { return }
+        }
+        if stored.isOverdue, let end = lapse(of: current.record, after: news) {
+            let next = try current.record.transition(on: end)
+            _ = try await write(next, over: current, event: end.name, cause: .poller)
+        } else if current.version == stored.version {
+            _ = try await write(current.record, over: current, event: "looked", cause: .poller)
+        }
+    }
+
+    private func news(of enrollment: Enrollment) async -> News<Enrollment.Event> {
+        do {
+            return try await ask(about: enrollment).map { .event($0) } ?? .absent
+        } catch {
+            world.log.warning(
+                "enrollment.unreadable", metadata: ["enrollment_id": "\(enrollment.id)", "reason": "\(error)"])
+            return .unreadable
+        }
+    }
+
+    /// What Belvo has to say about the enrollment in its present state; nothing when it does not know it.
+    private func ask(about enrollment: Enrollment) async throws -> Enrollment.Event? {
+        guard let belvoID = enrollment.belvoID.map({ Belvo.Enrollment.ID($0) }) else {
+            let found = try await world.belvo.findEnrollments(externalID: enrollment.id.description)
+            return found.first.map { .reported(report($0)) }
+        }
+        if enrollment.state == .awaitingOptions,
+            case .ready(let options) = try await world.belvo.readRegistrationOptions(of: belvoID)
+        {
+            return .optionsArrived(options.json.bytes)
+        }
+        return .reported(report(try await world.belvo.readEnrollment(belvoID)))
+    }
+
+    /// How a state ends that has lasted too long. An enrollment moves no money, and a later word of Belvo's corrects
+    /// it, so it also ends while Belvo is out of reach; only a creation has to be shown absent first.
+    private func lapse(of enrollment: Enrollment, after news: News<Enrollment.Event>) -> Enrollment.Event? {
+        switch (enrollment.state, news) {
+        case (.creating, .absent): .creationLost
+        case (.creating, _), (.succeeded, _), (.failed, _): nil
+        default: .timedOut
+        }
+    }
+
+    /// Applies an event to the freshest state, however many others change the record meanwhile.
+    @discardableResult
+    func record(
+        _ event: Enrollment.Event, on stored: Stored<Enrollment>, cause: Cause
+    ) async throws -> Stored<Enrollment> {
+        var current = stored
+        for _ in 0..<attemptsMax {
+            let next = try current.record.transition(on: event)
+            if let written = try await write(next, over: current, event: event.name, cause: cause) { return written }
+            guard let fresh = try await world.store.enrollment(stored.record.id) else { break }
+            current = fresh
+        }
+        throw JourneyRefusal.contended
+    }
+
+    /// Writes the next state; nothing comes back when somebody else was faster.
+    func write(
+        _ next: Enrollment, over stored: Stored<Enrollment>, event: String, cause: Cause
+    ) async throws -> Stored<Enrollment>? {
+        let planned: Planned
+        if next.state == stored.record.state, next.state != .succeeded, next.state != .failed {
+            // Nobody asks Belvo again while a person is busy.
+            let rest = next.waitsForPerson ? stored.deadline.map { $0 - stored.clock.now } : nil
+            planned = .goesOn(
+                nextLook: max(rest ?? .zero, world.patience.pollInterval), deadline: stored.deadline)
+        } else {
+            planned = .entered(next.schedule(world.patience))
+        }
+        let written = try await world.store.update(
+            stored, to: next, redirectState: next.redirectURL.flatMap(redirectState), event: event, planned: planned,
+            cause: cause)
+        if let written, written.record.state != stored.record.state {
+            world.log.info(
+                "enrollment.\(written.record.state.rawValue)",
+                metadata: [
+                    "enrollment_id": "\(next.id)", "request_id": cause.requestID.map { "\($0)" } ?? "",
+                    "caused_by": "\(cause.actor.rawValue)",
+                ])
+        }
+        return written
+    }
+
+    func report(_ enrollment: Belvo.Enrollment) -> Enrollment.Report {
+        if case .unknown(let word) = enrollment.status {
+            world.log.error(
+                "enrollment.unknown_status", metadata: ["belvo_id": "\(enrollment.id)", "status": "\(word)"])
+        }
+        return Enrollment.Report(
+            belvoID: enrollment.id.uuid, status: ProviderStatus(enrollment.status),
+            providerStatus: enrollment.status.word, providerDetailsStatus: enrollment.details.status?.word,
+            redirectURL: enrollment.details.redirectURL, expiresAt: enrollment.details.expiresAt,
+            payerInformation: enrollment.details.payerInformation?.bytes,
+            reasonCode: enrollment.statusReasonCode, reasonMessage: enrollment.statusReasonMessage)
+    }
+
+    /// The `state` in the query of the address where the user approves; nothing where the bank hides it.
+    private func redirectState(in redirectURL: String) -> String? {
+        guard let question = redirectURL.firstIndex(of: "?") else { return nil }
+        let query = redirectURL[redirectURL.index(after: question)...].prefix { $0 != "#" }
+        return (try? FormFields(parsing: String(query)))?["state"]
+    }
+}
+
+extension ProviderStatus {
+    init(_ status: EnrollmentStatus) {
+        switch status {
+        case .pending: self = .pending
+        case .succeeded: self = .succeeded
+        case .failed, .canceled: self = .failed
+        case .unknown: self = .unknown
+        }
+    }
+}
+
+extension Belvo.Platform {
+    init(_ platform: Enrollment.Platform) {
+        switch platform {
+        case .ios: self = .ios
+        case .android: self = .android
+        case .browser: self = .browser
+        }
+    }
+}

@@ -1,0 +1,371 @@
+import Belvo
+import FoundationEssentials
+import Logging
+import Payments
+
+/// How a payment is made: remembered before Belvo is asked, signed once, and ended by Belvo's word alone.
+struct PaymentJourney: Sendable {
+    let world: World
+
+    /// What an app asks for.
+    struct Wish: Sendable {
+        let enrollment: Enrollment.ID
+        let reference: Reference?
+        let amount: Money
+        let description: PaymentDescription
+        let statementDescription: StatementDescription
+        let metadata: Metadata?
+    }
+
+    /// What a wish with an idempotency key came to.
+    enum Creation: Sendable {
+        case made(Progress<Stored<Payment>>)
+        /// The same key and body came before: the answer is the one that was given then.
+        case replayed(StoredAnswer)
+        /// The same key and body came before and its outcome was not known then: the payment as it is now.
+        case known(Progress<Stored<Payment>>)
+    }
+
+    /// Opens a payment. `answer` writes what the app is told, so that it can be stored with the outcome.
+    func create(
+        _ wish: Wish, claiming claim: IdempotencyClaim, on occasion: Occasion,
+        answer: @Sendable (Stored<Payment>) -> StoredAnswer, refusal: @Sendable (BelvoError) -> StoredAnswer?
+    ) async throws -> Creation {
+        if let used = try await world.store.usedKey(claim) { return try await replay(used, claim) }
+        guard !world.policy.requiresOrders else { throw JourneyRefusal.orderRequired }
+        guard wish.amount <= world.policy.paymentMax else {
+            throw JourneyRefusal.amountTooHigh(max: world.policy.paymentMax)
+        }
+        let payment = try await payment(for: wish, by: claim.subject)
+        if let reference = wish.reference { try await askAboutEarlier(reference, of: claim.subject, on: occasion) }
+
+        let planned = Planned.entered(payment.schedule(world.patience, signatureTime: nil))
+        switch try await world.store.insert(payment, claiming: claim, planned: planned, cause: occasion.cause) {
+        case .keyIsTaken:
+            guard let used = try await world.store.usedKey(claim) else { throw JourneyRefusal.inProgress }
+            return try await replay(used, claim)
+        case .referenceIsHeld: throw try await holder(of: wish.reference, subject: claim.subject)
+        case .payment(let remembered):
+            return .made(try await ask(for: remembered, claim, on: occasion, answer: answer, refusal: refusal))
+        }
+    }
+
+    func payment(_ id: Payment.ID, of subject: UserSubject) async throws -> Stored<Payment> {
+        guard let payment = try await world.store.payment(id, of: subject) else { throw JourneyRefusal.notFound }
+        return payment
+    }
+
+    /// Passes on the user's signature: the one call that moves money, made once.
+    ///
+    /// `clientData` is the part of the assertion that says what was signed.
+    func authorize(
+        _ id: Payment.ID, of subject: UserSubject, with assertion: RawJSON, riskSignals: RawJSON, digest: [UInt8],
+        clientData: String, on occasion: Occasion
+    ) async throws -> Progress<Stored<Payment>> {
+        let stored = try await payment(id, of: subject)
+        if let known = stored.record.assertionDigest {
+            guard known == digest else { throw JourneyRefusal.alreadyDone }
+            let isOpen = stored.record.state == .authorizing && !stored.record.isAuthorizationAccepted
+            return isOpen ? .pending(stored) : .done(stored)
+        }
+        guard stored.record.state == .awaitingSignature, !stored.isOverdue, let options = stored.record.fidoOptions,
+            let belvoID = stored.record.belvoID
+        else { throw JourneyRefusal.wrongState(stored.record.state.rawValue) }
+        if let reference = stored.record.reference {
+            try await refuseIfPaid(reference, besides: stored.record)
+        }
+        do {
+            try ClientData.check(clientData, ceremony: .get, challenge: challenge(in: options) ?? "")
+        } catch {
+            throw JourneyRefusal.clientDataInvalid(SignedPart(member: "/assertion", fault: error))
+        }
+        guard let enrollment = try await world.store.enrollment(stored.record.enrollment, of: subject) else {
+            throw JourneyRefusal.notFound
+        }
+        // Only one of several at once gets past this: the others find another version.
+        let next = try stored.record.transition(on: .authorizationSent(digest: digest))
+        guard let sent = try await write(next, over: stored, event: "authorization_sent", cause: occasion.cause) else {
+            return try await authorize(
+                id, of: subject, with: assertion, riskSignals: riskSignals, digest: digest, clientData: clientData,
+                on: occasion)
+        }
+        do {
+            try await world.belvo.authorizePaymentIntent(
+                Belvo.PaymentIntent.ID(belvoID),
+                Belvo.Authorization(
+                    riskSignals: riskSignals, assertion: assertion,
+                    platform: Belvo.Platform(enrollment.record.platform)),
+                trace: occasion.trace)
+            return .done(try await record(.authorizationAccepted, on: sent, cause: occasion.cause))
+        } catch let error as BelvoError {
+            return try await settle(sent, after: error, on: occasion)
+        }
+    }
+}
+
+// Creating.
+extension PaymentJourney {
+    private func payment(for wish: Wish, by subject: UserSubject) async throws -> Payment {
+        guard let enrollment = try await world.store.enrollment(wish.enrollment, of: subject) else {
+            throw JourneyRefusal.enrollmentUnknown
+        }
+        guard enrollment.record.state == .succeeded, let bond = enrollment.record.belvoID,
+            let payer = try await world.store.customer(of: subject)?.record.belvoID
+        else { throw JourneyRefusal.enrollmentNotUsable }
+        return Payment(
+            id: Payment.ID(world.identities.next()), subject: subject, enrollment: wish.enrollment,
+            parties: Payment.Parties(
+                customer: payer, enrollment: bond, beneficiaryBankAccount: world.policy.beneficiaryBankAccount),
+            amount: wish.amount, description: wish.description, statementDescription: wish.statementDescription,
+            reference: wish.reference, metadata: wish.metadata, belvoIdempotencyKey: UUID(), createdAt: .earliest)
+    }
+
+    private func ask(
+        for remembered: Stored<Payment>, _ claim: IdempotencyClaim, on occasion: Occasion,
+        answer: @Sendable (Stored<Payment>) -> StoredAnswer, refusal: @Sendable (BelvoError) -> StoredAnswer?
+    ) async throws -> Progress<Stored<Payment>> {
+        let payment = remembered.record
+        do {
+            let intent = try await world.belvo.createPaymentIntent(
+                NewPaymentIntent(
+                    externalID: payment.id.description, idempotencyKey: payment.belvoIdempotencyKey,
+                    amountCentavos: payment.amount.centavos, customer: Belvo.Customer.ID(payment.parties.customer),
+                    enrollment: Belvo.Enrollment.ID(payment.parties.enrollment),
+                    beneficiaryBankAccount: Belvo.BankAccount.ID(payment.parties.beneficiaryBankAccount),
+                    purpose: payment.description.text, statementDescription: payment.statementDescription.text,
+                    metadata: try payment.metadata.map { try RawJSON(parsing: $0.json) }),
+                trace: occasion.trace)
+            let event = Payment.Event.reported(report(intent))
+            return .done(
+                try await record(event, on: remembered, cause: occasion.cause) { .answer(claim, answer($0)) })
+        } catch let error as BelvoError {
+            if let no = error.refusal {
+                try await record(.refused(.refused(no)), on: remembered, cause: occasion.cause) { _ in
+                    refusal(error).map { .answer(claim, $0) } ?? .unchanged
+                }
+                throw error
+            }
+            if error.leftNothing {
+                try await record(.refused(.notSent), on: remembered, cause: occasion.cause) { _ in .release(claim) }
+                throw error
+            }
+            world.log.warning("payment.outcome_unknown", metadata: ["payment_id": "\(payment.id)"])
+            return .pending(remembered)
+        }
+    }
+
+    private func replay(_ used: UsedKey, _ claim: IdempotencyClaim) async throws -> Creation {
+        guard used.requestDigest == claim.requestDigest else { throw JourneyRefusal.idempotencyKeyReused }
+        if let answer = used.answer { return .replayed(answer) }
+        guard let payment = try await world.store.payment(Payment.ID(used.recordID), of: claim.subject) else {
+            throw JourneyRefusal.inProgress
+        }
+        guard payment.record.state == .creating else { return .known(.done(payment)) }
+        // Within the time of one call the first request is still being worked on.
+        guard used.age > world.patience.callDeadline + .seconds(1) else { throw JourneyRefusal.inProgress }
+        return .known(.pending(payment))
+    }
+
+    /// Before a reference is used once more, Belvo says how the attempts ended that we gave up by ourselves.
+    private func askAboutEarlier(_ reference: Reference, of subject: UserSubject, on occasion: Occasion) async throws {
+        for earlier in try await world.store.paymentsGivenUp(for: reference, of: subject, limit: 20) {
+            guard let event = try await ask(about: earlier.record) else { continue }
+            try await record(event, on: earlier, cause: occasion.cause)
+        }
+    }
+
+    private func holder(of reference: Reference?, subject: UserSubject) async throws -> JourneyRefusal {
+        guard let reference, let holder = try await world.store.payment(holding: reference, of: subject) else {
+            return .contended  // It has just let go: the app may try again at once.
+        }
+        return holder.record.state == .succeeded ? .alreadyPaid(holder.record.id) : .paymentInDoubt(holder.record.id)
+    }
+
+    /// A given-up payment that was paid after all takes the place of the one that followed it.
+    private func refuseIfPaid(_ reference: Reference, besides payment: Payment) async throws {
+        let paid = try await world.store.payments(
+            of: payment.subject, where: .init(status: .succeeded, reference: reference.text), before: nil, limit: 1)
+        if let other = paid.first { throw JourneyRefusal.alreadyPaid(other.record.id) }
+    }
+
+    /// Records what a failed authorize means.
+    private func settle(
+        _ sent: Stored<Payment>, after error: BelvoError, on occasion: Occasion
+    ) async throws -> Progress<Stored<Payment>> {
+        if let no = error.refusal {
+            try await record(.refused(.refused(no)), on: sent, cause: occasion.cause)
+            throw error
+        }
+        if error.leftNothing {
+            try await record(.authorizationNotSent, on: sent, cause: occasion.cause)
+            throw error
+        }
+        // It may have arrived, and money may move. Only reading can tell; the poller does.
+        world.log.warning("payment.authorization_unknown", metadata: ["payment_id": "\(sent.record.id)"])
+        return .pending(sent)
+    }
+}
+
+// Looking and recording, for handlers and pollers alike.
+extension PaymentJourney {
+    /// Reads Belvo about a payment whose look is due, and records what it says.
+    func look(at stored: Stored<Payment>) async throws {
+        let news = await news(of: stored.record)
+        var current = stored
+        if case .event(let event) = news {
+            // A late write of a server that was away must lose: no second attempt here.
+            let next = try current.record.transition(on: event)
+            guard let written = try await write(next, over: current, event: event.name, cause: .poller) else { return }
+            current = written
+            guard current.record.state == stored.record.state else { return }
+        }
+        if stored.isOverdue, let end = lapse(of: current.record, after: news) {
+            let next = try current.record.transition(on: end)
+            if next.isInDoubt, !current.record.isInDoubt {
+                world.log.error("payment.in_doubt", metadata: ["payment_id": "\(next.id)"])
+            }
+            _ = try await write(next, over: current, event: end.name, cause: .poller)
+        } else if current.version == stored.version {
+            _ = try await write(current.record, over: current, event: "looked", cause: .poller)
+        }
+    }
+
+    private func news(of payment: Payment) async -> News<Payment.Event> {
+        do {
+            return try await ask(about: payment).map { .event($0) } ?? .absent
+        } catch {
+            world.log.warning(
+                "payment.unreadable", metadata: ["payment_id": "\(payment.id)", "reason": "\(error)"])
+            return .unreadable
+        }
+    }
+
+    /// What Belvo has to say about the payment; nothing when Belvo does not know it.
+    private func ask(about payment: Payment) async throws -> Payment.Event? {
+        if let belvoID = payment.belvoID {
+            let intent = try await world.belvo.readPaymentIntent(Belvo.PaymentIntent.ID(belvoID))
+            return .reported(checked(report(intent), against: payment))
+        }
+        let found = try await world.belvo.findPaymentIntents(externalID: payment.id.description)
+        if found.count > 1 {
+            world.log.error("payment.created_twice", metadata: ["payment_id": "\(payment.id)"])
+        }
+        // Of several the paid one counts; nobody may be asked to pay again while there is one.
+        let intent = found.first { $0.status == .succeeded } ?? found.first
+        return intent.map { .reported(checked(report($0), against: payment)) }
+    }
+
+    /// How a state ends that has lasted too long. What was never authorized here also ends while Belvo is out of
+    /// reach, because no money can have moved for it; only a creation has to be shown absent first.
+    private func lapse(of payment: Payment, after news: News<Payment.Event>) -> Payment.Event? {
+        switch (payment.state, news) {
+        case (.creating, .absent): .creationLost
+        case (.creating, _), (.succeeded, _), (.failed, _): nil
+        // Past its deadline it is in doubt; that is said once, and only Belvo's word ends it.
+        case (.authorizing, _): payment.isInDoubt ? nil : .timedOut
+        case (.awaitingOptions, _), (.awaitingSignature, _): .timedOut
+        }
+    }
+
+    /// Raises the alarm when Belvo calls something paid that is not what was asked for. The transition then changes
+    /// nothing.
+    private func checked(_ report: Payment.Report, against payment: Payment) -> Payment.Report {
+        guard report.status == .succeeded else { return report }
+        let differences = payment.differences(from: report)
+        if !differences.isEmpty {
+            world.log.critical(
+                "payment.differs",
+                metadata: ["payment_id": "\(payment.id)", "differences": "\(differences.joined(separator: ","))"])
+        }
+        return report
+    }
+
+    /// Applies an event to the freshest state, however many others change the record meanwhile.
+    @discardableResult
+    private func record(
+        _ event: Payment.Event, on stored: Stored<Payment>, cause: Cause,
+        settling: (Stored<Payment>) -> IdempotencySettlement = { _ in .unchanged }
+    ) async throws -> Stored<Payment> {
+        var current = stored
+        for _ in 0..<attemptsMax {
+            let next = try current.record.transition(on: event)
+            let written = try await write(next, over: current, event: event.name, cause: cause, settling: settling)
+            if let written { return written }
+            guard let fresh = try await world.store.payment(stored.record.id) else { break }
+            current = fresh
+        }
+        throw JourneyRefusal.contended
+    }
+
+    /// Writes the next state; nothing comes back when somebody else was faster.
+    private func write(
+        _ next: Payment, over stored: Stored<Payment>, event: String, cause: Cause,
+        settling: (Stored<Payment>) -> IdempotencySettlement = { _ in .unchanged }
+    ) async throws -> Stored<Payment>? {
+        let moment = stored.clock.now
+        // The answer that is stored with the change shows the record as it will be.
+        var preview = stored
+        preview.record = next
+        preview.updatedAt = moment
+        let written = try await world.store.update(
+            stored, to: next, event: event, planned: planned(next, over: stored, at: moment), cause: cause,
+            at: moment, key: settling(preview))
+        if let written, written.record.state != stored.record.state {
+            world.log.info(
+                "payment.\(written.record.state.rawValue)",
+                metadata: [
+                    "payment_id": "\(next.id)", "request_id": cause.requestID.map { "\($0)" } ?? "",
+                    "caused_by": "\(cause.actor.rawValue)",
+                ])
+        }
+        return written
+    }
+
+    private func planned(_ next: Payment, over stored: Stored<Payment>, at moment: Timestamp) -> Planned {
+        guard next.state == stored.record.state, next.status == .pending else {
+            return .entered(next.schedule(world.patience, signatureTime: signatureTime(of: next)))
+        }
+        if next.isInDoubt {
+            let overdue = stored.deadline.map { moment - $0 } ?? .zero
+            return .goesOn(nextLook: world.patience.doubtInterval(overdue: overdue), deadline: stored.deadline)
+        }
+        let rest = next.state == .awaitingSignature ? stored.deadline.map { $0 - moment } : nil
+        return .goesOn(nextLook: max(rest ?? .zero, world.patience.pollInterval), deadline: stored.deadline)
+    }
+
+    /// How long the challenge lives, as the options say.
+    private func signatureTime(of payment: Payment) -> Duration? {
+        payment.fidoOptions.flatMap { FIDOTimeout.milliseconds(in: $0) }.map(Duration.milliseconds)
+    }
+
+    func report(_ intent: Belvo.PaymentIntent) -> Payment.Report {
+        if case .unknown(let word) = intent.status {
+            world.log.error("payment.unknown_status", metadata: ["belvo_id": "\(intent.id)", "status": "\(word)"])
+        }
+        return Payment.Report(
+            belvoID: intent.id.uuid, externalID: intent.externalID, status: ProviderStatus(intent.status),
+            providerStatus: intent.status.word, amount: intent.amountCentavos.map(Money.init(centavos:)),
+            currency: intent.currency, customer: intent.customer?.uuid,
+            beneficiaryBankAccount: intent.beneficiaryBankAccount?.uuid, enrollment: intent.enrollment?.uuid,
+            facts: Payment.ProviderFacts(
+                provider: intent.biometricPix.provider, consentID: intent.biometricPix.consentID,
+                endToEndID: intent.biometricPix.endToEndID.flatMap { EndToEndID($0) },
+                externalPaymentID: intent.biometricPix.externalPaymentID,
+                providerRequestID: intent.biometricPix.providerRequestID),
+            fidoOptions: intent.biometricPix.fidoOptions?.json.bytes, failureCode: intent.failureCode,
+            failureMessage: intent.failureMessage)
+    }
+}
+
+extension ProviderStatus {
+    init(_ status: PaymentIntentStatus) {
+        switch status {
+        case .succeeded: self = .succeeded
+        case .failed, .canceled: self = .failed
+        // SCHEDULE_FINISHED ends a schedule, not a payment: its charge tells (belvo-api.md §6.3).
+        case .pending, .requiresPaymentMethod, .requiresAction, .processing, .scheduled, .scheduleFinished:
+            self = .pending
+        case .unknown: self = .unknown
+        }
+    }
+}

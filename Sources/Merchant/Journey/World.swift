@@ -1,0 +1,157 @@
+import Belvo
+import FoundationEssentials
+import Logging
+import Payments
+import Synchronization
+
+// Where Belvo has a noun of the same name, the bare word is ours and the bank's is spelled out: `Belvo.Enrollment`.
+typealias Customer = Payments.Customer
+typealias Enrollment = Payments.Enrollment
+
+/// Everything that the merchant's decisions need from outside, handed in as values.
+struct World: Sendable {
+    let store: Store
+    let belvo: Belvo.Client
+    let patience: Patience
+    let policy: Policy
+    let identities: Identities
+    let log: Logger
+}
+
+/// What the merchant has decided once and for all.
+struct Policy: Sendable {
+    /// The account that is paid. It never comes from an app.
+    let beneficiaryBankAccount: UUID
+    /// The most that one payment may be.
+    let paymentMax: Money
+    /// Whether a payment needs an order that sets its price.
+    let requiresOrders: Bool
+    /// Whether apps get tokens for Belvo's SDK, which can do more at Belvo than one user should.
+    let mintsWidgetTokens: Bool
+    /// Where banks may send users back to; the first one unless an app names another.
+    let callbackURLs: [String]
+}
+
+/// Makes the ids of new records: time-ordered, before anybody else is asked.
+final class Identities: Sendable {
+    private let generator = Mutex(UUIDv7Generator())
+    private let now: @Sendable () -> Timestamp
+
+    init(now: @escaping @Sendable () -> Timestamp) {
+        self.now = now
+    }
+
+    func next() -> UUID {
+        generator.withLock { generator in
+            var random = SystemRandomNumberGenerator()
+            return generator.next(at: now(), using: &random)
+        }
+    }
+}
+
+/// Under which request something happens: who caused it, and the trace that Belvo is told.
+struct Occasion: Sendable {
+    let cause: Cause
+    let trace: TraceParent?
+
+    static let poller = Occasion(cause: .poller, trace: nil)
+}
+
+/// Why a wish was not granted, in the merchant's terms. What each case means over HTTP stands in `APIError`.
+enum JourneyRefusal: Error, Sendable, Equatable {
+    /// There is no such record of this user's.
+    case notFound
+    /// The user has to become a customer first.
+    case customerRequired
+    /// The user is a customer with another tax number.
+    case identifierDiffers
+    /// The risk signals name another day than the customer's own.
+    case accountTenureDiffers(expected: AccountTenure)
+    /// The bank does not offer Biometric Pix, or does not exist.
+    case institutionUnavailable
+    /// The enrollment has failed.
+    case enrollmentFailed
+    /// What was asked for does not fit the record's present state.
+    case wrongState(String)
+    /// It was done before, with something else.
+    case alreadyDone
+    /// The payment names an enrollment that the user does not have.
+    case enrollmentUnknown
+    /// The payment names an enrollment that cannot be used.
+    case enrollmentNotUsable
+    /// An earlier attempt for the same reference may still be paid.
+    case paymentInDoubt(Payment.ID)
+    /// The reference was paid.
+    case alreadyPaid(Payment.ID)
+    /// Without an order no price can be trusted.
+    case orderRequired
+    /// The amount is more than a payment without redirection may be.
+    case amountTooHigh(max: Money)
+    /// The idempotency key stands for another request.
+    case idempotencyKeyReused
+    /// The first request with this key is still being worked on.
+    case inProgress
+    /// A callback address that is not on the merchant's list.
+    case callbackURLNotAllowed
+    /// The phone signed something else than what it was given.
+    case clientDataInvalid(SignedPart)
+    /// Many changed the record at once, and this one never came to its turn.
+    case contended
+}
+
+/// What reading Belvo about a record brought.
+enum News<Event: Sendable>: Sendable {
+    case event(Event)
+    /// Belvo's lists do not have it.
+    case absent
+    /// Belvo could not be read; nothing may be concluded.
+    case unreadable
+}
+
+/// The member of a request whose client data is wrong, and how.
+struct SignedPart: Sendable, Equatable {
+    /// A JSON Pointer.
+    let member: String
+    let fault: ClientData.Fault
+}
+
+/// What an app is told about a wish that reached Belvo.
+enum Progress<Resource: Sendable>: Sendable {
+    /// It is done, and Belvo has said so.
+    case done(Resource)
+    /// It was sent, and what became of it is not known yet.
+    case pending(Resource)
+
+    var resource: Resource {
+        switch self {
+        case .done(let resource), .pending(let resource): resource
+        }
+    }
+}
+
+/// What Belvo's failures mean for a wish that was on its way there.
+extension BelvoError {
+    /// Whether the request certainly had no effect, so that the same may be tried again.
+    var leftNothing: Bool {
+        switch self {
+        case .denied, .throttled, .unreachable, .notFound: true
+        case .refused, .conflict, .unanswered, .nonsense, .outcomeUnknown: false
+        }
+    }
+
+    /// Whether Belvo said no to the content, for good.
+    var refusal: Belvo.Refusal? {
+        if case .refused(let refusal) = self { refusal } else { nil }
+    }
+}
+
+extension Failure {
+    /// Belvo's no, in its own first words.
+    static func refused(_ refusal: Belvo.Refusal) -> Failure {
+        let item = refusal.items.first
+        return Failure(code: item?.code ?? "refused", message: item?.message, authority: .merchant)
+    }
+}
+
+/// How often a change is tried again when somebody else was faster.
+let attemptsMax = 8

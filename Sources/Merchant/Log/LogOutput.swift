@@ -1,0 +1,62 @@
+import Glibc
+import Synchronization
+
+/// Where log lines go: a descriptor that gets each line with one `write`.
+///
+/// A pipe that nobody empties must not stop the server. A line waits a moment for room; when there is none it is
+/// dropped, those after it no longer wait, and the next one that gets through says how many were lost.
+public final class LogOutput: Sendable {
+    /// The process's standard output.
+    public static let standardOutput = LogOutput(descriptor: STDOUT_FILENO)
+
+    private let descriptor: Int32
+    /// How many lines were lost since the last one that was written. Locked while a line is written, because of the
+    /// room that `poll` promises to two threads only one may find.
+    private let dropped = Mutex(0)
+
+    /// How long the first line waits for room, in milliseconds: a busy reader gets that far, a stuck one does not.
+    private static let patienceMilliseconds: Int32 = 20
+
+    /// Takes a descriptor that stays open as long as the output; it is not closed here.
+    init(descriptor: Int32) {
+        self.descriptor = descriptor
+    }
+
+    func write(_ line: LogLine) {
+        dropped.withLock { dropped in
+            if hasRoom(within: dropped == 0 ? LogOutput.patienceMilliseconds : 0), put(line.finished(dropped: dropped))
+            {
+                dropped = 0
+            } else {
+                dropped += 1
+            }
+        }
+    }
+
+    /// Whether a line can be written without waiting. Wraps `poll`; a pipe says so when it has room for `PIPE_BUF`
+    /// bytes, which is the longest line. One whose reader is gone has none, so that no SIGPIPE comes of it.
+    private func hasRoom(within milliseconds: Int32) -> Bool {
+        var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        while true {
+            let count = poll(&request, 1, milliseconds)
+            if count >= 0 { return count == 1 && request.revents == Int16(POLLOUT) }
+            if errno != EINTR { return false }
+        }
+    }
+
+    /// Writes the whole line, in one piece unless a disk is full or the like.
+    private func put(_ line: [UInt8]) -> Bool {
+        line.withUnsafeBytes { bytes in
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+                if count > 0 {
+                    rest = rest.dropFirst(count)
+                } else if count == 0 || errno != EINTR {
+                    return false
+                }
+            }
+            return true
+        }
+    }
+}

@@ -1,0 +1,171 @@
+import Belvo
+import HTTP
+import Logging
+import Migrations
+import Payments
+import Postgres
+import Synchronization
+import Transport
+
+/// The merchant's server, built from its settings: the database, Belvo, the API on its listeners, and the workers.
+///
+/// Use: `try await start()` from a task on the first loop, later `await stop()`.
+public final class MerchantServer: Sendable {
+    private let settings: Settings
+    private let loops: [EventLoop]
+    private let log: Logger
+    private let database: Database
+    private let world: World
+    private let authenticator: Authenticator
+    private let health: Health
+    private let server: HTTP.Server
+    private let adminServer: HTTP.Server
+    private let work = Mutex<[Task<Void, any Error>]>([])
+
+    /// How long accepted requests may go on after the server was asked to stop: a call to Belvo and its record.
+    static let drainDeadline = Duration.seconds(25)
+
+    /// Builds everything and opens nothing but files. Throws what is wrong with a file or the database's address.
+    public init(settings: Settings, loops: [EventLoop], log: Logger) throws {
+        precondition(!loops.isEmpty, "a server needs a loop")
+        self.settings = settings
+        self.loops = loops
+        self.log = log
+        let database = try Database(settings.databaseURL.text, configuration: .logged(to: log))
+        self.database = database
+        let belvo = try Belvo.Client.live(settings)
+        let vault = Vault(encryptionKeys: settings.encryptionKeys, lookupKey: settings.lookupKey)
+        let identities = Identities(now: WallClock.now)
+        let world = World(
+            store: Store(database: database, vault: vault), belvo: belvo, patience: settings.patience,
+            policy: Policy(settings), identities: identities, log: log)
+        self.world = world
+        let authenticator = Authenticator(settings.auth, now: WallClock.now, surroundings: try .live(settings.auth, log))
+        self.authenticator = authenticator
+        let health = Health(store: world.store)
+        self.health = health
+        let api = API(
+            world: world, authenticator: authenticator, institutions: InstitutionCatalog(belvo: belvo, log: log),
+            health: health, callbackPage: CallbackPage(appLink: settings.appDeepLink), vault: vault)
+        let refusal: @Sendable (MessageFault) -> Response = { fault in
+            let requestID = RequestID.made(from: identities)
+            var response = APIError(fault).response(requestID: requestID)
+            response.headers.append("x-request-id", requestID)
+            return response
+        }
+        server = HTTP.Server(
+            tls: try settings.tls.map {
+                try TLSContext.server(certificateChain: $0.certificateFile, privateKey: $0.keyFile)
+            },
+            refusal: refusal
+        ) { request, context in .response(await api.respond(to: request, context)) }
+        adminServer = HTTP.Server(refusal: refusal) { request, _ in
+            .response(await AdminAPI(health: health).respond(to: request))
+        }
+    }
+
+    /// Where the server listens once it has started; the ports are the real ones also where 0 was asked for.
+    public struct Addresses: Sendable {
+        public let api: SocketAddress
+        public let admin: SocketAddress
+    }
+
+    /// How the workers are set going.
+    public enum WorkMode: Sendable {
+        case byItself
+        /// Only by `workOnce()`: for tests that have to see every step.
+        case whenTold
+    }
+
+    /// Waits for the database, checks its schema, listens, and sets the workers going.
+    ///
+    /// Throws when the schema is not this program's, or an address is in use.
+    public func start(work mode: WorkMode = .byItself) async throws -> Addresses {
+        try await waitForSchema()
+        let listener = try Listener(at: settings.listen)
+        let adminListener = try Listener(at: settings.adminListen)
+        try await adminServer.listen(to: adminListener, on: [loops[0]])
+        if mode == .byItself { startWork() }
+        try await server.listen(to: listener, on: loops)
+        let addresses = Addresses(api: listener.address, admin: adminListener.address)
+        log.info(
+            "server.started", metadata: ["listen": "\(addresses.api)", "admin_listen": "\(addresses.admin)"])
+        return addresses
+    }
+
+    /// Stops accepting, finishes what was accepted, ends the workers after their present pass, and closes.
+    public func stop() async {
+        log.info("server.draining")
+        health.drain()
+        let tasks = work.withLock { $0 }
+        for task in tasks { task.cancel() }
+        await server.drain(loops: loops, within: Self.drainDeadline)
+        for task in tasks { _ = await task.result }
+        await adminServer.drain(loops: [loops[0]], within: .seconds(1))
+        for loop in loops { await Task(executorPreference: loop) { [database] in await database.close() }.value }
+        log.info("server.stopped")
+    }
+
+    /// Has every worker make one pass, one after the other.
+    func workOnce() async throws {
+        for worker in world.workers { _ = try await worker.runOnce() }
+    }
+
+    private func waitForSchema() async throws {
+        let migrator = Migrator(.merchant, of: database)
+        while true {
+            do {
+                let status = try await migrator.status()
+                guard status == .upToDate else { throw SchemaRefused(status: status) }
+                return
+            } catch let error as DatabaseError {
+                guard case .unavailable = error else { throw error }
+                log.warning("database.unavailable", metadata: ["reason": "\(error)"])
+                try await loops[0].sleep(for: .seconds(1))
+            }
+        }
+    }
+
+    private func startWork() {
+        let loop = loops[0]
+        var tasks = world.workers.map { worker in
+            loop.task { [patience = world.patience, log] in
+                let pause = min(patience.pollInterval / 2, .seconds(1))
+                try await WorkLoop(worker: worker, pause: pause, log: log).run(on: loop)
+            }
+        }
+        tasks.append(loop.task { [authenticator] in await authenticator.run() })
+        work.withLock { $0 = tasks }
+    }
+}
+
+/// The database's schema is not the one that this program was built for.
+public struct SchemaRefused: Error, CustomStringConvertible {
+    let status: SchemaStatus
+
+    public var description: String {
+        switch status {
+        case .upToDate: "the schema is up to date"
+        case .pending(let names):
+            "the database has yet to be migrated (\(names.joined(separator: ", "))): run `merchant migrate` first"
+        case .ahead(let names):
+            "the database was migrated by a newer program (\(names.joined(separator: ", "))): run that one"
+        case .altered(let names):
+            "migrations were changed after they had been applied: \(names.joined(separator: ", "))"
+        }
+    }
+}
+
+/// What operators ask on `ADMIN_LISTEN`.
+struct AdminAPI: Sendable {
+    let health: Health
+
+    func respond(to request: Request) async -> Response {
+        switch (request.method, request.target.path) {
+        case (.get, "/livez"), (.head, "/livez"): health.live()
+        case (.get, "/readyz"), (.head, "/readyz"): await health.readyInDetail()
+        case (_, "/livez"), (_, "/readyz"): Response(.methodNotAllowed, headers: ["allow": "GET, HEAD"])
+        default: Response(.notFound)
+        }
+    }
+}

@@ -1,0 +1,17 @@
+import Crypto
+import Payments
+
+/// A text that nobody but its holders may read: a password, a token, an address with a password in it.
+public struct Secret: Sendable, Redacted {
+    public let text: String
+
+    public init(_ text: String) {
+        self.text = text
+    }
+
+    /// Whether the text is this one, told in a time that says nothing about how much of it is right.
+    public func isEqual(to candidate: String) -> Bool {
+        // Comparing digests hides the length as well, and Crypto compares them in constant time.
+        SHA256.hash(data: Array(text.utf8)) == SHA256.hash(data: Array(candidate.utf8))
+    }
+}

@@ -1,0 +1,71 @@
+/// The name of every setting, in the order in which they are documented (merchant-api.md, "Configuration").
+enum SettingName: String, CaseIterable {
+    case databaseURL = "DATABASE_URL"
+    case publicBaseURL = "PUBLIC_BASE_URL"
+    case belvoBaseURL = "BELVO_BASE_URL"
+    case belvoSecretID = "BELVO_SECRET_ID"
+    case belvoSecretPassword = "BELVO_SECRET_PASSWORD"
+    case belvoBeneficiaryBankAccount = "BELVO_BENEFICIARY_BANK_ACCOUNT"
+    case belvoWebhookToken = "BELVO_WEBHOOK_TOKEN"
+    case authHS256Secret = "AUTH_HS256_SECRET"
+    case authJWKSFile = "AUTH_JWKS_FILE"
+    case authJWKSURL = "AUTH_JWKS_URL"
+    case encryptionKeys = "ENCRYPTION_KEYS"
+    case lookupKey = "LOOKUP_KEY"
+    case listen = "LISTEN"
+    case adminListen = "ADMIN_LISTEN"
+    case tlsCertFile = "TLS_CERT_FILE"
+    case tlsKeyFile = "TLS_KEY_FILE"
+    case trustedProxies = "TRUSTED_PROXIES"
+    case corsOrigins = "CORS_ORIGINS"
+    case belvoCAFile = "BELVO_CA_FILE"
+    case belvoTimeout = "BELVO_TIMEOUT_MS"
+    case belvoDialect = "BELVO_DIALECT"
+    case widgetTokens = "WIDGET_TOKENS"
+    case authIssuer = "AUTH_ISSUER"
+    case authAudience = "AUTH_AUDIENCE"
+    case callbackURLs = "CALLBACK_URLS"
+    case appDeepLink = "APP_DEEP_LINK"
+    case appleAppIDs = "APPLE_APP_IDS"
+    case androidApps = "ANDROID_APPS"
+    case paymentMaxAmount = "PAYMENT_MAX_AMOUNT"
+    case orders = "ORDERS"
+    case userRate = "USER_RATE"
+    case shopToken = "SHOP_TOKEN"
+    case shopWebhookURL = "SHOP_WEBHOOK_URL"
+    case shopWebhookSecret = "SHOP_WEBHOOK_SECRET"
+    case pollInterval = "POLL_INTERVAL_MS"
+    case pollDeadline = "POLL_DEADLINE_MS"
+    case userDeadline = "USER_DEADLINE_MS"
+    case logLevel = "LOG_LEVEL"
+
+    /// The name under which a file's path is given instead of the value; none where the value is a path itself.
+    var fileVariant: String? {
+        rawValue.hasSuffix("_FILE") ? nil : rawValue + "_FILE"
+    }
+
+    /// Every name that a settings file may hold.
+    static let allSpellings = allCases.flatMap { [$0.rawValue] + ($0.fileVariant.map { [$0] } ?? []) }
+
+    /// The permitted name that an unknown one was probably meant to be: at most two letters away.
+    static func nearest(to unknown: String) -> String? {
+        let nearest = allSpellings.map { ($0, distance(from: Array(unknown.utf8), to: Array($0.utf8))) }
+            .min { $0.1 < $1.1 }
+        return nearest.flatMap { $0.1 <= 2 ? $0.0 : nil }
+    }
+
+    /// The letters to put in, take out or replace on the way from one name to another (Levenshtein).
+    private static func distance(from source: [UInt8], to target: [UInt8]) -> Int {
+        var row = Array(0...target.count)
+        for (index, letter) in source.enumerated() {
+            var diagonal = row[0]
+            row[0] = index + 1
+            for column in target.indices {
+                let replaced = diagonal + (target[column] == letter ? 0 : 1)
+                diagonal = row[column + 1]
+                row[column + 1] = min(replaced, diagonal + 1, row[column] + 1)
+            }
+        }
+        return row[target.count]
+    }
+}

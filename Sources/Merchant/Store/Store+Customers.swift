@@ -1,0 +1,145 @@
+import FoundationEssentials
+import JSON
+import Payments
+import Postgres
+
+extension Store {
+    private static let customerColumns: SQL = """
+        id, subject, state, belvo_id, belvo_created_at, person_ciphertext, created_at, updated_at, version,
+        deadline_at, app_now() AS read_at
+        """
+
+    /// The user's customer, in whatever state.
+    func customer(of subject: UserSubject) async throws -> Stored<Customer>? {
+        try await database.rows(
+            "SELECT \(fragment: Self.customerColumns) FROM customers WHERE subject = \(subject)"
+        ).first.map(readCustomer)
+    }
+
+    /// Whether the customer was made with this tax number.
+    func hasTaxID(_ taxID: TaxID, customer id: Customer.ID) async throws -> Bool {
+        let lookup = vault.lookup(taxID.text, for: .taxID)
+        return try await !database.rows(
+            "SELECT id FROM customers WHERE id = \(id) AND tax_id_lookup = \(lookup)"
+        ).isEmpty
+    }
+
+    /// Remembers a user before Belvo is asked. Nothing comes back when the user has a row already.
+    func insert(
+        _ customer: Customer, planned: Planned, cause: Cause
+    ) async throws -> Stored<Customer>? {
+        try await database.execute(
+            """
+            WITH made AS (
+                INSERT INTO customers (
+                    id, subject, state, person_ciphertext, tax_id_lookup, created_at, updated_at,
+                    next_poll_at, deadline_at)
+                VALUES (
+                    \(customer.id), \(customer.subject), \(customer.state), \(seal(customer)),
+                    \(vault.lookup(customer.person.taxID.text, for: .taxID)), app_now(), app_now(),
+                    app_now() + \(planned.nextLookMicroseconds) * interval '1 microsecond',
+                    app_now() + \(planned.deadlineMicroseconds) * interval '1 microsecond')
+                ON CONFLICT ON CONSTRAINT one_customer_per_user DO NOTHING
+                RETURNING \(fragment: Self.customerColumns)
+            ), recorded AS (
+                INSERT INTO state_history (record_type, record_id, state_after, caused_by, request_id)
+                SELECT 'customer', id, state, \(cause.actor), \(cause.requestID) FROM made
+            )
+            SELECT * FROM made
+            """
+        ).first.map(readCustomer)
+    }
+
+    /// Writes a customer's next state. Nothing comes back when somebody else was faster.
+    func update(
+        _ before: Stored<Customer>, to after: Customer, event: String, failureCode: String? = nil, planned: Planned,
+        cause: Cause
+    ) async throws -> Stored<Customer>? {
+        try await database.execute(
+            """
+            WITH changed AS (
+                UPDATE customers SET
+                    state = \(after.state), belvo_id = \(after.belvoID), belvo_created_at = \(after.belvoCreatedAt),
+                    person_ciphertext = \(seal(after)),
+                    tax_id_lookup = \(vault.lookup(after.person.taxID.text, for: .taxID)),
+                    failure_code = \(failureCode), updated_at = app_now(), version = version + 1, leased_until = NULL,
+                    next_poll_at = app_now() + \(planned.nextLookMicroseconds) * interval '1 microsecond',
+                    deadline_at = coalesce(
+                        \(planned.keptDeadline),
+                        app_now() + \(planned.deadlineMicroseconds) * interval '1 microsecond')
+                WHERE id = \(before.record.id) AND version = \(before.version)
+                RETURNING \(fragment: Self.customerColumns)
+            ), recorded AS (
+                INSERT INTO state_history (
+                    record_type, record_id, state_before, state_after, caused_by, request_id, detail)
+                SELECT 'customer', id, \(before.record.state.rawValue), state, \(cause.actor), \(cause.requestID),
+                    \(event)
+                FROM changed WHERE state <> \(before.record.state.rawValue)
+            )
+            SELECT * FROM changed
+            """
+        ).first.map(readCustomer)
+    }
+
+    /// Takes up to `limit` customers whose look is due, for so long, oldest first.
+    ///
+    /// `SKIP LOCKED` lets instances claim at once without waiting for each other; the lease keeps them from asking
+    /// about the same customer, and ends by itself if this server dies.
+    func claimDueCustomers(limit: Int, lease: Duration) async throws -> [Stored<Customer>] {
+        try await database.execute(
+            """
+            UPDATE customers SET
+                version = version + 1,
+                leased_until = app_now() + \(lease.wholeMicroseconds) * interval '1 microsecond',
+                next_poll_at = app_now() + \(lease.wholeMicroseconds) * interval '1 microsecond'
+            WHERE id IN (
+                SELECT id FROM customers
+                WHERE next_poll_at <= app_now() AND (leased_until IS NULL OR leased_until <= app_now())
+                ORDER BY next_poll_at
+                LIMIT \(limit)
+                FOR UPDATE SKIP LOCKED
+            )
+            RETURNING \(fragment: Self.customerColumns)
+            """
+        ).map(readCustomer)
+    }
+
+    private func readCustomer(_ row: Row) throws -> Stored<Customer> {
+        let id: Customer.ID = try row.decode("id")
+        let person = try vault.open(row.decode("person_ciphertext"), in: .customersPerson, of: id.uuid)
+        return Stored(
+            record: Customer(
+                id: id, subject: try row.decode("subject"), person: try Customer.Person(json: person),
+                state: try row.decode("state"), belvoID: try row.decode("belvo_id"),
+                belvoCreatedAt: try row.decode("belvo_created_at"), createdAt: try row.decode("created_at")),
+            version: try row.decode("version"), updatedAt: try row.decode("updated_at"),
+            deadline: try row.decode("deadline_at"), clock: DatabaseClock(reading: try row.decode("read_at")))
+    }
+
+    private func seal(_ customer: Customer) -> [UInt8] {
+        vault.seal(customer.person.json, in: .customersPerson, of: customer.id.uuid)
+    }
+}
+
+extension Customer.Person {
+    /// What is encrypted: one small JSON text.
+    fileprivate var json: [UInt8] {
+        JSONWriter.object { person in
+            person.member("name", name.text)
+            person.member("tax_id", taxID.text)
+            person.member("email", email?.text)
+            person.member("phone", phone?.text)
+        }
+    }
+
+    fileprivate init(json bytes: [UInt8]) throws {
+        let reader = JSONReader(try JSONDocument(parsing: bytes).root)
+        let name = reader.string("name")
+        let taxID = reader.string("tax_id")
+        guard let name, let taxID else { throw reader.faults }
+        self.init(
+            name: try PersonName(name), taxID: try TaxID(taxID),
+            email: try reader.optionalString("email").map { try EmailAddress($0) },
+            phone: try reader.optionalString("phone").map { try PhoneNumber($0) })
+    }
+}

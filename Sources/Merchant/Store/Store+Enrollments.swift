@@ -1,0 +1,221 @@
+import FoundationEssentials
+import Payments
+import Postgres
+
+extension Store {
+    private static let enrollmentColumns: SQL = """
+        id, subject, customer_id, state, belvo_id, institution_id, institution_name, institution_icon, platform, name,
+        callback_url, redirect_url, registration_options_ciphertext, confirmation_digest, confirmation_accepted,
+        provider_status, provider_details_status, expires_at, payer_information_ciphertext, failure_code,
+        failure_message, failure_authority, metadata, created_at, updated_at, version, deadline_at,
+        app_now() AS read_at
+        """
+
+    /// Remembers an enrollment before Belvo is asked, with the device that it is for.
+    func insert(
+        _ enrollment: Enrollment, deviceID: String, planned: Planned, cause: Cause
+    ) async throws -> Stored<Enrollment>? {
+        let device = vault.seal(Array(deviceID.utf8), in: .enrollmentsDevice, of: enrollment.id.uuid)
+        return try await database.execute(
+            """
+            WITH made AS (
+                INSERT INTO enrollments (
+                    id, subject, customer_id, state, institution_id, institution_name, institution_icon, platform,
+                    name, callback_url, device_ciphertext, device_lookup, metadata, created_at, updated_at,
+                    next_poll_at, deadline_at)
+                VALUES (
+                    \(enrollment.id), \(enrollment.subject), \(enrollment.customer), \(enrollment.state),
+                    \(enrollment.institution.id), \(enrollment.institution.displayName),
+                    \(enrollment.institution.iconLogo), \(enrollment.platform), \(enrollment.name),
+                    \(enrollment.callbackURL), \(device), \(vault.lookup(deviceID, for: .device)),
+                    \(enrollment.metadata.map { JSONColumn($0.json) }), app_now(), app_now(),
+                    app_now() + \(planned.nextLookMicroseconds) * interval '1 microsecond',
+                    app_now() + \(planned.deadlineMicroseconds) * interval '1 microsecond')
+                RETURNING \(fragment: Self.enrollmentColumns)
+            ), recorded AS (
+                INSERT INTO state_history (record_type, record_id, state_after, caused_by, request_id)
+                SELECT 'enrollment', id, state, \(cause.actor), \(cause.requestID) FROM made
+            )
+            SELECT * FROM made
+            """
+        ).first.map(readEnrollment)
+    }
+
+    /// The enrollment, if it is the user's.
+    func enrollment(_ id: Enrollment.ID, of subject: UserSubject) async throws -> Stored<Enrollment>? {
+        try await database.rows(
+            """
+            SELECT \(fragment: Self.enrollmentColumns) FROM enrollments
+            WHERE id = \(id) AND subject = \(subject)
+            """
+        ).first.map(readEnrollment)
+    }
+
+    /// The enrollment, whoever's it is.
+    func enrollment(_ id: Enrollment.ID) async throws -> Stored<Enrollment>? {
+        try await database.rows(
+            "SELECT \(fragment: Self.enrollmentColumns) FROM enrollments WHERE id = \(id)"
+        ).first.map(readEnrollment)
+    }
+
+    /// The enrollment that Belvo knows under this id.
+    func enrollment(belvoID: UUID) async throws -> Stored<Enrollment>? {
+        try await database.rows(
+            "SELECT \(fragment: Self.enrollmentColumns) FROM enrollments WHERE belvo_id = \(belvoID)"
+        ).first.map(readEnrollment)
+    }
+
+    /// The newest enrollment whose redirect address carried this `state`.
+    func enrollment(redirectState: String) async throws -> Stored<Enrollment>? {
+        try await database.rows(
+            """
+            SELECT \(fragment: Self.enrollmentColumns) FROM enrollments
+            WHERE redirect_state_lookup = \(vault.lookup(redirectState, for: .redirectState))
+            ORDER BY id DESC
+            LIMIT 1
+            """
+        ).first.map(readEnrollment)
+    }
+
+    /// What a list of enrollments is narrowed to.
+    struct EnrollmentFilter: Sendable {
+        var deviceID: String?
+        var status: Payments.Status?
+        var belvoID: UUID?
+    }
+
+    /// The user's enrollments, newest first, older than `cursor`.
+    func enrollments(
+        of subject: UserSubject, where filter: EnrollmentFilter, before cursor: UUID?, limit: Int
+    ) async throws -> [Stored<Enrollment>] {
+        var conditions: [SQL] = ["subject = \(subject)"]
+        if let deviceID = filter.deviceID {
+            conditions.append("device_lookup = \(vault.lookup(deviceID, for: .device))")
+        }
+        if let status = filter.status { conditions.append("status = \(status)") }
+        if let belvoID = filter.belvoID { conditions.append("belvo_id = \(belvoID)") }
+        if let cursor { conditions.append("id < \(cursor)") }
+        return try await database.rows(
+            """
+            SELECT \(fragment: Self.enrollmentColumns) FROM enrollments
+            WHERE \(fragment: SQL(joining: conditions, separator: " AND "))
+            ORDER BY id DESC
+            LIMIT \(limit)
+            """
+        ).map(readEnrollment)
+    }
+
+    /// Writes an enrollment's next state. Nothing comes back when somebody else was faster.
+    ///
+    /// `redirectState` is the `state` in the redirect address, where it became known by this change.
+    func update(
+        _ before: Stored<Enrollment>, to after: Enrollment, redirectState: String? = nil, event: String,
+        planned: Planned, cause: Cause
+    ) async throws -> Stored<Enrollment>? {
+        let redirectStateLookup = redirectState.map { vault.lookup($0, for: .redirectState) }
+        return try await database.execute(
+            """
+            WITH changed AS (
+                UPDATE enrollments SET
+                    state = \(after.state), belvo_id = \(after.belvoID), redirect_url = \(after.redirectURL),
+                    redirect_state_lookup = coalesce(\(redirectStateLookup), redirect_state_lookup),
+                    registration_options_ciphertext =
+                        \(seal(after.registrationOptions, in: .enrollmentsRegistrationOptions, of: after)),
+                    confirmation_digest = \(after.confirmationDigest),
+                    confirmation_accepted = \(after.isConfirmationAccepted),
+                    provider_status = \(after.providerStatus),
+                    provider_details_status = \(after.providerDetailsStatus), expires_at = \(after.expiresAt),
+                    payer_information_ciphertext =
+                        \(seal(after.payerInformation, in: .enrollmentsPayerInformation, of: after)),
+                    failure_code = \(after.failure?.code), failure_message = \(after.failure?.message),
+                    failure_authority = \(after.failure?.authority),
+                    updated_at = app_now(), version = version + 1, leased_until = NULL,
+                    next_poll_at = app_now() + \(planned.nextLookMicroseconds) * interval '1 microsecond',
+                    deadline_at = coalesce(
+                        \(planned.keptDeadline),
+                        app_now() + \(planned.deadlineMicroseconds) * interval '1 microsecond')
+                WHERE id = \(after.id) AND version = \(before.version)
+                RETURNING \(fragment: Self.enrollmentColumns)
+            ), recorded AS (
+                INSERT INTO state_history (
+                    record_type, record_id, state_before, state_after, caused_by, request_id, detail)
+                SELECT 'enrollment', id, \(before.record.state.rawValue), state, \(cause.actor), \(cause.requestID),
+                    \(after.failure.map { "\(event): \($0.code)" } ?? event)
+                FROM changed WHERE state <> \(before.record.state.rawValue)
+            )
+            SELECT * FROM changed
+            """
+        ).first.map(readEnrollment)
+    }
+
+    /// Looks again at the user's enrollments that wait at the bank: one of them may have come back unseen.
+    func hasten(enrollmentsAtBankOf subject: UserSubject) async throws {
+        try await database.execute(
+            "UPDATE enrollments SET next_poll_at = app_now() WHERE subject = \(subject) AND state = 'at_bank'")
+    }
+
+    /// Takes up to `limit` enrollments whose look is due, for so long, oldest first. See `claimDueCustomers`.
+    func claimDueEnrollments(limit: Int, lease: Duration) async throws -> [Stored<Enrollment>] {
+        try await database.execute(
+            """
+            UPDATE enrollments SET
+                version = version + 1,
+                leased_until = app_now() + \(lease.wholeMicroseconds) * interval '1 microsecond',
+                next_poll_at = app_now() + \(lease.wholeMicroseconds) * interval '1 microsecond'
+            WHERE id IN (
+                SELECT id FROM enrollments
+                WHERE next_poll_at <= app_now() AND (leased_until IS NULL OR leased_until <= app_now())
+                ORDER BY next_poll_at
+                LIMIT \(limit)
+                FOR UPDATE SKIP LOCKED
+            )
+            RETURNING \(fragment: Self.enrollmentColumns)
+            """
+        ).map(readEnrollment)
+    }
+
+    private func readEnrollment(_ row: Row) throws -> Stored<Enrollment> {
+        var enrollment = Enrollment(
+            id: try row.decode("id"), subject: try row.decode("subject"), customer: try row.decode("customer_id"),
+            institution: Enrollment.Institution(
+                id: try row.decode("institution_id"), displayName: try row.decode("institution_name"),
+                iconLogo: try row.decode("institution_icon")),
+            platform: try row.decode("platform"), name: try row.decode("name"),
+            callbackURL: try row.decode("callback_url"),
+            metadata: try row.decode("metadata", as: JSONColumn?.self).map { try Metadata(json: $0.bytes) },
+            createdAt: try row.decode("created_at"))
+        enrollment.state = try row.decode("state")
+        enrollment.belvoID = try row.decode("belvo_id")
+        enrollment.redirectURL = try row.decode("redirect_url")
+        enrollment.registrationOptions = try open(
+            row.decode("registration_options_ciphertext"), in: .enrollmentsRegistrationOptions, of: enrollment)
+        enrollment.confirmationDigest = try row.decode("confirmation_digest")
+        enrollment.isConfirmationAccepted = try row.decode("confirmation_accepted")
+        enrollment.providerStatus = try row.decode("provider_status")
+        enrollment.providerDetailsStatus = try row.decode("provider_details_status")
+        enrollment.expiresAt = try row.decode("expires_at")
+        enrollment.payerInformation = try open(
+            row.decode("payer_information_ciphertext"), in: .enrollmentsPayerInformation, of: enrollment)
+        enrollment.failure = try Failure(row: row)
+        return Stored(
+            record: enrollment, version: try row.decode("version"), updatedAt: try row.decode("updated_at"),
+            deadline: try row.decode("deadline_at"), clock: DatabaseClock(reading: try row.decode("read_at")))
+    }
+
+    private func seal(_ plaintext: [UInt8]?, in column: VaultColumn, of enrollment: Enrollment) -> [UInt8]? {
+        plaintext.map { vault.seal($0, in: column, of: enrollment.id.uuid) }
+    }
+
+    private func open(_ ciphertext: [UInt8]?, in column: VaultColumn, of enrollment: Enrollment) throws -> [UInt8]? {
+        try ciphertext.map { try vault.open($0, in: column, of: enrollment.id.uuid) }
+    }
+}
+
+extension Failure {
+    /// Reads the three columns that say why a record failed.
+    init?(row: Row) throws {
+        guard let code = try row.decode("failure_code", as: String?.self) else { return nil }
+        self.init(
+            code: code, message: try row.decode("failure_message"), authority: try row.decode("failure_authority"))
+    }
+}

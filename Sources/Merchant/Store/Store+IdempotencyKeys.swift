@@ -1,0 +1,102 @@
+import FoundationEssentials
+import Payments
+import Postgres
+
+/// An app's key, with what identifies the request that it stands for.
+struct IdempotencyClaim: Sendable {
+    /// The routes on which keys are kept, each a scope of its own.
+    enum Route: String, Sendable {
+        case paymentIntents = "POST /v1/payment-intents"
+    }
+
+    let subject: UserSubject
+    let route: Route
+    let key: String
+    /// A keyed digest of the request after parsing.
+    let requestDigest: [UInt8]
+}
+
+/// What a change of a record does to the key under which it was asked for.
+enum IdempotencySettlement: Sendable {
+    case unchanged
+    /// From now on the key gives this answer.
+    case answer(IdempotencyClaim, StoredAnswer)
+    /// Nothing happened: the key can be used as if it were new.
+    case release(IdempotencyClaim)
+}
+
+/// An answer kept byte for byte.
+struct StoredAnswer: Sendable, Equatable {
+    let status: Int
+    let body: [UInt8]
+}
+
+/// A key that was used before.
+struct UsedKey: Sendable {
+    let requestDigest: [UInt8]
+    let recordID: UUID
+    /// Nothing while the outcome is not known.
+    let answer: StoredAnswer?
+    /// How long ago the key was claimed.
+    let age: Duration
+}
+
+extension Store {
+    /// How long a key is kept: long enough for a phone that was off over a long weekend.
+    static let idempotencyLifetime = Duration.seconds(72 * 3_600)
+
+    /// What the key stands for, if it was used before. One past its time is forgotten here.
+    func usedKey(_ claim: IdempotencyClaim) async throws -> UsedKey? {
+        let rows = try await database.rows(
+            """
+            SELECT request_digest, record_id, response_status, response_body, claimed_at, app_now() AS read_at
+            FROM idempotency_keys
+            WHERE subject = \(claim.subject) AND route = \(claim.route.rawValue) AND key = \(claim.key)
+            """)
+        guard let row = rows.first else { return nil }
+        let claimedAt: Timestamp = try row.decode("claimed_at")
+        let age = try row.decode("read_at", as: Timestamp.self) - claimedAt
+        guard age < Self.idempotencyLifetime else {
+            try await forget(claim, claimedAt: claimedAt)
+            return nil
+        }
+        let status: Int32? = try row.decode("response_status")
+        let body: [UInt8]? = try row.decode("response_body")
+        return UsedKey(
+            requestDigest: try row.decode("request_digest"), recordID: try row.decode("record_id"),
+            answer: status.flatMap { status in body.map { StoredAnswer(status: Int(status), body: $0) } },
+            age: age)
+    }
+
+    private func forget(_ claim: IdempotencyClaim, claimedAt: Timestamp) async throws {
+        try await database.execute(
+            """
+            DELETE FROM idempotency_keys
+            WHERE subject = \(claim.subject) AND route = \(claim.route.rawValue) AND key = \(claim.key)
+                AND claimed_at = \(claimedAt)
+            """)
+    }
+
+    /// The part of a record's update that settles its key; it applies only if the record was changed.
+    func settling(_ settlement: IdempotencySettlement) -> SQL {
+        switch settlement {
+        case .unchanged: ""
+        case .answer(let claim, let answer):
+            """
+            , settled AS (
+                UPDATE idempotency_keys SET response_status = \(Int32(answer.status)), response_body = \(answer.body)
+                WHERE subject = \(claim.subject) AND route = \(claim.route.rawValue) AND key = \(claim.key)
+                    AND EXISTS (SELECT FROM changed)
+            )
+            """
+        case .release(let claim):
+            """
+            , settled AS (
+                DELETE FROM idempotency_keys
+                WHERE subject = \(claim.subject) AND route = \(claim.route.rawValue) AND key = \(claim.key)
+                    AND EXISTS (SELECT FROM changed)
+            )
+            """
+        }
+    }
+}

@@ -1,0 +1,218 @@
+import FoundationEssentials
+import Payments
+import Postgres
+
+extension Store {
+    private static let paymentColumns: SQL = """
+        id, subject, enrollment_id, state, in_doubt, belvo_id, belvo_idempotency_key, reference, amount_centavos,
+        description, statement_description, belvo_customer_id, belvo_enrollment_id, beneficiary_bank_account,
+        provider_status, provider, consent_id, end_to_end_id, external_payment_id, provider_request_id, fido_options,
+        assertion_digest, authorization_accepted, failure_code, failure_message, failure_authority, metadata,
+        created_at, updated_at, version, deadline_at, app_now() AS read_at
+        """
+
+    /// What became of an attempt to remember a payment.
+    enum Remembered: Sendable {
+        case payment(Stored<Payment>)
+        /// The idempotency key was used before; nothing was remembered.
+        case keyIsTaken
+        /// Another payment holds the reference; nothing was remembered.
+        case referenceIsHeld
+    }
+
+    /// Remembers a payment before Belvo is asked, and claims its idempotency key, in one statement.
+    func insert(
+        _ payment: Payment, claiming claim: IdempotencyClaim, planned: Planned, cause: Cause
+    ) async throws -> Remembered {
+        do {
+            let rows = try await database.execute(
+                """
+                WITH claimed AS (
+                    INSERT INTO idempotency_keys (subject, route, key, request_digest, record_id)
+                    VALUES (
+                        \(claim.subject), \(claim.route.rawValue), \(claim.key), \(claim.requestDigest), \(payment.id))
+                    ON CONFLICT ON CONSTRAINT idempotency_keys_are_scoped DO NOTHING
+                    RETURNING record_id
+                ), made AS (
+                    INSERT INTO payments (
+                        id, subject, enrollment_id, state, belvo_idempotency_key, reference, holds_reference,
+                        amount_centavos, description, statement_description, belvo_customer_id, belvo_enrollment_id,
+                        beneficiary_bank_account, metadata, created_at, updated_at, next_poll_at, deadline_at)
+                    SELECT
+                        record_id, \(payment.subject), \(payment.enrollment), \(payment.state),
+                        \(payment.belvoIdempotencyKey), \(payment.reference), \(payment.holdsReference),
+                        \(payment.amount.centavos), \(payment.description), \(payment.statementDescription),
+                        \(payment.parties.customer), \(payment.parties.enrollment),
+                        \(payment.parties.beneficiaryBankAccount), \(payment.metadata.map { JSONColumn($0.json) }),
+                        app_now(), app_now(),
+                        app_now() + \(planned.nextLookMicroseconds) * interval '1 microsecond',
+                        app_now() + \(planned.deadlineMicroseconds) * interval '1 microsecond'
+                    FROM claimed
+                    RETURNING \(fragment: Self.paymentColumns)
+                ), recorded AS (
+                    INSERT INTO state_history (record_type, record_id, state_after, caused_by, request_id)
+                    SELECT 'payment', id, state, \(cause.actor), \(cause.requestID) FROM made
+                )
+                SELECT * FROM made
+                """)
+            guard let row = rows.first else { return .keyIsTaken }
+            return .payment(try readPayment(row))
+        } catch let error as DatabaseError where error.isUniqueViolation(of: "one_live_payment_per_reference") {
+            return .referenceIsHeld
+        }
+    }
+
+    /// The payment, if it is the user's.
+    func payment(_ id: Payment.ID, of subject: UserSubject) async throws -> Stored<Payment>? {
+        try await database.rows(
+            "SELECT \(fragment: Self.paymentColumns) FROM payments WHERE id = \(id) AND subject = \(subject)"
+        ).first.map(readPayment)
+    }
+
+    /// The payment, whoever's it is.
+    func payment(_ id: Payment.ID) async throws -> Stored<Payment>? {
+        try await database.rows(
+            "SELECT \(fragment: Self.paymentColumns) FROM payments WHERE id = \(id)"
+        ).first.map(readPayment)
+    }
+
+    /// The payment that holds the user's reference.
+    func payment(holding reference: Reference, of subject: UserSubject) async throws -> Stored<Payment>? {
+        try await database.rows(
+            """
+            SELECT \(fragment: Self.paymentColumns) FROM payments
+            WHERE subject = \(subject) AND reference = \(reference) AND holds_reference
+            """
+        ).first.map(readPayment)
+    }
+
+    /// Earlier payments for the reference that we gave up ourselves after Belvo had, or may have had, them: before
+    /// another one is opened, Belvo is asked about them once more.
+    func paymentsGivenUp(
+        for reference: Reference, of subject: UserSubject, limit: Int
+    ) async throws -> [Stored<Payment>] {
+        try await database.rows(
+            """
+            SELECT \(fragment: Self.paymentColumns) FROM payments
+            WHERE subject = \(subject) AND reference = \(reference)
+                AND state = 'failed' AND failure_authority = 'merchant' AND failure_code <> \(Failure.notSent.code)
+            ORDER BY id DESC
+            LIMIT \(limit)
+            """
+        ).map(readPayment)
+    }
+
+    /// What a list of payments is narrowed to.
+    struct PaymentFilter: Sendable {
+        var status: Payments.Status?
+        var reference: String?
+    }
+
+    /// The user's payments, newest first, older than `cursor`.
+    func payments(
+        of subject: UserSubject, where filter: PaymentFilter, before cursor: UUID?, limit: Int
+    ) async throws -> [Stored<Payment>] {
+        var conditions: [SQL] = ["subject = \(subject)"]
+        if let status = filter.status { conditions.append("status = \(status)") }
+        if let reference = filter.reference { conditions.append("reference = \(reference)") }
+        if let cursor { conditions.append("id < \(cursor)") }
+        return try await database.rows(
+            """
+            SELECT \(fragment: Self.paymentColumns) FROM payments
+            WHERE \(fragment: SQL(joining: conditions, separator: " AND "))
+            ORDER BY id DESC
+            LIMIT \(limit)
+            """
+        ).map(readPayment)
+    }
+
+    /// Writes a payment's next state, and with it what its idempotency key answers from now on. Nothing comes back
+    /// when somebody else was faster.
+    func update(
+        _ before: Stored<Payment>, to after: Payment, event: String, planned: Planned, cause: Cause,
+        at moment: Timestamp, key: IdempotencySettlement = .unchanged
+    ) async throws -> Stored<Payment>? {
+        try await database.execute(
+            """
+            WITH changed AS (
+                UPDATE payments SET
+                    state = \(after.state), in_doubt = \(after.isInDoubt), belvo_id = \(after.belvoID),
+                    holds_reference = \(after.holdsReference) AND (holds_reference OR NOT EXISTS (
+                        SELECT FROM payments AS other
+                        WHERE other.subject = \(after.subject) AND other.reference = \(after.reference)
+                            AND other.holds_reference)),
+                    provider_status = \(after.providerStatus), provider = \(after.facts.provider),
+                    consent_id = \(after.facts.consentID), end_to_end_id = \(after.facts.endToEndID),
+                    external_payment_id = \(after.facts.externalPaymentID),
+                    provider_request_id = \(after.facts.providerRequestID),
+                    fido_options = \(after.fidoOptions.map(JSONColumn.init)),
+                    assertion_digest = \(after.assertionDigest),
+                    authorization_accepted = \(after.isAuthorizationAccepted),
+                    failure_code = \(after.failure?.code), failure_message = \(after.failure?.message),
+                    failure_authority = \(after.failure?.authority),
+                    updated_at = \(moment), version = version + 1, leased_until = NULL,
+                    next_poll_at = app_now() + \(planned.nextLookMicroseconds) * interval '1 microsecond',
+                    deadline_at = coalesce(
+                        \(planned.keptDeadline),
+                        app_now() + \(planned.deadlineMicroseconds) * interval '1 microsecond')
+                WHERE id = \(after.id) AND version = \(before.version)
+                RETURNING \(fragment: Self.paymentColumns)
+            ), recorded AS (
+                INSERT INTO state_history (
+                    record_type, record_id, state_before, state_after, caused_by, request_id, detail)
+                SELECT 'payment', id, \(before.record.state.rawValue), state, \(cause.actor), \(cause.requestID),
+                    \(after.failure.map { "\(event): \($0.code)" } ?? event)
+                FROM changed WHERE state <> \(before.record.state.rawValue)
+            )\(fragment: settling(key))
+            SELECT * FROM changed
+            """
+        ).first.map(readPayment)
+    }
+
+    /// Takes up to `limit` payments whose look is due, for so long, oldest first. See `claimDueCustomers`.
+    func claimDuePayments(limit: Int, lease: Duration) async throws -> [Stored<Payment>] {
+        try await database.execute(
+            """
+            UPDATE payments SET
+                version = version + 1,
+                leased_until = app_now() + \(lease.wholeMicroseconds) * interval '1 microsecond',
+                next_poll_at = app_now() + \(lease.wholeMicroseconds) * interval '1 microsecond'
+            WHERE id IN (
+                SELECT id FROM payments
+                WHERE next_poll_at <= app_now() AND (leased_until IS NULL OR leased_until <= app_now())
+                ORDER BY next_poll_at
+                LIMIT \(limit)
+                FOR UPDATE SKIP LOCKED
+            )
+            RETURNING \(fragment: Self.paymentColumns)
+            """
+        ).map(readPayment)
+    }
+
+    private func readPayment(_ row: Row) throws -> Stored<Payment> {
+        var payment = Payment(
+            id: try row.decode("id"), subject: try row.decode("subject"), enrollment: try row.decode("enrollment_id"),
+            parties: Payment.Parties(
+                customer: try row.decode("belvo_customer_id"), enrollment: try row.decode("belvo_enrollment_id"),
+                beneficiaryBankAccount: try row.decode("beneficiary_bank_account")),
+            amount: Money(centavos: try row.decode("amount_centavos")), description: try row.decode("description"),
+            statementDescription: try row.decode("statement_description"), reference: try row.decode("reference"),
+            metadata: try row.decode("metadata", as: JSONColumn?.self).map { try Metadata(json: $0.bytes) },
+            belvoIdempotencyKey: try row.decode("belvo_idempotency_key"), createdAt: try row.decode("created_at"))
+        payment.state = try row.decode("state")
+        payment.isInDoubt = try row.decode("in_doubt")
+        payment.belvoID = try row.decode("belvo_id")
+        payment.providerStatus = try row.decode("provider_status")
+        payment.facts = Payment.ProviderFacts(
+            provider: try row.decode("provider"), consentID: try row.decode("consent_id"),
+            endToEndID: try row.decode("end_to_end_id"), externalPaymentID: try row.decode("external_payment_id"),
+            providerRequestID: try row.decode("provider_request_id"))
+        payment.fidoOptions = try row.decode("fido_options", as: JSONColumn?.self)?.bytes
+        payment.assertionDigest = try row.decode("assertion_digest")
+        payment.isAuthorizationAccepted = try row.decode("authorization_accepted")
+        payment.failure = try Failure(row: row)
+        return Stored(
+            record: payment, version: try row.decode("version"), updatedAt: try row.decode("updated_at"),
+            deadline: try row.decode("deadline_at"), clock: DatabaseClock(reading: try row.decode("read_at")))
+    }
+}

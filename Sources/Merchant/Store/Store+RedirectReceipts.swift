@@ -1,0 +1,120 @@
+import FoundationEssentials
+import Payments
+import Postgres
+
+/// What a bank sent back through the user's browser or app.
+struct RedirectReceipt: Sendable {
+    /// How far passing it on to Belvo has come.
+    enum Outcome: String, Sendable, PostgresValue {
+        /// Not sent yet.
+        case received
+        /// On its way.
+        case sent
+        /// Belvo took it.
+        case taken
+        /// Belvo refused it.
+        case refused
+        /// It was sent and the answer was lost: only reading the enrollment can tell.
+        case unknown
+        /// It could not be sent in time, or was not needed any more.
+        case expired
+    }
+
+    let id: UUID
+    let enrollment: Enrollment.ID?
+    /// The user whose app posted it; nil when it came through a browser.
+    let postedBy: UserSubject?
+    let outcome: Outcome
+    /// The parameters as one JSON text; nil once the outcome is settled.
+    let body: [UInt8]?
+    let receivedAt: Timestamp
+}
+
+extension Store {
+    private static let receiptColumns: SQL = """
+        id, enrollment_id, posted_by, outcome, body_ciphertext, received_at, version, next_poll_at,
+        app_now() AS read_at
+        """
+
+    /// Stores a redirect before anything is done with it. The same redirect again is not stored twice: then what is
+    /// there comes back.
+    func insertReceipt(
+        id: UUID, digest: [UInt8], redirectState: String, enrollment: Enrollment.ID?, postedBy: UserSubject?,
+        isError: Bool, body: [UInt8], nextLook: Duration
+    ) async throws -> (receipt: Stored<RedirectReceipt>, isNew: Bool) {
+        let inserted = try await database.execute(
+            """
+            INSERT INTO redirect_receipts (
+                id, digest, state_lookup, enrollment_id, posted_by, is_error, body_ciphertext, next_poll_at)
+            VALUES (
+                \(id), \(digest), \(vault.lookup(redirectState, for: .redirectState)), \(enrollment), \(postedBy),
+                \(isError), \(vault.seal(body, in: .redirectReceiptsBody, of: id)),
+                app_now() + \(nextLook.wholeMicroseconds) * interval '1 microsecond')
+            ON CONFLICT ON CONSTRAINT one_receipt_per_redirect DO NOTHING
+            RETURNING \(fragment: Self.receiptColumns)
+            """)
+        if let row = inserted.first { return (try readReceipt(row), true) }
+        // On the write lane, so that a standby or an older snapshot cannot hide it.
+        let rows = try await database.execute(
+            "SELECT \(fragment: Self.receiptColumns) FROM redirect_receipts WHERE digest = \(digest)")
+        guard let row = rows.first else { throw DatabaseError.unavailable(reason: "the receipt vanished") }
+        return (try readReceipt(row), false)
+    }
+
+    /// Settles a receipt or marks it as on its way. Nothing comes back when somebody else was faster.
+    ///
+    /// A settled receipt loses its parameters: the code and the id_token are one-shot secrets.
+    func update(
+        _ before: Stored<RedirectReceipt>, to outcome: RedirectReceipt.Outcome, enrollment: Enrollment.ID? = nil,
+        nextLook: Duration? = nil
+    ) async throws -> Stored<RedirectReceipt>? {
+        let keepsBody = outcome == .received || outcome == .sent
+        return try await database.execute(
+            """
+            UPDATE redirect_receipts SET
+                outcome = \(outcome), enrollment_id = coalesce(\(enrollment), enrollment_id),
+                body_ciphertext = CASE WHEN \(keepsBody) THEN body_ciphertext END,
+                sent_at = CASE WHEN \(outcome == .sent) THEN app_now() ELSE sent_at END,
+                version = version + 1, leased_until = NULL,
+                next_poll_at = app_now() + \(nextLook.map(\.wholeMicroseconds)) * interval '1 microsecond'
+            WHERE id = \(before.record.id) AND version = \(before.version)
+            RETURNING \(fragment: Self.receiptColumns)
+            """
+        ).first.map(readReceipt)
+    }
+
+    /// Takes up to `limit` receipts that are due, for so long, oldest first. See `claimDueCustomers`.
+    func claimDueReceipts(limit: Int, lease: Duration) async throws -> [Stored<RedirectReceipt>] {
+        try await database.execute(
+            """
+            UPDATE redirect_receipts SET
+                version = version + 1,
+                leased_until = app_now() + \(lease.wholeMicroseconds) * interval '1 microsecond',
+                next_poll_at = app_now() + \(lease.wholeMicroseconds) * interval '1 microsecond'
+            WHERE id IN (
+                SELECT id FROM redirect_receipts
+                WHERE next_poll_at <= app_now() AND (leased_until IS NULL OR leased_until <= app_now())
+                ORDER BY next_poll_at
+                LIMIT \(limit)
+                FOR UPDATE SKIP LOCKED
+            )
+            RETURNING \(fragment: Self.receiptColumns)
+            """
+        ).map(readReceipt)
+    }
+
+    private func readReceipt(_ row: Row) throws -> Stored<RedirectReceipt> {
+        let id: UUID = try row.decode("id")
+        let receivedAt: Timestamp = try row.decode("received_at")
+        return Stored(
+            record: RedirectReceipt(
+                id: id, enrollment: try row.decode("enrollment_id"), postedBy: try row.decode("posted_by"),
+                outcome: try row.decode("outcome"),
+                body: try row.decode("body_ciphertext", as: [UInt8]?.self).map {
+                    try vault.open($0, in: .redirectReceiptsBody, of: id)
+                },
+                receivedAt: receivedAt),
+            version: try row.decode("version"), updatedAt: receivedAt, deadline: nil,
+            clock: DatabaseClock(reading: try row.decode("read_at")))
+    }
+}

@@ -1,0 +1,86 @@
+import Payments
+import Postgres
+import Transport
+
+/// The rows behind the merchant's nouns: every SQL statement of the program, one file for each noun.
+///
+/// It knows neither HTTP nor Belvo, and decides nothing: a change comes in as the value before and the value after,
+/// and goes out as one statement that changes the row, writes the history line and stores what belongs to both,
+/// or does none of it.
+public struct Store: Sendable {
+    let database: Database
+    let vault: Vault
+
+    public init(database: Database, vault: Vault) {
+        self.database = database
+        self.vault = vault
+    }
+}
+
+/// A record as it was read, with what is needed to write it back.
+struct Stored<Record: Sendable>: Sendable {
+    var record: Record
+    /// Grows with every change and lease. A write names the version that it was decided on, and finds no row when
+    /// somebody else was faster, or when its lease has long been somebody else's.
+    var version: Int64
+    var updatedAt: Timestamp
+    /// Until when the present state may last.
+    var deadline: Timestamp?
+    /// How this server reads the database's clock.
+    var clock: DatabaseClock
+
+    /// Whether the present state has lasted too long.
+    var isOverdue: Bool { deadline.map { $0 <= clock.now } ?? false }
+}
+
+/// The database's time, carried on by the monotonic clock of this machine since it was read.
+struct DatabaseClock: Sendable {
+    private let moment: Timestamp
+    private let readAt: Monotonic
+
+    init(reading moment: Timestamp) {
+        self.moment = moment
+        readAt = .now()
+    }
+
+    var now: Timestamp { moment + (Monotonic.now() - readAt) }
+}
+
+/// Who makes a change, for the history.
+struct Cause: Sendable {
+    enum Actor: String, Sendable {
+        case app, callback, webhook, poller, `operator`
+    }
+
+    let actor: Actor
+    let requestID: String?
+
+    static let poller = Cause(actor: .poller, requestID: nil)
+}
+
+/// When a record is looked at next, and until when its state may last.
+struct Planned: Sendable {
+    /// From now until the next look; nil when there is nothing left to look at.
+    let nextLook: Duration?
+    /// From now until the deadline, where the state is new.
+    let deadline: Duration?
+    /// The deadline that goes on, where it is not.
+    let keptDeadline: Timestamp?
+
+    /// A state that was just entered.
+    static func entered(_ schedule: Schedule?) -> Planned {
+        Planned(nextLook: schedule?.firstLook, deadline: schedule?.deadline, keptDeadline: nil)
+    }
+
+    /// A state that goes on.
+    static func goesOn(nextLook: Duration, deadline: Timestamp?) -> Planned {
+        Planned(nextLook: nextLook, deadline: nil, keptDeadline: deadline)
+    }
+
+    var nextLookMicroseconds: Int64? { nextLook.map(\.wholeMicroseconds) }
+    var deadlineMicroseconds: Int64? { deadline.map(\.wholeMicroseconds) }
+}
+
+extension Duration {
+    var wholeMicroseconds: Int64 { wholeNanoseconds / 1_000 }
+}

@@ -1,0 +1,45 @@
+import Postgres
+
+/// What a failure of the database means to everybody above the store.
+enum StoreFailure: Error, CustomStringConvertible {
+    /// The database is away, overloaded, or did not say what became of a write. The same may be tried again: what
+    /// was written before is found again by its key.
+    case unavailable(String)
+    /// A statement or a row is not as this program expects: our own mistake.
+    case broken(String)
+
+    /// Nothing for an error of another kind.
+    init?(_ error: any Error) {
+        guard let error = error as? DatabaseError else { return nil }
+        switch error {
+        case .unavailable, .outcomeUnknown: self = .unavailable(error.description)
+        case .refused(let refusal)
+        where refusal.state.isTransient || Self.conditions.contains(refusal.state.category):
+            self = .unavailable(error.description)
+        case .refused, .decoding: self = .broken(error.description)
+        }
+    }
+
+    /// The families of states that speak of the server's condition and not of the statement: no resources, objects
+    /// in use, an operator's intervention, system errors.
+    private static let conditions: Set<Substring> = ["53", "55", "57", "58"]
+
+    var description: String {
+        switch self {
+        case .unavailable(let reason), .broken(let reason): reason
+        }
+    }
+}
+
+extension Store {
+    /// Whether the database answers now, with a schema in it.
+    func isReachable() async -> Bool {
+        do {
+            return try await !database.rows(
+                "SELECT name FROM schema_migrations LIMIT 1", within: .seconds(2)
+            ).isEmpty
+        } catch {
+            return false
+        }
+    }
+}

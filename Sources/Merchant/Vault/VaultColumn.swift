@@ -1,0 +1,23 @@
+/// A column that holds ciphertext, by the name that each of its ciphertexts is bound to.
+///
+/// A name is part of what was encrypted: it stays as it is even if the column is renamed.
+public enum VaultColumn: String, CaseIterable, Sendable {
+    case customersPerson = "customers.person_ciphertext"
+    case enrollmentsDevice = "enrollments.device_ciphertext"
+    case enrollmentsRegistrationOptions = "enrollments.registration_options_ciphertext"
+    case enrollmentsPayerInformation = "enrollments.payer_information_ciphertext"
+    case redirectReceiptsBody = "redirect_receipts.body_ciphertext"
+}
+
+/// What a keyed digest is for: the digests of two purposes cannot be compared.
+///
+/// As with columns, the words are part of what is stored.
+public enum LookupPurpose: String, CaseIterable, Sendable {
+    case taxID = "tax_id"
+    case device
+    case redirectState = "redirect_state"
+    case redirectReceipt = "redirect_receipt"
+    case idempotentRequest = "idempotent_request"
+    case confirmation
+    case assertion
+}

@@ -1,0 +1,101 @@
+import Belvo
+import FoundationEssentials
+import Glibc
+import HTTP
+import Logging
+import Migrations
+import Payments
+import Postgres
+import Transport
+
+// How settings become the parts of the world.
+
+extension Policy {
+    init(_ settings: Settings) {
+        self.init(
+            beneficiaryBankAccount: settings.beneficiaryBankAccount, paymentMax: settings.paymentMaxAmount,
+            requiresOrders: settings.orders == .required, mintsWidgetTokens: settings.mintsWidgetTokens,
+            callbackURLs: settings.callbackURLs)
+    }
+}
+
+extension Belvo.Client {
+    /// Belvo over TLS, with connections of its own on each loop.
+    static func live(_ settings: Settings) throws -> Belvo.Client {
+        let origin = settings.belvoBaseURL.origin
+        let tls = origin.scheme == .https ? try TLSContext.client(extraAuthorities: settings.belvoCAFile) : nil
+        let client = HTTP.Client(origin: origin, tls: tls)
+        var configuration = Belvo.Configuration(origin: origin, credentials: settings.belvoCredentials)
+        configuration.timeout = settings.patience.callDeadline
+        configuration.dialect = settings.belvoDialect
+        return Belvo.Client(configuration: configuration) { request, timeout in
+            try await client.send(request, deadline: timeout)
+        }
+    }
+}
+
+extension DatabaseConfiguration {
+    /// The defaults, with what happens to connections told to the log.
+    static func logged(to log: Logger) -> DatabaseConfiguration {
+        var configuration = DatabaseConfiguration()
+        configuration.onEvent = { event in
+            switch event {
+            case .connected(let lane, let server):
+                log.debug("database.connected", metadata: ["lane": "\(lane.rawValue)", "server": "\(server)"])
+            case .connectionFailed(let lane, let reason):
+                log.warning("database.connection_failed", metadata: ["lane": "\(lane.rawValue)", "reason": "\(reason)"])
+            case .connectionLost(let lane, let reason):
+                log.warning("database.connection_lost", metadata: ["lane": "\(lane.rawValue)", "reason": "\(reason)"])
+            case .connectionStalled(let lane):
+                log.warning("database.connection_stalled", metadata: ["lane": "\(lane.rawValue)"])
+            case .readRepeated: log.info("database.read_repeated")
+            case .queueFull(let lane): log.warning("database.queue_full", metadata: ["lane": "\(lane.rawValue)"])
+            case .slowStatement(let text, let took):
+                log.warning("database.slow_statement", metadata: ["statement": "\(text)", "took": "\(took)"])
+            }
+        }
+        return configuration
+    }
+}
+
+extension AuthenticatorSurroundings {
+    /// Keys over TLS where they have an address, and what becomes of them told to the log.
+    static func live(_ rules: TokenRules, _ log: Logger) throws -> AuthenticatorSurroundings {
+        var surroundings = AuthenticatorSurroundings()
+        if case .jwksURL(let url) = rules.keys {
+            let tls = url.origin.scheme == .https ? try TLSContext.client() : nil
+            let client = HTTP.Client(origin: url.origin, tls: tls)
+            surroundings.fetch = {
+                let response = try await client.send(Request(.get, url.target), deadline: .seconds(10))
+                guard response.status == .ok else { throw KeySetFault.unreachable("status \(response.status.code)") }
+                return response.body
+            }
+        }
+        surroundings.onEvent = { event in
+            switch event {
+            case .keysChanged(let usable, let ignored):
+                log.info("auth.keys_changed", metadata: ["usable": "\(usable)", "ignored": "\(ignored)"])
+            case .keysNotRead(let fault):
+                log.error("auth.keys_not_read", metadata: ["reason": "\(fault)"])
+            }
+        }
+        return surroundings
+    }
+}
+
+extension [Postgres.Migration] {
+    /// The migrations that this program was built with.
+    public static var merchant: [Postgres.Migration] {
+        migrations.map { Postgres.Migration(name: $0.name, text: $0.sql) }
+    }
+}
+
+/// The time of day on this machine: for ids and for what tokens say, never for a deadline.
+public enum WallClock {
+    /// Wraps `clock_gettime(CLOCK_REALTIME)`.
+    @Sendable public static func now() -> Timestamp {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Timestamp(microsecondsSince1970: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000)
+    }
+}

@@ -1,0 +1,24 @@
+import Glibc
+import Merchant
+
+/// How the program ends when it cannot go on: one clear text on standard error, and an exit code that scripts know.
+enum Failing {
+    /// sysexits.h: something is wrong with the configuration.
+    static let configuration: Int32 = 78
+    /// sysexits.h: something needed is not there.
+    static let unavailable: Int32 = 69
+
+    static func exit(_ error: any Error) -> Never {
+        let text = "merchant: \(error)\n"
+        text.withCString { _ = write(STDERR_FILENO, $0, strlen($0)) }
+        Glibc.exit(error is SettingsFault || error is SchemaRefused ? configuration : unavailable)
+    }
+
+    static func orExit<Value>(_ body: () throws -> Value) -> Value {
+        do {
+            return try body()
+        } catch {
+            exit(error)
+        }
+    }
+}

@@ -1,0 +1,15 @@
+import ArgumentParser
+
+@main
+struct MerchantProgram: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "merchant",
+        abstract: "The merchant backend for Biometric Pix: between a shop's mobile apps and Belvo.",
+        subcommands: [Serve.self, Migrate.self, Token.self])
+}
+
+/// Where every command finds its settings.
+struct SettingsOptions: ParsableArguments {
+    @Option(name: .customLong("config"), help: "File of NAME=value lines; the environment wins over it.")
+    var file: String?
+}

@@ -1,0 +1,124 @@
+import BelvoSandbox
+import FoundationEssentials
+import HTTP
+import JSON
+import Logging
+import Postgres
+import Payments
+import TestSupport
+import Testing
+import Transport
+
+@testable import Merchant
+
+/// Everything a journey is played on: a database of its own, the sandbox in Belvo's place, and the merchant's server
+/// between them, in one process on one loop, each reached over real sockets.
+///
+/// Nothing happens by itself. The sandbox is moved by the test, the database's clock by `advance(by:)`, and the
+/// workers make one pass when `work()` says so.
+struct Stage: Sendable {
+    let loop: EventLoop
+    let sandbox: Sandbox
+    let merchant: MerchantServer
+    let database: Database
+    let client: HTTP.Client
+    let admin: HTTP.Client
+    let log: LogRecorder
+    let settings: Settings
+
+    static let secret = "a-secret-of-the-tests-that-is-long-enough"
+
+    /// Plays the body on a fresh stage, and takes the stage down whatever happens.
+    static func open(
+        environment changes: [String: String] = [:],
+        _ body: @escaping @Sendable (Stage) async throws -> Void
+    ) async throws {
+        try await withLoop { loop in
+            try await TestDatabase.with(.merchant) { database in
+                try await play(on: loop, database, changes, body)
+            }
+        }
+    }
+
+    private static func play(
+        on loop: EventLoop, _ database: TestDatabase, _ changes: [String: String],
+        _ body: @Sendable (Stage) async throws -> Void
+    ) async throws {
+        let sandbox = Sandbox()
+        let belvo = HTTP.Server(refusal: { Response($0.status) }) { request, _ in await sandbox.reply(to: request) }
+        let belvoListener = try Listener(at: loopback)
+        try await belvo.listen(to: belvoListener, on: [loop])
+
+        var environment = [
+            "DATABASE_URL": database.connectionString, "PUBLIC_BASE_URL": "https://shop.example",
+            "LISTEN": "127.0.0.1:0", "ADMIN_LISTEN": "127.0.0.1:0",
+            "BELVO_BASE_URL": "http://\(belvoListener.address)", "BELVO_SECRET_ID": sandbox.configuration.secretID,
+            "BELVO_SECRET_PASSWORD": sandbox.configuration.secretPassword,
+            "BELVO_BENEFICIARY_BANK_ACCOUNT": sandbox.beneficiary, "BELVO_WEBHOOK_TOKEN": "webhook-token-of-the-tests",
+            "AUTH_HS256_SECRET": secret,
+            "ENCRYPTION_KEYS": "first:\(Data(repeating: 1, count: 32).base64EncodedString())",
+            "LOOKUP_KEY": Data(repeating: 2, count: 32).base64EncodedString(), "ORDERS": "optional",
+        ]
+        environment.merge(changes) { $1 }
+        let observer = try Database(database.connectionString)
+        try await installClock(in: observer)
+        let settings = try Settings.read(environment: environment)
+        let log = LogRecorder()
+        let merchant = try MerchantServer(settings: settings, loops: [loop], log: log.logger)
+        let addresses = try await merchant.start(work: .whenTold)
+        let stage = Stage(
+            loop: loop, sandbox: sandbox, merchant: merchant, database: observer, client: client(to: addresses.api),
+            admin: client(to: addresses.admin), log: log, settings: settings)
+        let result: Result<Void, any Error>
+        do { result = .success(try await body(stage)) } catch { result = .failure(error) }
+        await stage.client.closeIdle(on: loop)
+        await stage.admin.closeIdle(on: loop)
+        await merchant.stop()
+        await belvo.drain(loops: [loop], within: .seconds(1))
+        await observer.close()
+        try result.get()
+    }
+
+    private static let loopback = SocketAddress(numericHost: "127.0.0.1", port: 0)!
+
+    private static func client(to address: SocketAddress) -> HTTP.Client {
+        HTTP.Client(origin: HTTP.URL("http://\(address)/")!.origin)
+    }
+
+    /// Moves the database's clock on, and with it every deadline and every look that is due.
+    func advance(by duration: Duration) async throws {
+        try await database.execute(
+            "UPDATE test_clock SET ahead = ahead + \(duration.wholeNanoseconds / 1_000) * interval '1 microsecond'")
+    }
+
+    /// Puts a clock that can be moved behind the one function that tells the time.
+    private static func installClock(in database: Database) async throws {
+        try await database.execute(all: [
+            "CREATE TABLE test_clock (ahead interval NOT NULL)",
+            "INSERT INTO test_clock VALUES ('0')",
+            """
+            CREATE OR REPLACE FUNCTION app_now() RETURNS timestamptz LANGUAGE sql STABLE
+            AS 'SELECT clock_timestamp() + ahead FROM test_clock'
+            """,
+        ])
+    }
+
+    /// Has every worker make one pass.
+    func work() async throws {
+        try await merchant.workOnce()
+    }
+
+    /// Moves the clock to the next look and has it taken.
+    func poll() async throws {
+        try await advance(by: settings.patience.pollInterval + .milliseconds(1))
+        try await work()
+    }
+
+    /// An app of this user.
+    func app(of subject: String) async throws -> App {
+        let token = try await DemoTokens.issue(
+            subject: UserSubject(subject), secret: #require(SharedSecret(Self.secret)), lifetime: .seconds(3_600),
+            now: WallClock.now())
+        return App(client: client, token: token)
+    }
+}

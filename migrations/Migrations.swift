@@ -1,0 +1,23 @@
+/// One forward-only change of the schema, as it stands in this folder.
+public struct Migration: Sendable {
+    /// The file's name without its ending, as in `0003_remember_customers`.
+    public let name: String
+    /// The file's text.
+    public let sql: String
+}
+
+/// Every migration in order, built into the program so that it needs no file beside it.
+public let migrations: [Migration] = [
+    Migration("0001_read_the_time_from_one_function", PackageResources._001_read_the_time_from_one_function_sql),
+    Migration("0002_keep_the_history_of_every_record", PackageResources._002_keep_the_history_of_every_record_sql),
+    Migration("0003_remember_customers", PackageResources._003_remember_customers_sql),
+    Migration("0004_remember_enrollments", PackageResources._004_remember_enrollments_sql),
+    Migration("0005_remember_payments", PackageResources._005_remember_payments_sql),
+    Migration("0006_answer_repeated_requests_alike", PackageResources._006_answer_repeated_requests_alike_sql),
+]
+
+extension Migration {
+    init(_ name: String, _ bytes: [UInt8]) {
+        self.init(name: name, sql: String(decoding: bytes, as: UTF8.self))
+    }
+}
