@@ -1,0 +1,83 @@
+/// What the files of one folder may import: the picture of ARCHITECTURE.md, row by row.
+struct Layer: Sendable {
+    let folder: String
+    /// Modules of this package.
+    let own: Set<String>
+    /// Modules of the system and of other packages.
+    let others: Set<String>
+
+    private init(_ folder: String, own: Set<String> = [], others: Set<String> = []) {
+        self.folder = folder
+        self.own = own
+        self.others = others
+    }
+
+    /// Lowest first. Every folder of `Sources` has a row.
+    static let all: [Layer] = [
+        Layer("Sources/CLinux"),
+        Layer("Sources/COpenSSL"),
+        Layer("Sources/CLibpq"),
+        Layer("Sources/Transport", own: ["CLinux", "COpenSSL"], others: ["Glibc", "Synchronization"]),
+        Layer("Sources/JSON"),
+        Layer("Sources/HTTP", own: ["Transport"], others: ["Glibc", "Synchronization"]),
+        Layer(
+            "Sources/Postgres",
+            own: ["CLibpq", "Transport"],
+            others: ["Glibc", "Synchronization", "FoundationEssentials"]
+        ),
+        Layer("Sources/Belvo", own: ["HTTP", "JSON"], others: ["Synchronization", "FoundationEssentials"]),
+        // No socket and no clock, so no Glibc.
+        Layer("Sources/Payments", others: ["FoundationEssentials"]),
+        Layer("migrations"),
+        Layer(
+            "Sources/Merchant",
+            own: ["Transport", "JSON", "HTTP", "Postgres", "Belvo", "Payments", "Migrations"],
+            others: ["Glibc", "Synchronization", "FoundationEssentials", "Logging", "Metrics", "Crypto", "JWTKit"]
+        ),
+        // Neither Belvo nor Payments: two independent readings of Belvo's documentation check each other.
+        Layer(
+            "Sources/BelvoSandbox",
+            own: ["Transport", "HTTP", "JSON", "COpenSSL"],
+            others: ["Glibc", "Synchronization", "FoundationEssentials"]
+        ),
+        // Programs build the world out of what their library stands on.
+        Layer(
+            "Sources/MerchantProgram",
+            own: ["Merchant", "Transport", "HTTP", "Postgres", "Belvo"],
+            others: ["Glibc", "Logging", "ArgumentParser"]
+        ),
+        Layer(
+            "Sources/BelvoSandboxProgram",
+            own: ["BelvoSandbox", "Transport", "HTTP"],
+            others: ["Glibc", "ArgumentParser"]
+        ),
+    ]
+
+    /// The layer that a file belongs to.
+    static func of(_ path: String) -> Layer? { all.first { path.hasPrefix($0.folder + "/") } }
+}
+
+/// A folder within a layer that may import less than the rest of it.
+struct InnerLayer: Sendable {
+    let folder: String
+    let forbidden: Set<String>
+    let reason: String
+
+    static let all: [InnerLayer] = [
+        InnerLayer(
+            folder: "Sources/HTTP/Message",
+            forbidden: ["Transport", "Synchronization"],
+            reason: "messages are read and written purely"
+        ),
+        InnerLayer(
+            folder: "Sources/Merchant/API",
+            forbidden: ["Postgres"],
+            reason: "the API holds no SQL"
+        ),
+        InnerLayer(
+            folder: "Sources/Merchant/Store",
+            forbidden: ["HTTP", "Belvo"],
+            reason: "the store knows neither HTTP nor Belvo"
+        ),
+    ]
+}

@@ -1,0 +1,129 @@
+extension Rule {
+    static let all: [Rule] = [
+        lineLength, fileLength, programLength, notes, explainedEscapes, explainedForce, names, foundation,
+        documentation,
+    ]
+
+    static let lineLength = Rule.line(
+        "no line is longer than 120 columns",
+        applies: { _ in true },
+        fault: { lines, index in lines[index].count > 120 ? "\(lines[index].count) columns" : nil },
+        forbidden: [String(repeating: "x", count: 121)],
+        allowed: [String(repeating: "x", count: 120), String(repeating: "é", count: 120)]
+    )
+
+    static let fileLength = Rule(
+        description: "no file is longer than 450 lines",
+        applies: { _ in true },
+        faults: { $0.lines.count > 450 ? [(nil, "\($0.lines.count) lines: does it still have one purpose?")] : [] },
+        forbidden: [String(repeating: "x\n", count: 451)],
+        allowed: [String(repeating: "x\n", count: 450)]
+    )
+
+    static let programLength = Rule(
+        description: "a program's files have fewer than 80 lines each: what they do belongs in its library",
+        applies: { $0.isSource && $0.target?.hasSuffix("Program") == true },
+        faults: { $0.lines.count >= 80 ? [(nil, "\($0.lines.count) lines")] : [] },
+        forbidden: [String(repeating: "x\n", count: 80)],
+        allowed: [String(repeating: "x\n", count: 79)]
+    )
+
+    static let notes = Rule.line(
+        "nothing is left for later",
+        applies: { !$0.isOfStyleTests },
+        fault: { lines, index in
+            lines[index].words.first { ["TODO", "FIXME", "XXX"].contains($0) }.map { "\($0)" }
+        },
+        forbidden: ["// TODO: later", "let x = 1  // FIXME", "# XXX"],
+        allowed: ["mktemp /tmp/merchant.XXXXXX", "func todo()"]
+    )
+
+    static let explainedEscapes = Rule.line(
+        "what the compiler cannot check for data races has a comment above that says why it is safe",
+        applies: { $0.isSwift && !$0.isOfStyleTests },
+        fault: unexplained(["@unchecked Sendable", "nonisolated(unsafe)"]),
+        forbidden: [
+            "final class Loop: @unchecked Sendable {}",
+            "// Guarded by the lock.\n\nnonisolated(unsafe) var count = 0",
+            "let a = 1\nfinal class Loop: @unchecked Sendable {}",
+        ],
+        allowed: [
+            "// Guarded by the lock.\nnonisolated(unsafe) var count = 0",
+            "/// Only touched on its own thread.\n@frozen\nfinal class Loop: @unchecked Sendable {}",
+            "// @unchecked Sendable would do.",
+        ]
+    )
+
+    static let explainedForce = Rule.line(
+        "what traps or reinterprets has a comment above that says why it cannot go wrong",
+        applies: { $0.isSource },
+        fault: unexplained(["try!", " as! ", "unsafeBitCast("]),
+        forbidden: ["let x = try! parse()", "let x = y as! String", "\nlet x = unsafeBitCast(y, to: Int.self)"],
+        allowed: ["// A literal, read by a test.\nlet x = try! parse()", "/// Like `try!`.", "let x = y as? String"]
+    )
+
+    /// A fault for any of the texts in code without a comment on the line above, attributes in between aside.
+    private static func unexplained(
+        _ texts: [String]
+    ) -> @Sendable (_ lines: [Substring], _ index: Int) -> String? {
+        { lines, index in
+            guard let text = texts.first(where: lines[index].contains), !lines[index].isComment else { return nil }
+            var above = index - 1
+            while above >= 0, lines[above].trimmed.hasPrefix("@") { above -= 1 }
+            return above >= 0 && lines[above].isComment ? nil : "\(text[...].trimmed) without a reason"
+        }
+    }
+
+    static let names = Rule.line(
+        "no type is named after nothing in particular",
+        applies: { $0.isSwift && !$0.isOfStyleTests },
+        fault: { lines, index in
+            let words = lines[index].words
+            guard !lines[index].isComment,
+                let keyword = words.firstIndex(where: typeKeywords.contains), keyword + 1 < words.count
+            else { return nil }
+            let name = words[keyword + 1]
+            return camelCaseWords(name).contains(where: emptyNames.contains) ? "\(name)" : nil
+        },
+        forbidden: [
+            "struct PaymentManager {", "public final class JSONHelper {", "enum Utils {}",
+            "actor BelvoService: Sendable {", "protocol ServiceClient {", "typealias UserInfo = String",
+        ],
+        allowed: [
+            "struct Serviced {", "let manager = 1", "struct Management {}", "// A struct Helper would do.",
+            "struct Utility {}", "let info: String",
+        ]
+    )
+
+    private static let typeKeywords: Set<Substring> = ["struct", "class", "enum", "actor", "protocol", "typealias"]
+    private static let emptyNames: Set<String> = [
+        "Manager", "Managers", "Helper", "Helpers", "Util", "Utils", "Service", "Services", "Info",
+    ]
+
+    /// `JSON` and `Helper` of `JSONHelper`; only the last capital of a run begins a word.
+    private static func camelCaseWords(_ name: Substring) -> [String] {
+        var words: [String] = []
+        let letters = Array(name)
+        for (index, letter) in letters.enumerated() {
+            let followsSmall = index > 0 && !letters[index - 1].isUppercase
+            let precedesSmall = index + 1 < letters.count && letters[index + 1].isLowercase
+            if words.isEmpty || letter.isUppercase && (followsSmall || precedesSmall) { words.append("") }
+            words[words.count - 1].append(letter)
+        }
+        return words
+    }
+
+    static let foundation = Rule.line(
+        "nothing imports Foundation, which costs memory, or SwiftNIO, which this project does without",
+        applies: { $0.isSwift },
+        fault: { lines, index in
+            guard let module = ImportedModule.name(in: lines[index]) else { return nil }
+            let isRefused = module == "Foundation" || module.hasPrefix("NIO") || module.hasPrefix("_NIO")
+            return isRefused ? "import \(module)" : nil
+        },
+        forbidden: [
+            "import Foundation", "@preconcurrency public import Foundation", "import struct NIOCore.ByteBuffer",
+        ],
+        allowed: ["import FoundationEssentials", "// import Foundation", "import struct FoundationEssentials.UUID"]
+    )
+}

@@ -1,0 +1,67 @@
+# What the machine needs to build and run this: Debian packages and Swift. Nothing is touched that is there.
+# shellcheck shell=bash
+
+swift_version=6.3
+debian_packages=(libssl-dev libpq-dev postgresql openssl curl ca-certificates)
+swift_environment=${SWIFTLY_HOME_DIR:-${HOME:-/root}/.local/share/swiftly}/env.sh
+
+ensure_toolchain() {
+    ensure_packages "${debian_packages[@]}"
+    # A toolchain installed by an earlier run, which a new shell may not know yet.
+    if ! command -v swift >/dev/null && [[ -f $swift_environment ]]; then use_swiftly; fi
+    command -v swift >/dev/null || install_swift
+}
+
+# ensure_packages NAME...: installs those that are missing.
+ensure_packages() {
+    local name status missing=()
+    if ! command -v dpkg-query >/dev/null; then
+        say "This is not a Debian or Ubuntu: taking it that the equivalents of $* are installed."
+        return
+    fi
+    for name in "$@"; do
+        # shellcheck disable=SC2016 # ${Status} is dpkg-query's.
+        status=$(dpkg-query --show --showformat='${Status}' "$name" 2>/dev/null) || true
+        [[ $status == 'install ok installed' ]] || missing+=("$name")
+    done
+    ((${#missing[@]} > 0)) || return 0
+    is_root || command -v sudo >/dev/null ||
+        fail "missing packages. As root, run: apt-get update && apt-get install ${missing[*]}"
+    say "Installing ${missing[*]} ..."
+    as_root apt-get update --quiet=2 || fail "apt-get update failed; see above."
+    as_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get install --quiet=2 --yes --no-install-recommends "${missing[@]}" ||
+        fail "apt-get could not install ${missing[*]}; see above."
+}
+
+# install_swift: by swiftly, Swift's own installer (www.swift.org/install/linux, swiftly's "Install Swiftly
+# Automatically"), into the user's home; no profile is changed.
+install_swift() {
+    local scratch
+    ensure_packages gnupg git tar
+    say "Installing Swift $swift_version with swiftly into ${swift_environment%/env.sh} ..."
+    scratch=$(mktemp -d)
+    curl --fail --silent --show-error --location "https://download.swift.org/swiftly/linux/swiftly-$(uname -m).tar.gz" |
+        tar --extract --gzip --directory "$scratch" ||
+        fail "could not download swiftly from download.swift.org; see above."
+    "$scratch/swiftly" init --assume-yes --skip-install --no-modify-profile --quiet-shell-followup ||
+        fail "swiftly init failed; see above."
+    use_swiftly
+    # From there: in a checkout, --use would write a .swift-version file.
+    (cd "$scratch" && swiftly install --use --assume-yes --post-install-file=post-install.sh "$swift_version") ||
+        fail "swiftly could not install Swift $swift_version; see above."
+    # Written only when the toolchain lacks system packages: an apt-get line.
+    if [[ -f $scratch/post-install.sh ]]; then
+        as_root apt-get update --quiet=2
+        as_root env DEBIAN_FRONTEND=noninteractive sh "$scratch/post-install.sh" ||
+            fail "the packages that Swift needs could not be installed; see above."
+    fi
+    rm -rf "$scratch"
+    hash -r
+    command -v swift >/dev/null || fail "swiftly finished, but swift is not on the path."
+}
+
+use_swiftly() {
+    # shellcheck disable=SC1090 # Written by swiftly.
+    . "$swift_environment"
+}
