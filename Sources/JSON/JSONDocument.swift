@@ -27,7 +27,7 @@
 /// One pass over the bytes after a quick count of the punctuation, no recursion, and two allocations besides the
 /// bytes: the index (16 bytes a value or name) and the object that holds both. Time and memory grow with the length of
 /// the text and with nothing else: neither deep nesting, nor many members, nor names chosen to collide can make it
-/// quadratic. Looking up a member walks its object, so a loop over all names belongs on `members`, not on the subscript.
+/// quadratic. Looking up a member walks its object: a loop over all names belongs on `members`, not on the subscript.
 ///
 /// ## Threads
 /// A document never changes: it and its values may be used from anywhere at once.

@@ -37,7 +37,10 @@ public final class MerchantServer: Sendable {
         let vault = Vault(encryptionKeys: settings.encryptionKeys, lookupKey: settings.lookupKey)
         let identities = Identities(now: WallClock.now)
         let world = World(
-            store: Store(database: database, vault: vault), belvo: belvo, patience: settings.patience,
+            store: Store(database: database, vault: vault) { table, id, error in
+                log.critical(
+                    "store.unreadable_row", metadata: ["table": "\(table)", "id": "\(id)", "reason": "\(error)"])
+            }, belvo: belvo, patience: settings.patience,
             policy: Policy(settings), identities: identities, log: log)
         self.world = world
         let authenticator = Authenticator(settings.auth, now: WallClock.now, surroundings: try .live(settings.auth, log))

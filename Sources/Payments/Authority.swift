@@ -46,8 +46,10 @@ public enum Status: String, Sendable, CaseIterable {
 
 /// Belvo's own word for a record's state, as far as it decides anything.
 public enum ProviderStatus: Sendable, Hashable {
-    /// Not decided yet, in whatever finer state.
+    /// Not decided yet, and nothing has been set going.
     case pending
+    /// Set going, by whomever: money may be moving.
+    case processing
     case succeeded
     case failed
     /// A word that is not known: decides nothing, and somebody has to look.

@@ -69,16 +69,22 @@ extension Enrollment {
             next.redirectURL = redirectURL
             next.state = .atBank
 
-        // Late, too: a callback revives an enrollment that was only given up by us.
-        case (.atBank, .redirectReceived), (.creating, .redirectReceived):
+        // Another redirect may be the good one as long as the bank has not gone on.
+        case (.atBank, .redirectReceived), (.creating, .redirectReceived), (.awaitingOptions, .redirectReceived),
+            (.completing, .redirectReceived):
             next.state = .completing
-        case (.failed, .redirectReceived) where failure?.authority == .merchant:
+        // A late one revives an enrollment that was only given up by time; what was signed before is void.
+        case (.failed, .redirectReceived) where failure == .timedOut:
             next.state = .completing
             next.failure = nil
+            next.registrationOptions = nil
+            next.confirmationDigest = nil
+            next.isConfirmationAccepted = false
         case (.completing, .redirectPassedOn): next.state = .awaitingOptions
         case (.completing, .redirectNotTaken): next.state = .atBank
 
-        case (.awaitingOptions, .optionsArrived(let options)):
+        // Also at the bank: a redirect whose `state` the bank hid reached Belvo without our knowing whose it was.
+        case (.awaitingOptions, .optionsArrived(let options)), (.atBank, .optionsArrived(let options)):
             next.registrationOptions = options
             next.state = .awaitingFingerprint
         case (.awaitingFingerprint, .confirmationSent(let digest)):
@@ -116,7 +122,7 @@ extension Enrollment {
             failure = nil
         case .failed:
             fail(Failure(code: report.reasonCode ?? "unexpected", message: report.reasonMessage, authority: .belvo))
-        case .pending, .unknown:
+        case .pending, .processing, .unknown:
             if state == .creating { state = .atBank }
             // A redirect whose `state` the bank hid reached Belvo without our knowing whose it was.
             if state == .atBank, report.providerDetailsStatus == Self.redirectIsDone { state = .awaitingOptions }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 /// The bond between a user's device and a bank: made once, it lets payments be signed with a fingerprint.
-public struct Enrollment: Sendable {
+public struct Enrollment: Sendable, Equatable {
     public typealias ID = Payments.ID<Enrollment>
 
     /// The stages in the order in which they come, and the two ends.
@@ -96,12 +96,17 @@ public struct Enrollment: Sendable {
     }
 
     /// Whether the next step is the user's, at the bank or with a finger.
-    public var waitsForPerson: Bool { state == .atBank || state == .awaitingFingerprint }
+    public var waitsForPerson: Bool {
+        state == .atBank && redirectURL != nil || state == .awaitingFingerprint
+    }
 
     /// When an enrollment in its present state is looked at; nothing when it is terminal.
     public func schedule(_ patience: Patience) -> Schedule? {
         switch state {
         case .creating: Schedule(firstLook: patience.callDeadline + .seconds(5), deadline: patience.creationGrace)
+        // Where the user has to go is not known yet.
+        case .atBank where redirectURL == nil:
+            Schedule(firstLook: patience.pollInterval, deadline: patience.userDeadline)
         // Nobody asks Belvo while a person is busy: the first look is the last.
         case .atBank, .awaitingFingerprint:
             Schedule(firstLook: patience.userDeadline, deadline: patience.userDeadline)

@@ -72,6 +72,24 @@ extension Payment {
         return names
     }
 
+    /// This payment without an end-to-end id that belongs to another one; and without a success that rests on it.
+    public func withoutRepeatedEndToEndID(before: Payment) -> Payment {
+        var plain = state == .succeeded ? before : self
+        plain.facts.endToEndID = nil
+        return plain
+    }
+
+    /// Whether this payment may be given up by time, or another one opened in its place, after Belvo said this of it.
+    ///
+    /// Not while money may be moving, whoever set it going, and not while anything is unclear.
+    public func mayLapse(after report: Report) -> Bool {
+        switch report.status {
+        case .failed: true
+        case .pending: assertionDigest == nil
+        case .succeeded, .processing, .unknown: false
+        }
+    }
+
     /// The payment after the event: the one place that says which changes there are.
     ///
     /// Throws when the event does not apply to the present state; the caller then reads the record again.
@@ -119,7 +137,7 @@ extension Payment {
             failure = nil
         case .failed:
             fail(Failure(code: report.failureCode ?? "unexpected", message: report.failureMessage, authority: .belvo))
-        case .pending, .unknown:
+        case .pending, .processing, .unknown:
             if state == .creating || state == .awaitingOptions {
                 state = fidoOptions == nil ? .awaitingOptions : .awaitingSignature
             }

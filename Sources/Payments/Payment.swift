@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 /// One attempt to pay: at Belvo a payment intent. Creating it moves no money; authorizing it does.
-public struct Payment: Sendable {
+public struct Payment: Sendable, Equatable {
     public typealias ID = Payments.ID<Payment>
 
     /// The stages in the order in which they come, and the two ends.
@@ -102,6 +102,9 @@ public struct Payment: Sendable {
 
     /// Whether another payment for the same reference is refused because of this one.
     public var holdsReference: Bool { reference != nil && state != .failed }
+
+    /// The state as the history tells it.
+    public var historyState: String { isInDoubt ? "in_doubt" : state.rawValue }
 
     public var status: Status {
         switch state {

@@ -105,6 +105,20 @@ import Transport
         }
     }
 
+    @Test func `what others write meanwhile is no part of it`() async throws {
+        try await TestDatabase.open([Self.table]) { database in
+            await #expect(throws: ChangeOfMind.self) {
+                try await database.transaction { transaction in
+                    try await transaction.execute("INSERT INTO numbers (n) VALUES (1)")
+                    try await database.execute("INSERT INTO numbers (n) VALUES (2)")
+                    throw ChangeOfMind()
+                }
+            }
+            let numbers = try await Self.numbers(in: database)
+            #expect(numbers == [2])
+        }
+    }
+
     @Test func `whose session ends in the middle has done nothing`() async throws {
         try await TestDatabase.open([Self.table]) { database in
             let error = await #expect(throws: DatabaseError.self) {

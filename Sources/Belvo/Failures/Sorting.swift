@@ -35,6 +35,9 @@ extension BelvoError {
         case .status(let refusal):
             switch (refusal.status, call.kind) {
             case (401, _), (403, _): self = .denied(refusal)
+            // Belvo finds the enrollment by the bank's `state`: it does not know this one, and never will.
+            case (404, _) where call == .completeRedirection, (410, _) where call == .completeRedirection:
+                self = .refused(refusal)
             case (404, .reading), (404, .moving), (410, .reading), (410, .moving): self = .notFound(refusal)
             case (404, .creating), (404, .listing), (410, .creating), (410, .listing): self = .refused(refusal)
             case (409, _): self = .conflict(refusal)

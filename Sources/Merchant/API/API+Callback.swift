@@ -9,7 +9,8 @@ extension API {
     /// A person reads the answer, so whatever happens is a page. The query is never logged: it holds a one-shot code.
     func landOnCallback(_ inbound: Inbound) async -> Response {
         // Without parameters they may be in the fragment, which only the page can see (belvo-api.md §4.3).
-        guard let query = inbound.request.target.query, !query.isEmpty else {
+        // A HEAD is somebody's preview of the link: it must not spend the code.
+        guard inbound.request.method == .get, let query = inbound.request.target.query, !query.isEmpty else {
             return callbackPage.response(.ok, .collecting, for: inbound)
         }
         do {
@@ -45,7 +46,7 @@ extension API {
         } catch {
             let described = refusal(error, to: inbound.request, requestID: inbound.requestID)
             // Stored, and tried again by itself, unless the bank's answer was refused or could not be stored.
-            let isKept = error is BelvoError && described.status != .unprocessableContent
+            let isKept = (error as? BelvoError)?.leftNothing ?? false
             return isKept
                 ? callbackPage.response(.ok, .working, for: inbound)
                 : callbackPage.response(described.status, .failed, for: inbound)
@@ -62,13 +63,18 @@ extension Redirection {
             return values[0]
         }
         guard let state = one("state", max: 2048) else { return nil }
+        let known = ["state", "code", "id_token", "error", "error_description"]
+        guard known.allSatisfy({ fields.values($0).count <= 1 }) else { return nil }
         let hasCode = !fields.values("code").isEmpty || !fields.values("id_token").isEmpty
         if !fields.values("error").isEmpty {
             guard !hasCode, let error = one("error", max: 256) else { return nil }
             self = .rejected(state: state, error: error, errorDescription: one("error_description", max: 2048))
         } else {
             guard let code = one("code", max: 16_384) else { return nil }
-            self = .approved(state: state, code: code, idToken: one("id_token", max: 16_384))
+            let idToken = one("id_token", max: 16_384)
+            // Passing on a part of what the bank sent would spend the code for nothing.
+            guard idToken != nil || fields.values("id_token").isEmpty else { return nil }
+            self = .approved(state: state, code: code, idToken: idToken)
         }
     }
 }

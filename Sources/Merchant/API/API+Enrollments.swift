@@ -155,7 +155,9 @@ struct Credential {
     init?(_ reader: JSONReader, _ name: String, parts: [String]) {
         guard let value = reader.value(name), let credential = reader.object(name) else { return nil }
         credential.ignoreRest()
-        _ = credential.string("authenticatorAttachment", length: 1...64)
+        if let attachment = credential.string("authenticatorAttachment"), attachment != "platform" {
+            credential.refuse("authenticatorAttachment", code: "not_allowed", "This has to be platform.")
+        }
         let id = credential.string("id", length: 1...1024)
         let rawID = credential.string("rawId", length: 1...1024)
         if let id, let rawID, id != rawID {
@@ -167,7 +169,14 @@ struct Credential {
         let response = credential.object("response")
         response?.ignoreRest()
         var texts: [String: String] = [:]
-        for part in parts { texts[part] = response?.string(part, length: 1...32_768) }
+        for part in parts {
+            // Without a user handle the text is empty; it is never missing (belvo-api.md §6.2).
+            let text = response?.string(part, length: (part == "userHandle" ? 0 : 1)...32_768)
+            if let text, !text.utf8.allSatisfy(Base64URL.isDigit) {
+                response?.refuse(part, code: "malformed", "This has to be base64url without padding.")
+            }
+            texts[part] = text
+        }
         self.value = value
         clientData = texts["clientDataJSON"]
     }

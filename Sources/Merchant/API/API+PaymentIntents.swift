@@ -84,7 +84,7 @@ extension API {
         let reader = try inbound.json()
         let signals = RiskSignals(reader)
         let assertion = Credential(
-            reader, "assertion", parts: ["authenticatorData", "clientDataJSON", "signature"])
+            reader, "assertion", parts: ["authenticatorData", "clientDataJSON", "signature", "userHandle"])
         guard let signals, let assertion, let clientData = assertion.clientData, reader.isFaultless else {
             throw reader.faults
         }

@@ -109,6 +109,11 @@ extension APIError {
         case .institutionUnavailable:
             self.init(
                 .unprocessableContent, "institution_unavailable", "This institution does not offer Biometric Pix now.")
+        case .paymentFailed(let failure):
+            let reason = failure?.message ?? failure?.code ?? "no reason was given"
+            self.init(.unprocessableContent, "payment_failed", "The payment has failed: \(reason)")
+        case .redirectUnknown:
+            self.init(.unprocessableContent, "redirect_unknown", "No enrollment waits for this redirect.")
         case .enrollmentFailed:
             self.init(.conflict, "enrollment_failed", "The enrollment has failed; start a new one.")
         case .wrongState(let state):
@@ -148,6 +153,11 @@ extension APIError {
 
     private init(_ error: BelvoError) {
         switch error {
+        case .refused(let refusal) where refusal.kind != .content:
+            // A path, a method or a media type of ours that Belvo does not know: nothing that an app could mend.
+            self.init(.badGateway, "belvo_misused", "Belvo does not take this server's requests. The operators know.")
+            belvoRequestID = refusal.requestID
+            isAlarm = true
         case .refused(let refusal):
             let words = refusal.items.compactMap { item in
                 item.message.map { message in item.field.map { "\($0): \(message)" } ?? message }

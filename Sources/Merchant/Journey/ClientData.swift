@@ -68,6 +68,15 @@ enum Base64URL {
         return String(unpadded(standard).map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 })
     }
 
+    static func isDigit(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
+
     static func unpadded(_ text: String) -> Substring {
         var text = Substring(text)
         while text.last == "=" { text.removeLast() }

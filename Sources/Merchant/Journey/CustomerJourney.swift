@@ -44,21 +44,37 @@ struct CustomerJourney: Sendable {
     func look(at stored: Stored<Customer>) async throws {
         guard stored.record.state == .creating else { return }
         switch await news(of: stored.record) {
-        case .event(let event): try await record(event, on: stored, cause: .poller)
+        case .event(let event): try await write(event, over: stored)
         case .absent where stored.isOverdue:
-            try await record(.notCreated, failureCode: Failure.creationLost.code, on: stored, cause: .poller)
+            try await write(.notCreated, failureCode: Failure.creationLost.code, over: stored)
         case .absent, .unreadable:
+            let overdue = stored.isOverdue ? stored.deadline.map { stored.clock.now - $0 } : nil
             _ = try await world.store.update(
                 stored, to: stored.record, event: "looked",
-                planned: .goesOn(nextLook: world.patience.pollInterval, deadline: stored.deadline), cause: .poller)
+                planned: .goesOn(
+                    nextLook: overdue.map(world.patience.doubtInterval) ?? world.patience.pollInterval,
+                    deadline: stored.deadline), cause: .poller)
         }
+    }
+
+    /// A late write of a server that was away must lose: there is no second attempt here.
+    private func write(
+        _ event: Customer.Event, failureCode: String? = nil, over stored: Stored<Customer>
+    ) async throws {
+        let next = try stored.record.transition(on: event)
+        _ = try await world.store.update(
+            stored, to: next, event: event.name, failureCode: failureCode, planned: .entered(nil), cause: .poller)
     }
 
     private func news(of customer: Customer) async -> News<Customer.Event> {
         do {
             let found = try await world.belvo.findCustomers(externalID: customer.id.description)
             guard let first = found.first else { return .absent }
-            return Customer.Event(first).map { .event($0) } ?? .unreadable
+            guard let event = Customer.Event(first) else {
+                world.log.error("customer.without_creation_time", metadata: ["customer_id": "\(customer.id)"])
+                return .unreadable
+            }
+            return .event(event)
         } catch {
             world.log.warning(
                 "customer.unreadable", metadata: ["customer_id": "\(customer.id)", "reason": "\(error)"])

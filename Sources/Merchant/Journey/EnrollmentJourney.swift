@@ -83,7 +83,7 @@ struct EnrollmentJourney: Sendable {
         let stored = try await enrollment(id, of: subject)
         if let known = stored.record.confirmationDigest {
             guard known == digest else { throw JourneyRefusal.alreadyDone }
-            return progress(of: stored)
+            return try progress(of: stored)
         }
         guard stored.record.state == .awaitingFingerprint, let options = stored.record.registrationOptions,
             let belvoID = stored.record.belvoID
@@ -111,9 +111,14 @@ struct EnrollmentJourney: Sendable {
         }
     }
 
-    /// What a repeated step answers: done, or not known yet, or what became of it.
-    private func progress(of stored: Stored<Enrollment>) -> Progress<Stored<Enrollment>> {
-        stored.record.state == .confirming && !stored.record.isConfirmationAccepted ? .pending(stored) : .done(stored)
+    /// What a repeated registration answers: taken, or not known yet, or what Belvo said of it.
+    private func progress(of stored: Stored<Enrollment>) throws -> Progress<Stored<Enrollment>> {
+        if stored.record.isConfirmationAccepted { return .done(stored) }
+        switch stored.record.state {
+        case .failed: throw JourneyRefusal.enrollmentFailed
+        case .succeeded: return .done(stored)
+        default: return .pending(stored)
+        }
     }
 
     /// Records what a failed one-shot call means.
@@ -153,6 +158,11 @@ extension EnrollmentJourney {
             current = written
             guard current.record.state == stored.record.state else { return }
         }
+        // A redirect that nobody is passing on any more: Belvo has it, or the user has to come again.
+        if current.record.state == .completing, try await !world.store.hasOpenReceipt(of: current.record.id) {
+            try await record(.redirectPassedOn, on: current, cause: .poller)
+            return
+        }
         if stored.isOverdue, let end = lapse(of: current.record, after: news) {
             let next = try current.record.transition(on: end)
             _ = try await write(next, over: current, event: end.name, cause: .poller)
@@ -177,12 +187,19 @@ extension EnrollmentJourney {
             let found = try await world.belvo.findEnrollments(externalID: enrollment.id.description)
             return found.first.map { .reported(report($0)) }
         }
-        if enrollment.state == .awaitingOptions,
-            case .ready(let options) = try await world.belvo.readRegistrationOptions(of: belvoID)
-        {
-            return .optionsArrived(options.json.bytes)
-        }
+        let mayHaveOptions = enrollment.state == .awaitingOptions || enrollment.state == .atBank
+        if mayHaveOptions, let options = try await registrationOptions(of: belvoID) { return .optionsArrived(options) }
         return .reported(report(try await world.belvo.readEnrollment(belvoID)))
+    }
+
+    /// The options, if the bank has given them. A refusal here says less than the enrollment itself.
+    private func registrationOptions(of id: Belvo.Enrollment.ID) async throws -> [UInt8]? {
+        do {
+            guard case .ready(let options) = try await world.belvo.readRegistrationOptions(of: id) else { return nil }
+            return options.json.bytes
+        } catch BelvoError.refused {
+            return nil
+        }
     }
 
     /// How a state ends that has lasted too long. An enrollment moves no money, and a later word of Belvo's corrects
@@ -196,13 +213,16 @@ extension EnrollmentJourney {
     }
 
     /// Applies an event to the freshest state, however many others change the record meanwhile.
+    ///
+    /// Where the record has gone further already, the event comes too late to matter, and the record comes back as
+    /// it is: a poller may have read the end before the call that led to it was answered.
     @discardableResult
     func record(
         _ event: Enrollment.Event, on stored: Stored<Enrollment>, cause: Cause
     ) async throws -> Stored<Enrollment> {
         var current = stored
         for _ in 0..<attemptsMax {
-            let next = try current.record.transition(on: event)
+            guard let next = try? current.record.transition(on: event) else { return current }
             if let written = try await write(next, over: current, event: event.name, cause: cause) { return written }
             guard let fresh = try await world.store.enrollment(stored.record.id) else { break }
             current = fresh
@@ -214,27 +234,35 @@ extension EnrollmentJourney {
     func write(
         _ next: Enrollment, over stored: Stored<Enrollment>, event: String, cause: Cause
     ) async throws -> Stored<Enrollment>? {
-        let planned: Planned
-        if next.state == stored.record.state, next.state != .succeeded, next.state != .failed {
-            // Nobody asks Belvo again while a person is busy.
-            let rest = next.waitsForPerson ? stored.deadline.map { $0 - stored.clock.now } : nil
-            planned = .goesOn(
-                nextLook: max(rest ?? .zero, world.patience.pollInterval), deadline: stored.deadline)
-        } else {
-            planned = .entered(next.schedule(world.patience))
-        }
+        let moment = next == stored.record ? stored.updatedAt : stored.clock.now
         let written = try await world.store.update(
-            stored, to: next, redirectState: next.redirectURL.flatMap(redirectState), event: event, planned: planned,
-            cause: cause)
-        if let written, written.record.state != stored.record.state {
-            world.log.info(
-                "enrollment.\(written.record.state.rawValue)",
-                metadata: [
-                    "enrollment_id": "\(next.id)", "request_id": cause.requestID.map { "\($0)" } ?? "",
-                    "caused_by": "\(cause.actor.rawValue)",
-                ])
-        }
+            stored, to: next, redirectState: next.redirectURL.flatMap(redirectState), event: event,
+            planned: planned(next, over: stored), cause: cause, at: moment)
+        if let written { tell(written, after: stored, cause: cause) }
         return written
+    }
+
+    /// When the record is looked at next.
+    func planned(_ next: Enrollment, over stored: Stored<Enrollment>) -> Planned {
+        guard next.state == stored.record.state, next.status == .pending else {
+            return .entered(next.schedule(world.patience))
+        }
+        // Nobody asks Belvo again while a person is busy; what cannot be read for long is asked about ever less often.
+        let rest = next.waitsForPerson ? stored.deadline.map { $0 - stored.clock.now } : nil
+        let overdue = stored.isOverdue ? stored.deadline.map { stored.clock.now - $0 } : nil
+        let pause = overdue.map(world.patience.doubtInterval) ?? rest ?? .zero
+        return .goesOn(nextLook: max(pause, world.patience.pollInterval), deadline: stored.deadline)
+    }
+
+    /// Tells the log of a change of state.
+    func tell(_ written: Stored<Enrollment>, after stored: Stored<Enrollment>, cause: Cause) {
+        guard written.record.state != stored.record.state else { return }
+        world.log.info(
+            "enrollment.\(written.record.state.rawValue)",
+            metadata: [
+                "enrollment_id": "\(written.record.id)", "request_id": cause.requestID.map { "\($0)" } ?? "",
+                "caused_by": "\(cause.actor.rawValue)",
+            ])
     }
 
     func report(_ enrollment: Belvo.Enrollment) -> Enrollment.Report {

@@ -37,7 +37,10 @@ struct PaymentJourney: Sendable {
             throw JourneyRefusal.amountTooHigh(max: world.policy.paymentMax)
         }
         let payment = try await payment(for: wish, by: claim.subject)
-        if let reference = wish.reference { try await askAboutEarlier(reference, of: claim.subject, on: occasion) }
+        if let reference = wish.reference {
+            try await refuseIfPaid(reference, of: claim.subject)
+            try await askAboutEarlier(reference, of: claim.subject, on: occasion)
+        }
 
         let planned = Planned.entered(payment.schedule(world.patience, signatureTime: nil))
         switch try await world.store.insert(payment, claiming: claim, planned: planned, cause: occasion.cause) {
@@ -65,14 +68,13 @@ struct PaymentJourney: Sendable {
         let stored = try await payment(id, of: subject)
         if let known = stored.record.assertionDigest {
             guard known == digest else { throw JourneyRefusal.alreadyDone }
-            let isOpen = stored.record.state == .authorizing && !stored.record.isAuthorizationAccepted
-            return isOpen ? .pending(stored) : .done(stored)
+            return try progress(of: stored)
         }
         guard stored.record.state == .awaitingSignature, !stored.isOverdue, let options = stored.record.fidoOptions,
             let belvoID = stored.record.belvoID
         else { throw JourneyRefusal.wrongState(stored.record.state.rawValue) }
         if let reference = stored.record.reference {
-            try await refuseIfPaid(reference, besides: stored.record)
+            try await refuseIfPaid(reference, of: subject)
         }
         do {
             try ClientData.check(clientData, ceremony: .get, challenge: challenge(in: options) ?? "")
@@ -84,7 +86,9 @@ struct PaymentJourney: Sendable {
         }
         // Only one of several at once gets past this: the others find another version.
         let next = try stored.record.transition(on: .authorizationSent(digest: digest))
-        guard let sent = try await write(next, over: stored, event: "authorization_sent", cause: occasion.cause) else {
+        let event = Payment.Event.authorizationSent(digest: digest)
+        guard let sent = try await write(next, over: stored, event: event.name, cause: occasion.cause, unlessPaid: true)
+        else {
             return try await authorize(
                 id, of: subject, with: assertion, riskSignals: riskSignals, digest: digest, clientData: clientData,
                 on: occasion)
@@ -105,6 +109,16 @@ struct PaymentJourney: Sendable {
 
 // Creating.
 extension PaymentJourney {
+    /// What a repeated signature answers: taken, or not known yet, or what Belvo said of it.
+    private func progress(of stored: Stored<Payment>) throws -> Progress<Stored<Payment>> {
+        if stored.record.isAuthorizationAccepted { return .done(stored) }
+        switch stored.record.state {
+        case .failed: throw JourneyRefusal.paymentFailed(stored.record.failure)
+        case .succeeded: return .done(stored)
+        default: return .pending(stored)
+        }
+    }
+
     private func payment(for wish: Wish, by subject: UserSubject) async throws -> Payment {
         guard let enrollment = try await world.store.enrollment(wish.enrollment, of: subject) else {
             throw JourneyRefusal.enrollmentUnknown
@@ -150,6 +164,7 @@ extension PaymentJourney {
                 throw error
             }
             world.log.warning("payment.outcome_unknown", metadata: ["payment_id": "\(payment.id)"])
+            try await world.store.noteOutcomeUnknown(claim)
             return .pending(remembered)
         }
     }
@@ -161,17 +176,33 @@ extension PaymentJourney {
             throw JourneyRefusal.inProgress
         }
         guard payment.record.state == .creating else { return .known(.done(payment)) }
-        // Within the time of one call the first request is still being worked on.
-        guard used.age > world.patience.callDeadline + .seconds(1) else { throw JourneyRefusal.inProgress }
+        // Within the time of one call the first request is still being worked on, unless it has said that nobody knows.
+        let isOver = used.isOutcomeUnknown || used.age > world.patience.callDeadline + .seconds(1)
+        guard isOver else { throw JourneyRefusal.inProgress }
         return .known(.pending(payment))
     }
 
-    /// Before a reference is used once more, Belvo says how the attempts ended that we gave up by ourselves.
+    /// Before a reference is used once more, Belvo says how the attempts ended that we gave up by ourselves. One of
+    /// which money may be moving, or of which nothing is certain, keeps the reference.
     private func askAboutEarlier(_ reference: Reference, of subject: UserSubject, on occasion: Occasion) async throws {
-        for earlier in try await world.store.paymentsGivenUp(for: reference, of: subject, limit: 20) {
-            guard let event = try await ask(about: earlier.record) else { continue }
-            try await record(event, on: earlier, cause: occasion.cause)
+        let earlier = try await world.store.paymentsGivenUp(for: reference, of: subject, limit: 20)
+        try await withThrowingTaskGroup { group in
+            for payment in earlier { group.addTask { try await askAboutEarlier(payment, on: occasion) } }
+            try await group.waitForAll()
         }
+    }
+
+    private func askAboutEarlier(_ earlier: Stored<Payment>, on occasion: Occasion) async throws {
+        let event: Payment.Event?
+        do {
+            event = try await ask(about: earlier.record)
+        } catch BelvoError.notFound {
+            event = nil  // Given up long ago, and Belvo does not have it: there is nothing to be paid.
+        }
+        guard case .reported(let report)? = event else { return }
+        let now = try await record(.reported(report), on: earlier, cause: occasion.cause)
+        if now.record.state == .succeeded { throw JourneyRefusal.alreadyPaid(now.record.id) }
+        guard now.record.mayLapse(after: report) else { throw JourneyRefusal.paymentInDoubt(now.record.id) }
     }
 
     private func holder(of reference: Reference?, subject: UserSubject) async throws -> JourneyRefusal {
@@ -181,10 +212,10 @@ extension PaymentJourney {
         return holder.record.state == .succeeded ? .alreadyPaid(holder.record.id) : .paymentInDoubt(holder.record.id)
     }
 
-    /// A given-up payment that was paid after all takes the place of the one that followed it.
-    private func refuseIfPaid(_ reference: Reference, besides payment: Payment) async throws {
+    /// A given-up payment may have been paid after all.
+    private func refuseIfPaid(_ reference: Reference, of subject: UserSubject) async throws {
         let paid = try await world.store.payments(
-            of: payment.subject, where: .init(status: .succeeded, reference: reference.text), before: nil, limit: 1)
+            of: subject, where: .init(status: .succeeded, reference: reference.text), before: nil, limit: 1)
         if let other = paid.first { throw JourneyRefusal.alreadyPaid(other.record.id) }
     }
 
@@ -221,9 +252,6 @@ extension PaymentJourney {
         }
         if stored.isOverdue, let end = lapse(of: current.record, after: news) {
             let next = try current.record.transition(on: end)
-            if next.isInDoubt, !current.record.isInDoubt {
-                world.log.error("payment.in_doubt", metadata: ["payment_id": "\(next.id)"])
-            }
             _ = try await write(next, over: current, event: end.name, cause: .poller)
         } else if current.version == stored.version {
             _ = try await write(current.record, over: current, event: "looked", cause: .poller)
@@ -255,15 +283,20 @@ extension PaymentJourney {
         return intent.map { .reported(checked(report($0), against: payment)) }
     }
 
-    /// How a state ends that has lasted too long. What was never authorized here also ends while Belvo is out of
-    /// reach, because no money can have moved for it; only a creation has to be shown absent first.
+    /// How a state ends that has lasted too long.
+    ///
+    /// What was never authorized here ends by time also while Belvo is out of reach, but not against what Belvo has
+    /// just said: somebody else may have authorized it there. A creation has to be shown absent first.
     private func lapse(of payment: Payment, after news: News<Payment.Event>) -> Payment.Event? {
+        if case .event(.reported(let report)) = news, payment.state != .authorizing, !payment.mayLapse(after: report) {
+            return nil
+        }
         switch (payment.state, news) {
-        case (.creating, .absent): .creationLost
-        case (.creating, _), (.succeeded, _), (.failed, _): nil
+        case (.creating, .absent): return .creationLost
+        case (.creating, _), (.succeeded, _), (.failed, _): return nil
         // Past its deadline it is in doubt; that is said once, and only Belvo's word ends it.
-        case (.authorizing, _): payment.isInDoubt ? nil : .timedOut
-        case (.awaitingOptions, _), (.awaitingSignature, _): .timedOut
+        case (.authorizing, _): return payment.isInDoubt ? nil : .timedOut
+        case (.awaitingOptions, _), (.awaitingSignature, _): return .timedOut
         }
     }
 
@@ -281,6 +314,9 @@ extension PaymentJourney {
     }
 
     /// Applies an event to the freshest state, however many others change the record meanwhile.
+    ///
+    /// Where the record has gone further already, the event comes too late to matter, and the record comes back as
+    /// it is: a poller may have read the end before the call that led to it was answered.
     @discardableResult
     private func record(
         _ event: Payment.Event, on stored: Stored<Payment>, cause: Cause,
@@ -288,7 +324,7 @@ extension PaymentJourney {
     ) async throws -> Stored<Payment> {
         var current = stored
         for _ in 0..<attemptsMax {
-            let next = try current.record.transition(on: event)
+            guard let next = try? current.record.transition(on: event) else { return current }
             let written = try await write(next, over: current, event: event.name, cause: cause, settling: settling)
             if let written { return written }
             guard let fresh = try await world.store.payment(stored.record.id) else { break }
@@ -299,38 +335,69 @@ extension PaymentJourney {
 
     /// Writes the next state; nothing comes back when somebody else was faster.
     private func write(
-        _ next: Payment, over stored: Stored<Payment>, event: String, cause: Cause,
+        _ next: Payment, over stored: Stored<Payment>, event: String, cause: Cause, unlessPaid: Bool = false,
         settling: (Stored<Payment>) -> IdempotencySettlement = { _ in .unchanged }
     ) async throws -> Stored<Payment>? {
-        let moment = stored.clock.now
+        let moment = next == stored.record ? stored.updatedAt : stored.clock.now
         // The answer that is stored with the change shows the record as it will be.
         var preview = stored
         preview.record = next
         preview.updatedAt = moment
-        let written = try await world.store.update(
-            stored, to: next, event: event, planned: planned(next, over: stored, at: moment), cause: cause,
-            at: moment, key: settling(preview))
-        if let written, written.record.state != stored.record.state {
-            world.log.info(
-                "payment.\(written.record.state.rawValue)",
-                metadata: [
-                    "payment_id": "\(next.id)", "request_id": cause.requestID.map { "\($0)" } ?? "",
-                    "caused_by": "\(cause.actor.rawValue)",
-                ])
+        do {
+            let written = try await world.store.update(
+                stored, to: next, event: event, planned: planned(next, over: stored), cause: cause, at: moment,
+                key: settling(preview), unlessPaid: unlessPaid)
+            if let written { try await tell(written, after: stored, cause: cause) }
+            return written
+        } catch is EndToEndIDRepeated {
+            // Two payments cannot be one Pix. Whichever was first keeps it, and this one is not believed.
+            world.log.critical("payment.end_to_end_id_repeated", metadata: ["payment_id": "\(next.id)"])
+            return try await write(
+                next.withoutRepeatedEndToEndID(before: stored.record), over: stored, event: event, cause: cause,
+                unlessPaid: unlessPaid, settling: settling)
         }
-        return written
     }
 
-    private func planned(_ next: Payment, over stored: Stored<Payment>, at moment: Timestamp) -> Planned {
-        guard next.state == stored.record.state, next.status == .pending else {
-            return .entered(next.schedule(world.patience, signatureTime: signatureTime(of: next)))
+    /// Tells the log of a change of state, and raises the loudest alarm there is when a reference was paid twice.
+    private func tell(_ written: Stored<Payment>, after stored: Stored<Payment>, cause: Cause) async throws {
+        guard written.record.historyState != stored.record.historyState else { return }
+        world.log.log(
+            level: written.record.isInDoubt ? .error : .info, "payment.\(written.record.historyState)",
+            metadata: [
+                "payment_id": "\(written.record.id)", "request_id": cause.requestID.map { "\($0)" } ?? "",
+                "caused_by": "\(cause.actor.rawValue)",
+            ])
+        guard written.record.state == .succeeded, let reference = written.record.reference else { return }
+        let paid = try await world.store.payments(
+            of: written.record.subject, where: .init(status: .succeeded, reference: reference.text), before: nil,
+            limit: 2)
+        if paid.count > 1 {
+            world.log.critical(
+                "payment.double_paid",
+                metadata: ["payment_ids": "\(paid.map(\.record.id.description).joined(separator: ","))"])
         }
-        if next.isInDoubt {
-            let overdue = stored.deadline.map { moment - $0 } ?? .zero
-            return .goesOn(nextLook: world.patience.doubtInterval(overdue: overdue), deadline: stored.deadline)
+    }
+
+    private func planned(_ next: Payment, over stored: Stored<Payment>) -> Planned {
+        let moment = stored.clock.now
+        guard next.state == stored.record.state, next.status == .pending else {
+            return .entered(schedule(of: next, created: moment - stored.record.createdAt))
+        }
+        // What was due long ago is looked at ever less often, whatever keeps it open.
+        if stored.isOverdue, let deadline = stored.deadline {
+            return .goesOn(nextLook: world.patience.doubtInterval(overdue: moment - deadline), deadline: deadline)
         }
         let rest = next.state == .awaitingSignature ? stored.deadline.map { $0 - moment } : nil
         return .goesOn(nextLook: max(rest ?? .zero, world.patience.pollInterval), deadline: stored.deadline)
+    }
+
+    /// The schedule of a state just entered. The time for the signature runs from the challenge, and does not begin
+    /// anew when an assertion could not be sent.
+    private func schedule(of payment: Payment, created age: Duration) -> Schedule? {
+        let schedule = payment.schedule(world.patience, signatureTime: signatureTime(of: payment))
+        guard payment.state == .awaitingSignature, let schedule else { return schedule }
+        let rest = max(schedule.deadline - age, .zero)
+        return Schedule(firstLook: rest, deadline: rest)
     }
 
     /// How long the challenge lives, as the options say.
@@ -363,8 +430,8 @@ extension ProviderStatus {
         case .succeeded: self = .succeeded
         case .failed, .canceled: self = .failed
         // SCHEDULE_FINISHED ends a schedule, not a payment: its charge tells (belvo-api.md §6.3).
-        case .pending, .requiresPaymentMethod, .requiresAction, .processing, .scheduled, .scheduleFinished:
-            self = .pending
+        case .processing, .scheduled, .scheduleFinished: self = .processing
+        case .pending, .requiresPaymentMethod, .requiresAction: self = .pending
         case .unknown: self = .unknown
         }
     }

@@ -41,19 +41,23 @@ struct RedirectionJourney: Sendable {
     func look(at receipt: Stored<RedirectReceipt>) async throws {
         if receipt.record.outcome == .sent {
             // The server that sent it is gone. Sending a one-shot code again could spoil the enrollment.
-            if let enrollment = try await owner(of: receipt), enrollment.record.state == .completing {
-                try await enrollments.record(.redirectPassedOn, on: enrollment, cause: .poller)
-            }
-            _ = try await world.store.update(receipt, to: .unknown)
+            let enrollment = try await owner(of: receipt)
+            _ = try await settle(receipt, as: .unknown, enrollment, .redirectPassedOn, cause: .poller)
+            if enrollment == nil { try await hasten(receipt.record.postedBy) }
             return
         }
-        let age = receipt.clock.now - receipt.record.receivedAt
-        guard let body = receipt.record.body, age < world.patience.userDeadline else {
+        guard let body = receipt.record.body, age(of: receipt) < world.patience.userDeadline else {
             _ = try await world.store.update(receipt, to: .expired)
             return
         }
-        _ = try await passOn(
-            try Redirection(json: body), receipt, from: receipt.record.postedBy, on: .poller)
+        do {
+            _ = try await passOn(try Redirection(json: body), receipt, from: receipt.record.postedBy, on: .poller)
+        } catch let error as BelvoError {
+            world.log.warning(
+                "redirect.not_taken", metadata: ["receipt_id": "\(receipt.record.id)", "reason": "\(error)"])
+        } catch JourneyRefusal.notFound, JourneyRefusal.redirectUnknown {
+            // Posted by another user than the enrollment's owner, whose enrollment goes on; or nobody's.
+        }
     }
 
     /// A redirect that came before: the answer is what became of it.
@@ -68,90 +72,126 @@ struct RedirectionJourney: Sendable {
         _ redirection: Redirection, _ receipt: Stored<RedirectReceipt>, from poster: UserSubject?,
         on occasion: Occasion
     ) async throws -> Result {
-        var enrollment = try await owner(of: receipt)
-        if let known = enrollment {
-            switch known.record.state {
-            case .creating, .atBank: break
-            case .failed where known.record.failure?.authority == .merchant: break
+        let owner = try await owner(of: receipt)
+        if let owner {
+            switch owner.record.state {
+            case .creating, .atBank, .awaitingOptions: break
+            case .failed where owner.record.failure == .timedOut: break
             case .completing:
                 // Another redirect of the same enrollment is on its way. This one waits for its outcome.
+                guard try await world.store.hasReceiptInFlight(of: owner.record.id, besides: receipt.record.id) else {
+                    break
+                }
                 _ = try await world.store.update(receipt, to: .received, nextLook: world.patience.pollInterval)
-                return .pending(known)
+                return .pending(owner)
             default:
                 _ = try await world.store.update(receipt, to: .expired)
-                return .settled(known)
+                return .settled(owner)
             }
         }
-        // Whoever marks it sends it: of two at once only one finds this version.
-        guard
-            let sent = try await world.store.update(
-                receipt, to: .sent, nextLook: world.patience.callDeadline + .seconds(5))
-        else { return .pending(enrollment) }
-        if let known = enrollment {
-            enrollment = try await enrollments.record(.redirectReceived, on: known, cause: occasion.cause)
-        }
+        // Whoever marks it sends it: of two at once only one finds these versions.
+        let marked = try await settle(
+            receipt, as: .sent, owner, .redirectReceived, cause: occasion.cause,
+            nextLook: world.patience.callDeadline + .seconds(5))
+        guard let (sent, enrollment) = marked else { return .pending(owner) }
         do {
             let answer = try await world.belvo.completeRedirection(redirection, trace: occasion.trace)
-            return try await settle(sent, enrollment, by: answer, poster: poster, on: occasion)
+            return try await record(answer, to: sent, enrollment, poster: poster, on: occasion)
         } catch let error as BelvoError {
-            return try await settle(sent, enrollment, after: error, poster: poster, on: occasion)
+            return try await record(error, to: sent, enrollment, poster: poster, on: occasion)
         }
     }
 
     /// Belvo took it and says whose it is.
-    private func settle(
-        _ receipt: Stored<RedirectReceipt>, _ expected: Stored<Enrollment>?, by answer: Belvo.Enrollment,
+    private func record(
+        _ answer: Belvo.Enrollment, to receipt: Stored<RedirectReceipt>, _ expected: Stored<Enrollment>?,
         poster: UserSubject?, on occasion: Occasion
     ) async throws -> Result {
-        if let known = expected?.record.belvoID, known != answer.id.uuid {
+        if let expected, let known = expected.record.belvoID, known != answer.id.uuid {
             // A mix-up, of Belvo's or of somebody's making: nothing is concluded from it but that it was sent.
             world.log.error(
                 "redirect.answered_for_another",
                 metadata: ["receipt_id": "\(receipt.record.id)", "belvo_id": "\(answer.id)"])
-            _ = try await world.store.update(receipt, to: .unknown)
-            guard let expected else { return .pending(nil) }
-            return .pending(try await enrollments.record(.redirectPassedOn, on: expected, cause: occasion.cause))
+            let settled = try await settle(receipt, as: .unknown, expected, .redirectPassedOn, cause: occasion.cause)
+            return .pending(settled?.enrollment ?? expected)
         }
-        var owner = expected
-        if owner == nil { owner = try await world.store.enrollment(belvoID: answer.id.uuid) }
-        _ = try await world.store.update(receipt, to: .taken, enrollment: owner?.record.id)
-        guard var enrollment = owner else { return .pending(nil) }
-        if expected == nil, enrollment.record.state == .atBank {
-            enrollment = try await enrollments.record(.redirectReceived, on: enrollment, cause: occasion.cause)
+        var found = expected
+        if found == nil { found = try await world.store.enrollment(belvoID: answer.id.uuid) }
+        guard var owner = found else {
+            _ = try await world.store.update(receipt, to: .taken)
+            return .pending(nil)
         }
-        if enrollment.record.state == .completing {
-            enrollment = try await enrollments.record(.redirectPassedOn, on: enrollment, cause: occasion.cause)
+        if expected == nil {
+            owner = try await enrollments.record(.redirectReceived, on: owner, cause: occasion.cause)
         }
-        enrollment = try await enrollments.record(
-            .reported(enrollments.report(answer)), on: enrollment, cause: occasion.cause)
+        if let settled = try await settle(receipt, as: .taken, owner, .redirectPassedOn, cause: occasion.cause) {
+            owner = settled.enrollment ?? owner
+        }
+        owner = try await enrollments.record(
+            .reported(enrollments.report(answer)), on: owner, cause: occasion.cause)
         // The owner's enrollment goes on; whoever posted somebody else's code learns nothing.
-        if let poster, enrollment.record.subject != poster { throw JourneyRefusal.notFound }
-        return .settled(enrollment)
+        if let poster, owner.record.subject != poster { throw JourneyRefusal.notFound }
+        return .settled(owner)
     }
 
     /// Belvo did not take it, or nobody knows.
-    private func settle(
-        _ receipt: Stored<RedirectReceipt>, _ enrollment: Stored<Enrollment>?, after error: BelvoError,
+    private func record(
+        _ error: BelvoError, to receipt: Stored<RedirectReceipt>, _ enrollment: Stored<Enrollment>?,
         poster: UserSubject?, on occasion: Occasion
     ) async throws -> Result {
         if error.refusal != nil {
             // A bad code does not use up the enrollment: a good one may still come.
-            _ = try await world.store.update(receipt, to: .refused)
-            if let enrollment { try await enrollments.record(.redirectNotTaken, on: enrollment, cause: occasion.cause) }
-            throw error
+            _ = try await settle(receipt, as: .refused, enrollment, .redirectNotTaken, cause: occasion.cause)
+            throw error.refusal?.kind == .notFound ? JourneyRefusal.redirectUnknown : error
         }
         if error.leftNothing {
-            // Kept, and tried again by itself: the user has long left the bank.
-            _ = try await world.store.update(receipt, to: .received, nextLook: world.patience.pollInterval)
-            if let enrollment { try await enrollments.record(.redirectNotTaken, on: enrollment, cause: occasion.cause) }
+            // Kept, and tried again by itself with growing pauses: the user has long left the bank.
+            let pause = min(max(age(of: receipt) / 4, world.patience.pollInterval), .seconds(60))
+            _ = try await world.store.update(receipt, to: .received, nextLook: pause)
             throw error
         }
-        _ = try await world.store.update(receipt, to: .unknown)
-        guard let enrollment else {
-            if let poster { try await world.store.hasten(enrollmentsAtBankOf: poster) }
-            return .pending(nil)
+        let settled = try await settle(receipt, as: .unknown, enrollment, .redirectPassedOn, cause: occasion.cause)
+        if enrollment == nil { try await hasten(poster) }
+        return .pending(settled?.enrollment ?? enrollment)
+    }
+
+    /// Writes the receipt's outcome and what it does to the enrollment, together or not at all. Nothing comes back
+    /// when somebody else has the receipt.
+    private func settle(
+        _ receipt: Stored<RedirectReceipt>, as outcome: RedirectReceipt.Outcome, _ enrollment: Stored<Enrollment>?,
+        _ event: Enrollment.Event, cause: Cause, nextLook: Duration? = nil
+    ) async throws -> (receipt: Stored<RedirectReceipt>, enrollment: Stored<Enrollment>?)? {
+        guard var current = enrollment else {
+            return try await world.store.update(receipt, to: outcome, nextLook: nextLook).map { ($0, nil) }
         }
-        return .pending(try await enrollments.record(.redirectPassedOn, on: enrollment, cause: occasion.cause))
+        for _ in 0..<attemptsMax {
+            guard let next = try? current.record.transition(on: event) else {
+                // The enrollment has gone further already; the receipt is settled alone.
+                let settled = try await world.store.update(receipt, to: outcome, nextLook: nextLook)
+                return settled.map { ($0, current) }
+            }
+            let written = try await world.store.update(
+                current, to: next, event: event.name, planned: enrollments.planned(next, over: current), cause: cause,
+                at: current.clock.now, with: receipt, settledAs: outcome, nextLook: nextLook)
+            if let (changed, settled) = written {
+                enrollments.tell(changed, after: current, cause: cause)
+                return (settled, changed)
+            }
+            guard let fresh = try await world.store.enrollment(current.record.id) else { return nil }
+            // The same version again means that it was the receipt that somebody else has.
+            if fresh.version == current.version { return nil }
+            current = fresh
+        }
+        throw JourneyRefusal.contended
+    }
+
+    private func age(of receipt: Stored<RedirectReceipt>) -> Duration {
+        receipt.clock.now - receipt.record.receivedAt
+    }
+
+    /// Where the bank hides the `state`, one of the user's enrollments may have come back without our knowing which.
+    private func hasten(_ poster: UserSubject?) async throws {
+        if let poster { try await world.store.hasten(enrollmentsAtBankOf: poster) }
     }
 
     private func owner(of receipt: Stored<RedirectReceipt>) async throws -> Stored<Enrollment>? {

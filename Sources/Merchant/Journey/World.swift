@@ -69,6 +69,8 @@ enum JourneyRefusal: Error, Sendable, Equatable {
     case accountTenureDiffers(expected: AccountTenure)
     /// The bank does not offer Biometric Pix, or does not exist.
     case institutionUnavailable
+    /// Belvo knows no enrollment with this `state`.
+    case redirectUnknown
     /// The enrollment has failed.
     case enrollmentFailed
     /// What was asked for does not fit the record's present state.
@@ -81,6 +83,8 @@ enum JourneyRefusal: Error, Sendable, Equatable {
     case enrollmentNotUsable
     /// An earlier attempt for the same reference may still be paid.
     case paymentInDoubt(Payment.ID)
+    /// Belvo refused it, or it has failed since.
+    case paymentFailed(Failure?)
     /// The reference was paid.
     case alreadyPaid(Payment.ID)
     /// Without an order no price can be trusted.

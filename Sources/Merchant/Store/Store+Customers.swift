@@ -86,7 +86,7 @@ extension Store {
     /// `SKIP LOCKED` lets instances claim at once without waiting for each other; the lease keeps them from asking
     /// about the same customer, and ends by itself if this server dies.
     func claimDueCustomers(limit: Int, lease: Duration) async throws -> [Stored<Customer>] {
-        try await database.execute(
+        let rows = try await database.execute(
             """
             UPDATE customers SET
                 version = version + 1,
@@ -101,7 +101,8 @@ extension Store {
             )
             RETURNING \(fragment: Self.customerColumns)
             """
-        ).map(readCustomer)
+        )
+        return readEach(rows, of: "customers", readCustomer)
     }
 
     private func readCustomer(_ row: Row) throws -> Stored<Customer> {

@@ -110,11 +110,46 @@ extension Store {
     /// `redirectState` is the `state` in the redirect address, where it became known by this change.
     func update(
         _ before: Stored<Enrollment>, to after: Enrollment, redirectState: String? = nil, event: String,
-        planned: Planned, cause: Cause
+        planned: Planned, cause: Cause, at moment: Timestamp
     ) async throws -> Stored<Enrollment>? {
+        try await database.execute(
+            changing(
+                before, to: after, redirectState: redirectState, event: event, planned: planned, cause: cause,
+                at: moment)
+        ).first.map(readEnrollment)
+    }
+
+    /// Writes an enrollment's next state and its receipt's outcome together, or neither.
+    func update(
+        _ before: Stored<Enrollment>, to after: Enrollment, event: String, planned: Planned, cause: Cause,
+        at moment: Timestamp, with receipt: Stored<RedirectReceipt>, settledAs outcome: RedirectReceipt.Outcome,
+        nextLook: Duration?
+    ) async throws -> (Stored<Enrollment>, Stored<RedirectReceipt>)? {
+        do {
+            return try await database.transaction { transaction in
+                let settled = try await transaction.execute(
+                    changing(receipt, to: outcome, enrollment: before.record.id, nextLook: nextLook))
+                let changed = try await transaction.execute(
+                    changing(
+                        before, to: after, redirectState: nil, event: event, planned: planned, cause: cause,
+                        at: moment))
+                guard let first = settled.first, let second = changed.first else { throw SomebodyWasFaster() }
+                return (try readEnrollment(second), try readReceipt(first))
+            }
+        } catch is SomebodyWasFaster {
+            return nil
+        }
+    }
+
+    /// Undoes a transaction of which only one part found its version.
+    private struct SomebodyWasFaster: Error {}
+
+    private func changing(
+        _ before: Stored<Enrollment>, to after: Enrollment, redirectState: String?, event: String,
+        planned: Planned, cause: Cause, at moment: Timestamp
+    ) -> SQL {
         let redirectStateLookup = redirectState.map { vault.lookup($0, for: .redirectState) }
-        return try await database.execute(
-            """
+        return """
             WITH changed AS (
                 UPDATE enrollments SET
                     state = \(after.state), belvo_id = \(after.belvoID), redirect_url = \(after.redirectURL),
@@ -129,7 +164,7 @@ extension Store {
                         \(seal(after.payerInformation, in: .enrollmentsPayerInformation, of: after)),
                     failure_code = \(after.failure?.code), failure_message = \(after.failure?.message),
                     failure_authority = \(after.failure?.authority),
-                    updated_at = app_now(), version = version + 1, leased_until = NULL,
+                    updated_at = \(moment), version = version + 1, leased_until = NULL,
                     next_poll_at = app_now() + \(planned.nextLookMicroseconds) * interval '1 microsecond',
                     deadline_at = coalesce(
                         \(planned.keptDeadline),
@@ -145,7 +180,6 @@ extension Store {
             )
             SELECT * FROM changed
             """
-        ).first.map(readEnrollment)
     }
 
     /// Looks again at the user's enrollments that wait at the bank: one of them may have come back unseen.
@@ -156,7 +190,7 @@ extension Store {
 
     /// Takes up to `limit` enrollments whose look is due, for so long, oldest first. See `claimDueCustomers`.
     func claimDueEnrollments(limit: Int, lease: Duration) async throws -> [Stored<Enrollment>] {
-        try await database.execute(
+        let rows = try await database.execute(
             """
             UPDATE enrollments SET
                 version = version + 1,
@@ -171,7 +205,8 @@ extension Store {
             )
             RETURNING \(fragment: Self.enrollmentColumns)
             """
-        ).map(readEnrollment)
+        )
+        return readEach(rows, of: "enrollments", readEnrollment)
     }
 
     private func readEnrollment(_ row: Row) throws -> Stored<Enrollment> {

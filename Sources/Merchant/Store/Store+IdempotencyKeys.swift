@@ -37,6 +37,8 @@ struct UsedKey: Sendable {
     let recordID: UUID
     /// Nothing while the outcome is not known.
     let answer: StoredAnswer?
+    /// Whether the app was told that nobody knows yet.
+    let isOutcomeUnknown: Bool
     /// How long ago the key was claimed.
     let age: Duration
 }
@@ -49,7 +51,8 @@ extension Store {
     func usedKey(_ claim: IdempotencyClaim) async throws -> UsedKey? {
         let rows = try await database.rows(
             """
-            SELECT request_digest, record_id, response_status, response_body, claimed_at, app_now() AS read_at
+            SELECT request_digest, record_id, response_status, response_body, outcome_unknown, claimed_at,
+                app_now() AS read_at
             FROM idempotency_keys
             WHERE subject = \(claim.subject) AND route = \(claim.route.rawValue) AND key = \(claim.key)
             """)
@@ -65,7 +68,17 @@ extension Store {
         return UsedKey(
             requestDigest: try row.decode("request_digest"), recordID: try row.decode("record_id"),
             answer: status.flatMap { status in body.map { StoredAnswer(status: Int(status), body: $0) } },
+            isOutcomeUnknown: try row.decode("outcome_unknown"),
             age: age)
+    }
+
+    /// Remembers that the app was told 202: from now on the key answers with what became of the record.
+    func noteOutcomeUnknown(_ claim: IdempotencyClaim) async throws {
+        try await database.execute(
+            """
+            UPDATE idempotency_keys SET outcome_unknown = true
+            WHERE subject = \(claim.subject) AND route = \(claim.route.rawValue) AND key = \(claim.key)
+            """)
     }
 
     private func forget(_ claim: IdempotencyClaim, claimedAt: Timestamp) async throws {

@@ -2,6 +2,9 @@ import FoundationEssentials
 import Payments
 import Postgres
 
+/// Another payment has this end-to-end id already.
+struct EndToEndIDRepeated: Error {}
+
 extension Store {
     private static let paymentColumns: SQL = """
         id, subject, enrollment_id, state, in_doubt, belvo_id, belvo_idempotency_key, reference, amount_centavos,
@@ -127,13 +130,27 @@ extension Store {
     }
 
     /// Writes a payment's next state, and with it what its idempotency key answers from now on. Nothing comes back
-    /// when somebody else was faster.
+    /// when somebody else was faster, or, with `unlessPaid`, when the reference has been paid by another one.
     func update(
         _ before: Stored<Payment>, to after: Payment, event: String, planned: Planned, cause: Cause,
-        at moment: Timestamp, key: IdempotencySettlement = .unchanged
+        at moment: Timestamp, key: IdempotencySettlement = .unchanged, unlessPaid: Bool = false
     ) async throws -> Stored<Payment>? {
-        try await database.execute(
-            """
+        do {
+            return try await database.execute(
+                changing(
+                    before, to: after, event: event, planned: planned, cause: cause, at: moment, key: key,
+                    unlessPaid: unlessPaid)
+            ).first.map(readPayment)
+        } catch let error as DatabaseError where error.isUniqueViolation(of: "one_payment_per_end_to_end_id") {
+            throw EndToEndIDRepeated()
+        }
+    }
+
+    private func changing(
+        _ before: Stored<Payment>, to after: Payment, event: String, planned: Planned, cause: Cause,
+        at moment: Timestamp, key: IdempotencySettlement, unlessPaid: Bool
+    ) -> SQL {
+        """
             WITH changed AS (
                 UPDATE payments SET
                     state = \(after.state), in_doubt = \(after.isInDoubt), belvo_id = \(after.belvoID),
@@ -156,22 +173,25 @@ extension Store {
                         \(planned.keptDeadline),
                         app_now() + \(planned.deadlineMicroseconds) * interval '1 microsecond')
                 WHERE id = \(after.id) AND version = \(before.version)
+                    AND NOT (\(unlessPaid) AND EXISTS (
+                        SELECT FROM payments AS paid
+                        WHERE paid.subject = \(after.subject) AND paid.reference = \(after.reference)
+                            AND paid.state = 'succeeded'))
                 RETURNING \(fragment: Self.paymentColumns)
             ), recorded AS (
                 INSERT INTO state_history (
                     record_type, record_id, state_before, state_after, caused_by, request_id, detail)
-                SELECT 'payment', id, \(before.record.state.rawValue), state, \(cause.actor), \(cause.requestID),
-                    \(after.failure.map { "\(event): \($0.code)" } ?? event)
-                FROM changed WHERE state <> \(before.record.state.rawValue)
+                SELECT 'payment', id, \(before.record.historyState), \(after.historyState), \(cause.actor),
+                    \(cause.requestID), \(after.failure.map { "\(event): \($0.code)" } ?? event)
+                FROM changed WHERE \(before.record.historyState != after.historyState)
             )\(fragment: settling(key))
             SELECT * FROM changed
             """
-        ).first.map(readPayment)
     }
 
     /// Takes up to `limit` payments whose look is due, for so long, oldest first. See `claimDueCustomers`.
     func claimDuePayments(limit: Int, lease: Duration) async throws -> [Stored<Payment>] {
-        try await database.execute(
+        let rows = try await database.execute(
             """
             UPDATE payments SET
                 version = version + 1,
@@ -186,7 +206,8 @@ extension Store {
             )
             RETURNING \(fragment: Self.paymentColumns)
             """
-        ).map(readPayment)
+        )
+        return readEach(rows, of: "payments", readPayment)
     }
 
     private func readPayment(_ row: Row) throws -> Stored<Payment> {

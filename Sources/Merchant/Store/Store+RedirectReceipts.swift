@@ -68,9 +68,18 @@ extension Store {
         _ before: Stored<RedirectReceipt>, to outcome: RedirectReceipt.Outcome, enrollment: Enrollment.ID? = nil,
         nextLook: Duration? = nil
     ) async throws -> Stored<RedirectReceipt>? {
+        try await database.execute(
+            changing(before, to: outcome, enrollment: enrollment, nextLook: nextLook)
+        ).first.map(readReceipt)
+    }
+
+    /// The statement behind `update`, alone or beside that of the enrollment.
+    func changing(
+        _ before: Stored<RedirectReceipt>, to outcome: RedirectReceipt.Outcome, enrollment: Enrollment.ID?,
+        nextLook: Duration?
+    ) -> SQL {
         let keepsBody = outcome == .received || outcome == .sent
-        return try await database.execute(
-            """
+        return """
             UPDATE redirect_receipts SET
                 outcome = \(outcome), enrollment_id = coalesce(\(enrollment), enrollment_id),
                 body_ciphertext = CASE WHEN \(keepsBody) THEN body_ciphertext END,
@@ -80,12 +89,33 @@ extension Store {
             WHERE id = \(before.record.id) AND version = \(before.version)
             RETURNING \(fragment: Self.receiptColumns)
             """
-        ).first.map(readReceipt)
+    }
+
+    /// Whether another redirect of the enrollment is being sent to Belvo right now.
+    func hasReceiptInFlight(of enrollment: Enrollment.ID, besides receipt: UUID? = nil) async throws -> Bool {
+        try await !database.execute(
+            """
+            SELECT id FROM redirect_receipts
+            WHERE enrollment_id = \(enrollment) AND outcome = 'sent' AND id IS DISTINCT FROM \(receipt)
+            LIMIT 1
+            """
+        ).isEmpty
+    }
+
+    /// Whether a redirect of the enrollment waits for Belvo or is on its way there.
+    func hasOpenReceipt(of enrollment: Enrollment.ID) async throws -> Bool {
+        try await !database.execute(
+            """
+            SELECT id FROM redirect_receipts
+            WHERE enrollment_id = \(enrollment) AND outcome IN ('received', 'sent')
+            LIMIT 1
+            """
+        ).isEmpty
     }
 
     /// Takes up to `limit` receipts that are due, for so long, oldest first. See `claimDueCustomers`.
     func claimDueReceipts(limit: Int, lease: Duration) async throws -> [Stored<RedirectReceipt>] {
-        try await database.execute(
+        let rows = try await database.execute(
             """
             UPDATE redirect_receipts SET
                 version = version + 1,
@@ -100,10 +130,11 @@ extension Store {
             )
             RETURNING \(fragment: Self.receiptColumns)
             """
-        ).map(readReceipt)
+        )
+        return readEach(rows, of: "redirect_receipts", readReceipt)
     }
 
-    private func readReceipt(_ row: Row) throws -> Stored<RedirectReceipt> {
+    func readReceipt(_ row: Row) throws -> Stored<RedirectReceipt> {
         let id: UUID = try row.decode("id")
         let receivedAt: Timestamp = try row.decode("received_at")
         return Stored(

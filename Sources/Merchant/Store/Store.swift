@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Payments
 import Postgres
 import Transport
@@ -7,13 +8,35 @@ import Transport
 /// It knows neither HTTP nor Belvo, and decides nothing: a change comes in as the value before and the value after,
 /// and goes out as one statement that changes the row, writes the history line and stores what belongs to both,
 /// or does none of it.
-public struct Store: Sendable {
+struct Store: Sendable {
     let database: Database
     let vault: Vault
+    /// Hears of a row that could not be read: its table, its id and why. Somebody has to look.
+    let onUnreadable: @Sendable (_ table: String, _ id: String, _ error: any Error) -> Void
 
-    public init(database: Database, vault: Vault) {
+    init(
+        database: Database, vault: Vault,
+        onUnreadable: @escaping @Sendable (_ table: String, _ id: String, _ error: any Error) -> Void
+    ) {
         self.database = database
         self.vault = vault
+        self.onUnreadable = onUnreadable
+    }
+
+    /// Reads each row by itself: one that is damaged, or encrypted under a key that is gone, must not keep the others
+    /// from being looked at.
+    func readEach<Record>(
+        _ rows: Rows, of table: String, _ read: (Row) throws -> Stored<Record>
+    ) -> [Stored<Record>] {
+        rows.compactMap { row in
+            do {
+                return try read(row)
+            } catch {
+                let id = try? row.decode("id", as: UUID.self)
+                onUnreadable(table, id.map { "\($0)" } ?? "unknown", error)
+                return nil
+            }
+        }
     }
 }
 

@@ -34,7 +34,8 @@ struct WorkLoop: Sendable {
         while true {
             var wasFull = false
             do {
-                let pass = try await worker.runOnce()
+                // In a task of its own, so that stopping lets a pass finish what it has begun.
+                let pass = try await loop.task { try await worker.runOnce() }.value
                 wasFull = pass.wasFull && pass.failed < pass.examined
             } catch is CancellationError {
                 throw CancellationError()

@@ -5,7 +5,8 @@ extension Connection {
     /// Wraps `PQconsumeInput`.
     func readInput() -> Bool {
         guard PQconsumeInput(handle) == 1 else { return false }
-        // OpenSSL may hold more of a record than libpq had room for, and the socket would not tell.
+        // OpenSSL may hold more of a record than libpq had room for, and the socket would not tell. libpq makes room
+        // for 8 KiB; servers before 17 send no larger records, those since may fill one (16 KiB).
         while usesTLS, clibpq_tls_pending(handle) > 0 {
             guard PQconsumeInput(handle) == 1 else { return false }
         }

@@ -190,11 +190,11 @@ private final class PauseRecorder: Sendable {
     var all: [Duration] { state.withLock { $0.all } }
 
     @Sendable func sleep(_ duration: Duration) throws {
-        let answer: String?? = state.withLock { state in
+        let answer = try state.withLock { state in
             state.all.append(duration)
-            return state.answers.isEmpty ? nil : state.answers.removeFirst()
+            guard !state.answers.isEmpty else { throw CancellationError() }
+            return state.answers.removeFirst()
         }
-        guard let answer else { throw CancellationError() }
         address?.serve(answer)
     }
 }
