@@ -28,7 +28,7 @@ let package = Package(
         // System libraries, wrapped where Swift cannot call them: macros and variadic functions.
         .target(name: "CLinux"),
         .target(name: "COpenSSL", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
-        .target(name: "CLibpq", linkerSettings: [.linkedLibrary("pq")]),
+        .target(name: "CLibpq", linkerSettings: [.linkedLibrary("pq"), .linkedLibrary("ssl")]),
 
         // Layers, lowest first. Arrows point down only; Tests/StyleTests reads the imports and keeps it so.
         .target(name: "Transport", dependencies: ["CLinux", "COpenSSL"], swiftSettings: strict),
@@ -101,7 +101,8 @@ let package = Package(
         .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: strict),
         .testTarget(name: "TransportTests", dependencies: ["Transport", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "HTTPTests", dependencies: ["HTTP", "Transport", "TestSupport"], swiftSettings: strict),
-        .testTarget(name: "PostgresTests", dependencies: ["Postgres", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "PostgresTests", dependencies: ["Postgres", "TestSupport", "Transport"], swiftSettings: strict),
         .testTarget(name: "BelvoTests", dependencies: ["Belvo", "HTTP", "JSON"], swiftSettings: strict),
         .testTarget(name: "PaymentsTests", dependencies: ["Payments"], swiftSettings: strict),
         .testTarget(

@@ -1,13 +1,9 @@
 -- What the server asks of PostgreSQL for one POST /v1/payment-intents that goes well, without the server: three
 -- reads and the two transactions around the call to Belvo. A script for pgbench, started with first=1 and the number
--- of the round. The statements are those of Sources/Merchant/Store; each client is one of the users that the load
--- generator enrolled and has paid, and its payments look like that user's.
+-- of the round. The statements are those of Sources/Merchant/Store. Each client is one of the users whose phones were
+-- enrolled before, and its payments look like one of that user's: bench_users holds one for each.
 \if :first
-SELECT subject, enrollment_id AS enrollment, belvo_customer_id AS customer, belvo_enrollment_id AS bond,
-    beneficiary_bank_account AS account, fido_options AS fido_options, response_body AS answer, request_digest AS digest
-FROM payments JOIN idempotency_keys USING (subject)
-WHERE record_id = payments.id AND payments.state = 'succeeded' AND subject = 'load-' || :client_id
-LIMIT 1 \gset
+SELECT * FROM bench_users WHERE subject = 'load-' || :client_id \gset
 \set first 0
 \set number 0
 \endif
@@ -36,7 +32,8 @@ WITH claimed AS (
     INSERT INTO idempotency_keys (subject, route, key, request_digest, record_id)
     VALUES (
         :subject, 'POST /v1/payment-intents', :key::bigint::text, :digest::bytea,
-        (lpad(to_hex(:round::bigint << 48 | :number::bigint), 16, '0') || lpad(to_hex(:client_id::bigint), 16, '0'))::uuid)
+        (lpad(to_hex(:round::bigint << 48 | :number::bigint), 16, '0')
+            || lpad(to_hex(:client_id::bigint), 16, '0'))::uuid)
     ON CONFLICT ON CONSTRAINT idempotency_keys_are_scoped DO NOTHING
     RETURNING record_id
 ), made AS (

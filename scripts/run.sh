@@ -32,7 +32,7 @@ main() {
 
 build_programs() {
     local product
-    for product in merchant belvo-sandbox; do
+    for product in merchant belvo-sandbox phone; do
         attend swift build --configuration release --product "$product" ||
             fail "the build of $product failed; see above."
     done
@@ -113,6 +113,7 @@ Everything runs; the data stays in .local when you stop it with Ctrl-C.
     the server               $merchant_url
     for operators            http://127.0.0.1:$admin_port/readyz
     Belvo and the mock bank  $sandbox_url (by the authority $secrets/ca.pem)
+    a phone in software      $programs/phone
     the database             ./dev psql
     the logs                 $logs
 

@@ -43,7 +43,8 @@ public final class MerchantServer: Sendable {
             }, belvo: belvo, patience: settings.patience,
             policy: Policy(settings), identities: identities, log: log)
         self.world = world
-        let authenticator = Authenticator(settings.auth, now: WallClock.now, surroundings: try .live(settings.auth, log))
+        let authenticator = Authenticator(
+            settings.auth, now: WallClock.now, surroundings: try .live(settings.auth, log))
         self.authenticator = authenticator
         let health = Health(store: world.store)
         self.health = health

@@ -43,7 +43,8 @@ extension DatabaseConfiguration {
             case .connected(let lane, let server):
                 log.debug("database.connected", metadata: ["lane": "\(lane.rawValue)", "server": "\(server)"])
             case .connectionFailed(let lane, let reason):
-                log.warning("database.connection_failed", metadata: ["lane": "\(lane.rawValue)", "reason": "\(reason)"])
+                log.warning(
+                    "database.connection_failed", metadata: ["lane": "\(lane.rawValue)", "reason": "\(reason)"])
             case .connectionLost(let lane, let reason):
                 log.warning("database.connection_lost", metadata: ["lane": "\(lane.rawValue)", "reason": "\(reason)"])
             case .connectionStalled(let lane):

@@ -19,7 +19,7 @@ struct Serve: ParsableCommand {
         let log = Logger.jsonLines(label: "merchant", level: settings.logLevel, now: WallClock.now)
         let first = try EventLoop()
         var loops = [first]
-        for number in 1..<max(2, EventLoop.usefulCount) where EventLoop.usefulCount > 1 {
+        for number in 1..<EventLoop.usefulCount {
             loops.append(try LoopThread.start(EventLoop(), name: "loop-\(number)").loop)
         }
         let server = Failing.orExit { [loops] in

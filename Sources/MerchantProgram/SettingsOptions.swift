@@ -1,11 +1,8 @@
-import FoundationEssentials
 import Merchant
 
 extension SettingsOptions {
     /// The settings from the environment and the file, or the end of the program with every problem named.
     func settings() -> Settings {
-        Failing.orExit {
-            try Settings.read(environment: ProcessInfo.processInfo.environment, file: file.map(SettingsFile.read) ?? SettingsFile())
-        }
+        Failing.orExit { try Settings.load(file: file) }
     }
 }

@@ -22,6 +22,7 @@ public struct Enrollment: Sendable, Equatable {
         case failed
     }
 
+    /// The kind of device that is enrolled.
     public enum Platform: String, Sendable, CaseIterable {
         case ios = "IOS"
         case android = "ANDROID"

@@ -69,11 +69,11 @@ struct LimitTests {
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `members by the hundred thousand are read in time that grows with the text only`() throws {
-        // Compared each with each, these names would take hours.
+    func `members by the ten thousand are read in time that grows with the text only`() throws {
+        // Compared each with each, these names take minutes.
         var limits = JSONLimits()
         limits.bytesMax = 100_000_000
-        let count = 200_000
+        let count = 50_000
         let plain = (0..<count).map { "\"member\($0)\":0" }.joined(separator: ",")
         let escaped = (0..<count).map { "\"\\u006dember\($0)\":0" }.joined(separator: ",")
         #expect(try parse("{\(plain)}", limits: limits).members.reduce(0) { count, _ in count + 1 } == count)

@@ -30,11 +30,12 @@ struct ValueTests {
     }
 
     @Test func `a name is found by its text, whatever its escapes`() throws {
-        let value = try parse(#"{"\u0061bc":1,"\ud83d\ude00":2,"caf\u00e9":3,"\\u0061":4}"#)
+        let value = try parse(#"{"\u0061bc":1,"\ud83d\ude00":2,"caf\u00e9":3,"\\u0061":4,"\u0078\u0079\u007a":5}"#)
         #expect(value["abc"]?.int64 == 1)
         #expect(value["😀"]?.int64 == 2)
         #expect(value["café"]?.int64 == 3)
         #expect(value["\\u0061"]?.int64 == 4)
+        #expect(value["xyz"]?.int64 == 5)
         #expect(value["a"] == nil)
         #expect(value["ab"] == nil)
     }

@@ -9,7 +9,7 @@ import Transport
         try await TestDatabase.open(configuration: log.configuration) { database in
             let loop = try #require(EventLoop.current)
             var held: Task<String, any Error>?
-            try await Gate.with(of: database) { gate in
+            try await StatementGate.with(of: database) { gate in
                 let read = loop.task {
                     try await database.rows("SELECT 'held' AS text FROM pg_advisory_xact_lock_shared(1)")[0][
                         "text", as: String.self]
@@ -26,7 +26,7 @@ import Transport
     @Test func `a read is not read a third time`() async throws {
         try await TestDatabase.open { database in
             let loop = try #require(EventLoop.current)
-            try await Gate.with(of: database) { gate in
+            try await StatementGate.with(of: database) { gate in
                 let read = loop.task {
                     try await database.rows("SELECT 'held' AS text FROM pg_advisory_xact_lock_shared(1)")
                 }
@@ -47,7 +47,7 @@ import Transport
         try await TestDatabase.open(configuration: configuration) { database in
             let loop = try #require(EventLoop.current)
             try await database.execute("CREATE TABLE numbers (n int)")
-            try await Gate.with(of: database) { gate in
+            try await StatementGate.with(of: database) { gate in
                 let write = loop.task {
                     try await database.execute(
                         "INSERT INTO numbers (n) SELECT 1 FROM pg_advisory_xact_lock_shared(1)")

@@ -75,7 +75,7 @@ import Transport
         try await TestDatabase.open(configuration: Self.narrow) { database in
             let loop = try #require(EventLoop.current)
             var behind: Task<String, any Error>?
-            try await Gate.with(of: database) { _ in
+            try await StatementGate.with(of: database) { _ in
                 let held = loop.task {
                     try await database.rows("SELECT 'held' AS text FROM pg_advisory_xact_lock_shared(1)")
                 }
@@ -107,7 +107,7 @@ import Transport
         try await TestDatabase.open(configuration: Self.narrow) { database in
             try await database.execute("CREATE TABLE numbers (n int)")
             let short = Duration.milliseconds(50)
-            try await Gate.with(of: database) { _ in
+            try await StatementGate.with(of: database) { _ in
                 let read = await #expect(throws: DatabaseError.self) {
                     try await database.rows("SELECT 1 AS one FROM pg_advisory_xact_lock_shared(1)", within: short)
                 }

@@ -43,7 +43,7 @@ struct Layer: Sendable {
         // Programs build the world out of what their library stands on.
         Layer(
             "Sources/MerchantProgram",
-            own: ["Merchant", "Transport", "HTTP", "Postgres", "Belvo"],
+            own: ["Merchant", "Transport", "HTTP", "Postgres", "Belvo", "Payments"],
             others: ["Glibc", "Logging", "ArgumentParser"]
         ),
         Layer(

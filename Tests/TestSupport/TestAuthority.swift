@@ -14,6 +14,7 @@ public final class TestAuthority: Sendable {
     private let directory: String
     // OpenSSL's objects are only read after `init`, and count their references atomically.
     private nonisolated(unsafe) let key: OpaquePointer
+    // As above.
     private nonisolated(unsafe) let certificate: OpaquePointer
 
     public init(name: String = "Test Authority") throws {

@@ -22,7 +22,9 @@ struct Drive: ParsableCommand {
     @Option(help: "A file of tokens, one a line, each for a user of its own.") var tokens: String
 
     func run() throws {
-        let tokens = try PhoneFile.contents(of: tokens).split(separator: 0x0A).map { String(decoding: $0, as: UTF8.self) }
+        let tokens = try PhoneFile.contents(of: tokens).split(separator: 0x0A).map {
+            String(decoding: $0, as: UTF8.self)
+        }
         let bank = Client(
             origin: try origin(sandbox), tls: try .client(extraAuthorities: sandboxCAFile),
             configuration: .connections(tokens.count))

@@ -36,7 +36,9 @@ struct Ready: ParsableCommand {
         let client = Client(origin: url.origin)
         while Monotonic.now() < deadline {
             // Why it is not ready yet does not matter.
-            if let answer = try? await client.send(Request(.get, url.target), deadline: .seconds(1)), answer.status == .ok {
+            if let answer = try? await client.send(Request(.get, url.target), deadline: .seconds(1)),
+                answer.status == .ok
+            {
                 return .now()
             }
             try? await loop.sleep(for: .milliseconds(1))  // Throws when cancelled, which nobody does.

@@ -27,7 +27,9 @@ extension User {
             $0.member("name", "Load \(number)")
             $0.member("identifier", TaxNumber.cpf(number))
         }
-        guard let tenure = customer["account_tenure"]?.string else { throw Unexpected("a customer without tenure", customer) }
+        guard let tenure = customer["account_tenure"]?.string else {
+            throw Unexpected("a customer without tenure", customer)
+        }
         let riskSignals = phone.riskSignals(accountTenure: tenure)
 
         let enrollment = try await app.send(.post, "/v1/enrollments") {
@@ -35,16 +37,19 @@ extension User {
             $0.member("platform", "IOS")
             $0.memberRaw("risk_signals", riskSignals)
         }
-        guard let id = enrollment["id"]?.string, let page = enrollment["next_action"]?["url"]?.string.flatMap({ URL($0) })
+        guard let id = enrollment["id"]?.string,
+            let page = enrollment["next_action"]?["url"]?.string.flatMap({ URL($0) })
         else { throw Unexpected("an enrollment without redirection", enrollment) }
         let handed = try await approve(page, at: bank)
         _ = try await app.send(.post, "/v1/enrollments/complete-redirection") { body in
-            handed.forEach { body.member($0, $1) }
+            for name in ["state", "code", "id_token"] { body.member(name, handed[name]) }
         }
 
         let path = "/v1/enrollments/\(id)"
         let ready = try await app.look(at: path, on: loop) { $0["next_action"]?["fido_registration_options"] != nil }
-        guard let options = ready["next_action"]?["fido_registration_options"] else { throw Unexpected("no options", ready) }
+        guard let options = ready["next_action"]?["fido_registration_options"] else {
+            throw Unexpected("no options", ready)
+        }
         let confirmation = try phone.register(options)
         _ = try await app.send(.post, "\(path)/confirm") { $0.memberRaw("confirmation_data", confirmation) }
         _ = try await app.look(at: path, on: loop) { try $0.hasSucceeded }

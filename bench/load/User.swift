@@ -24,7 +24,9 @@ struct User: Sendable {
             $0.member("amount", "19.90")
             $0.member("description", "Two coffees")
         }
-        guard payment["next_action"]?["fido_options"] != nil else { throw Unexpected("a payment without options", payment) }
+        guard payment["next_action"]?["fido_options"] != nil else {
+            throw Unexpected("a payment without options", payment)
+        }
         return payment
     }
 

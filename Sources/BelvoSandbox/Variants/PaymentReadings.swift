@@ -32,4 +32,5 @@ public enum WebhookReceipt: String, Switch {
     case any2xx = "any_2xx"
 }
 
+/// Whether webhooks leave as they arise, or wait until they are released.
 public enum WebhookFlow: String, Switch { case running, held }

@@ -20,6 +20,7 @@ public enum MissingSlash: String, Switch {
 /// belvo-api.md §11, line 10.
 public enum ListForm: String, Switch { case envelope, bare }
 
+/// Whether something may be left out.
 public enum Presence: String, Switch { case optional, required }
 
 /// belvo-api.md §12.8: not documented.

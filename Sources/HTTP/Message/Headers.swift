@@ -84,6 +84,7 @@ public struct Headers: Sendable, CustomStringConvertible {
         return values
     }
 
+    /// Whether there is a field of that name.
     public func contains(_ name: HeaderName) -> Bool {
         firstValue(name) != nil
     }

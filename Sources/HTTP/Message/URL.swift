@@ -3,6 +3,7 @@
 /// User information, fragments, white space, backslashes and everything else that two readers could
 /// take for two different hosts makes it no URL at all.
 public struct URL: Hashable, Sendable, CustomStringConvertible {
+    /// The two schemes that this layer speaks.
     public enum Scheme: String, Sendable {
         case http
         case https

@@ -12,7 +12,8 @@ extension API {
         let reader = try inbound.json()
         let institution = reader.read("institution") { (value) throws(JSONFault) in
             guard let id = value.string.flatMap({ Belvo.Institution.ID($0) }) else {
-                throw JSONFault(code: "malformed", message: "An institution is named by the id in GET /v1/institutions.")
+                throw JSONFault(
+                    code: "malformed", message: "An institution is named by the id in GET /v1/institutions.")
             }
             return id
         }

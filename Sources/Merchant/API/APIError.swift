@@ -164,7 +164,8 @@ extension APIError {
             }
             self.init(
                 .unprocessableContent, "refused_by_belvo",
-                words.isEmpty ? "Belvo refused the request." : "Belvo refused the request: \(words.joined(separator: " "))")
+                words.isEmpty
+                    ? "Belvo refused the request." : "Belvo refused the request: \(words.joined(separator: " "))")
             belvoRequestID = refusal.requestID
         case .denied(let refusal):
             self.init(.badGateway, "belvo_denied", "Belvo did not let the server in. The operators know.")

@@ -8,10 +8,11 @@ enum PageLanguage: Sendable {
         for range in header.split(separator: ",").prefix(20) {
             let parts = range.split(separator: ";")
             guard let tag = parts.first?.filter({ $0 != " " }).lowercased() else { continue }
-            let weight = parts.dropFirst().compactMap { parameter in
-                let text = parameter.filter { $0 != " " }
-                return text.hasPrefix("q=") ? Double(text.dropFirst(2)) : nil
-            }.first ?? 1
+            let weight =
+                parts.dropFirst().compactMap { parameter in
+                    let text = parameter.filter { $0 != " " }
+                    return text.hasPrefix("q=") ? Double(text.dropFirst(2)) : nil
+                }.first ?? 1
             guard let language = PageLanguage(tag: tag), weight > best?.weight ?? 0 else { continue }
             best = (language, weight)
         }
@@ -62,7 +63,8 @@ enum PageLanguage: Sendable {
         case (.portuguese, .failed):
             PageText("Não foi possível concluir", "Volte ao aplicativo e tente de novo.")
         case (.portuguese, .unreadable):
-            PageText("Endereço incompleto", "O banco não enviou os dados esperados. Volte ao aplicativo e tente de novo.")
+            PageText(
+                "Endereço incompleto", "O banco não enviou os dados esperados. Volte ao aplicativo e tente de novo.")
         case (.english, .collecting), (.english, .working):
             PageText("Almost there", "Go back to the app: the registration goes on there.")
         case (.english, .approved):
@@ -79,7 +81,8 @@ enum PageLanguage: Sendable {
         case (.spanish, .failed): PageText("No se pudo completar", "Vuelva a la aplicación e inténtelo de nuevo.")
         case (.spanish, .unreadable):
             PageText(
-                "Dirección incompleta", "El banco no envió los datos esperados. Vuelva a la aplicación e inténtelo de nuevo.")
+                "Dirección incompleta",
+                "El banco no envió los datos esperados. Vuelva a la aplicación e inténtelo de nuevo.")
         }
     }
 }

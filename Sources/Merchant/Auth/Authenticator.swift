@@ -96,6 +96,7 @@ public struct AuthenticatorSurroundings: Sendable {
     /// Hears what becomes of the keys, for the log. Must not block.
     public var onEvent: @Sendable (AuthenticatorEvent) -> Void
 
+    /// Takes what differs from a server that fetches no keys.
     public init(
         fetch: @escaping @Sendable () async throws -> [UInt8] = { throw KeySetFault.unreachable("no one fetches it") },
         sleep: @escaping @Sendable (Duration) async throws -> Void = AuthenticatorSurroundings.sleepOnLoop,
@@ -108,6 +109,7 @@ public struct AuthenticatorSurroundings: Sendable {
         self.onEvent = onEvent
     }
 
+    /// Suspends on the loop that the task runs on.
     @Sendable public static func sleepOnLoop(_ duration: Duration) async throws {
         guard let loop = EventLoop.current else { return try await Task.sleep(for: duration) }
         try await loop.sleep(for: duration)

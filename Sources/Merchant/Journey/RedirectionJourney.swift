@@ -62,7 +62,13 @@ struct RedirectionJourney: Sendable {
 
     /// A redirect that came before: the answer is what became of it.
     private func repeated(_ receipt: Stored<RedirectReceipt>, by poster: UserSubject?) async throws -> Result {
-        guard let enrollment = try await owner(of: receipt) else { return .pending(nil) }
+        guard let enrollment = try await owner(of: receipt) else {
+            // Settled without having found whose it is: nothing more will become of it.
+            switch receipt.record.outcome {
+            case .refused, .expired: throw JourneyRefusal.redirectUnknown
+            case .received, .sent, .taken, .unknown: return .pending(nil)
+            }
+        }
         if let poster, enrollment.record.subject != poster { throw JourneyRefusal.notFound }
         return receipt.record.outcome == .sent || receipt.record.outcome == .unknown
             ? .pending(enrollment) : .settled(enrollment)

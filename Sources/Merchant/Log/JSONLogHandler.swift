@@ -26,11 +26,13 @@ public struct JSONLogHandler: LogHandler {
         logLevel = level
     }
 
+    /// What every line of this logger carries.
     public subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
         set { metadata[key] = newValue }
     }
 
+    /// Writes one line.
     public func log(event: LogEvent) {
         var line = LogLine()
         line.add("time", .text(now().description))

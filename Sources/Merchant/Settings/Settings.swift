@@ -76,6 +76,12 @@ public struct Settings: Sendable {
     /// `LOG_LEVEL`.
     public var logLevel: Logger.Level
 
+    /// Reads the settings of this process's environment and of the file at a path, if there is one.
+    public static func load(file path: String?) throws -> Settings {
+        let file = try path.map(SettingsFile.read) ?? SettingsFile()
+        return try read(environment: ProcessInfo.processInfo.environment, file: file)
+    }
+
     /// Reads the settings of the environment and of a file, over which the environment wins.
     ///
     /// Names in the environment that are none of ours are somebody else's; in the file they are mistakes. Throws

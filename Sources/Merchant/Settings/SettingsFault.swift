@@ -14,6 +14,7 @@ public struct SettingsProblem: Equatable, Sendable {
     /// What is wrong or what was expected: the rest of a sentence that the name begins.
     public let message: String
 
+    /// In what way a setting is wrong.
     public enum Kind: Sendable {
         case missing
         /// It is there and cannot be read; an empty value is of this kind.

@@ -8,6 +8,7 @@ public struct WebhookSecret: Sendable, Redacted {
     /// The bytes that key the HMAC.
     public let key: [UInt8]
 
+    /// Takes the text as the setting has it; nothing when it is no such secret.
     public init?(_ text: String) {
         let prefix = "whsec_"
         let encoded = text.hasPrefix(prefix) ? text.dropFirst(prefix.count) : text[...]

@@ -151,42 +151,42 @@ extension Store {
         at moment: Timestamp, key: IdempotencySettlement, unlessPaid: Bool
     ) -> SQL {
         """
-            WITH changed AS (
-                UPDATE payments SET
-                    state = \(after.state), in_doubt = \(after.isInDoubt), belvo_id = \(after.belvoID),
-                    holds_reference = \(after.holdsReference) AND (holds_reference OR NOT EXISTS (
-                        SELECT FROM payments AS other
-                        WHERE other.subject = \(after.subject) AND other.reference = \(after.reference)
-                            AND other.holds_reference)),
-                    provider_status = \(after.providerStatus), provider = \(after.facts.provider),
-                    consent_id = \(after.facts.consentID), end_to_end_id = \(after.facts.endToEndID),
-                    external_payment_id = \(after.facts.externalPaymentID),
-                    provider_request_id = \(after.facts.providerRequestID),
-                    fido_options = \(after.fidoOptions.map(JSONColumn.init)),
-                    assertion_digest = \(after.assertionDigest),
-                    authorization_accepted = \(after.isAuthorizationAccepted),
-                    failure_code = \(after.failure?.code), failure_message = \(after.failure?.message),
-                    failure_authority = \(after.failure?.authority),
-                    updated_at = \(moment), version = version + 1, leased_until = NULL,
-                    next_poll_at = app_now() + \(planned.nextLookMicroseconds) * interval '1 microsecond',
-                    deadline_at = coalesce(
-                        \(planned.keptDeadline),
-                        app_now() + \(planned.deadlineMicroseconds) * interval '1 microsecond')
-                WHERE id = \(after.id) AND version = \(before.version)
-                    AND NOT (\(unlessPaid) AND EXISTS (
-                        SELECT FROM payments AS paid
-                        WHERE paid.subject = \(after.subject) AND paid.reference = \(after.reference)
-                            AND paid.state = 'succeeded'))
-                RETURNING \(fragment: Self.paymentColumns)
-            ), recorded AS (
-                INSERT INTO state_history (
-                    record_type, record_id, state_before, state_after, caused_by, request_id, detail)
-                SELECT 'payment', id, \(before.record.historyState), \(after.historyState), \(cause.actor),
-                    \(cause.requestID), \(after.failure.map { "\(event): \($0.code)" } ?? event)
-                FROM changed WHERE \(before.record.historyState != after.historyState)
-            )\(fragment: settling(key))
-            SELECT * FROM changed
-            """
+        WITH changed AS (
+            UPDATE payments SET
+                state = \(after.state), in_doubt = \(after.isInDoubt), belvo_id = \(after.belvoID),
+                holds_reference = \(after.holdsReference) AND (holds_reference OR NOT EXISTS (
+                    SELECT FROM payments AS other
+                    WHERE other.subject = \(after.subject) AND other.reference = \(after.reference)
+                        AND other.holds_reference)),
+                provider_status = \(after.providerStatus), provider = \(after.facts.provider),
+                consent_id = \(after.facts.consentID), end_to_end_id = \(after.facts.endToEndID),
+                external_payment_id = \(after.facts.externalPaymentID),
+                provider_request_id = \(after.facts.providerRequestID),
+                fido_options = \(after.fidoOptions.map(JSONColumn.init)),
+                assertion_digest = \(after.assertionDigest),
+                authorization_accepted = \(after.isAuthorizationAccepted),
+                failure_code = \(after.failure?.code), failure_message = \(after.failure?.message),
+                failure_authority = \(after.failure?.authority),
+                updated_at = \(moment), version = version + 1, leased_until = NULL,
+                next_poll_at = app_now() + \(planned.nextLookMicroseconds) * interval '1 microsecond',
+                deadline_at = coalesce(
+                    \(planned.keptDeadline),
+                    app_now() + \(planned.deadlineMicroseconds) * interval '1 microsecond')
+            WHERE id = \(after.id) AND version = \(before.version)
+                AND NOT (\(unlessPaid) AND EXISTS (
+                    SELECT FROM payments AS paid
+                    WHERE paid.subject = \(after.subject) AND paid.reference = \(after.reference)
+                        AND paid.state = 'succeeded'))
+            RETURNING \(fragment: Self.paymentColumns)
+        ), recorded AS (
+            INSERT INTO state_history (
+                record_type, record_id, state_before, state_after, caused_by, request_id, detail)
+            SELECT 'payment', id, \(before.record.historyState), \(after.historyState), \(cause.actor),
+                \(cause.requestID), \(after.failure.map { "\(event): \($0.code)" } ?? event)
+            FROM changed WHERE \(before.record.historyState != after.historyState)
+        )\(fragment: settling(key))
+        SELECT * FROM changed
+        """
     }
 
     /// Takes up to `limit` payments whose look is due, for so long, oldest first. See `claimDueCustomers`.

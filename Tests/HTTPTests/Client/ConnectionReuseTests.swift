@@ -77,7 +77,8 @@ import Transport
     }
 
     @Test func `past the cap requests wait in line, and take the connection over in order`() async throws {
-        let order = try await ScriptedUpstream.run(configure: { $0.connectionsMax = 1 }) { listener in
+        let configure: (inout ClientConfiguration) -> Void = { $0.connectionsMax = 1 }
+        let order = try await ScriptedUpstream.run(configure: configure) { listener in
             let connection = try listener.accept()
             for _ in 0..<20 { try connection.answerOne(with: Self.ok) }
         } body: { upstream in
@@ -95,7 +96,8 @@ import Transport
     }
 
     @Test func `a request whose turn does not come in time was not sent`() async throws {
-        let outcomes = try await ScriptedUpstream.run(configure: { $0.connectionsMax = 1 }) { listener in
+        let configure: (inout ClientConfiguration) -> Void = { $0.connectionsMax = 1 }
+        let outcomes = try await ScriptedUpstream.run(configure: configure) { listener in
             let connection = try listener.accept()
             try connection.receive(through: "\r\n\r\n")
             // It ends when the client gives the first request up, and the third opens another.

@@ -25,7 +25,8 @@ import Transport
     @Test func `without descriptors connections wait, and are served when there are some again`() async {
         // The limit is the whole process's, so this needs one of its own.
         await #expect(processExitsWith: .success) {
-            try await RunningServer.run(configure: { $0.acceptPause = .milliseconds(1) }, handler: echoPath) { server in
+            let configure: @Sendable (inout ServerConfiguration) -> Void = { $0.acceptPause = .milliseconds(1) }
+            try await RunningServer.run(configure: configure, handler: echoPath) { server in
                 // On the server's own loop: it cannot accept any of them yet.
                 let clients = try (0..<8).map { _ in try server.connect() }
                 // The lowest three that are free are all that will be left.

@@ -44,7 +44,7 @@ struct RunningServer: Sendable {
         try RawConnection(port: port, receiveBufferBytes: receiveBufferBytes)
     }
 
-    func drain(within deadline: Duration = .seconds(20)) async {
+    func drain(within deadline: Duration = .seconds(3600)) async {
         await server.drain(loops: [loop], within: deadline)
     }
 

@@ -13,11 +13,25 @@ struct App: Sendable {
     func send(
         _ method: HTTP.Method, _ target: String, _ body: String? = nil, headers: KeyValuePairs<HeaderName, String> = [:]
     ) async throws -> Answer {
+        var request = request(method, target, body, headers)
+        if body != nil { request.headers.append("content-type", "application/json") }
+        return Answer(try await client.send(request, deadline: .seconds(20)))
+    }
+
+    /// Sends a body under the media type that `headers` name, or under none.
+    func raw(
+        _ method: HTTP.Method, _ target: String, body: String, headers: KeyValuePairs<HeaderName, String>
+    ) async throws -> Answer {
+        Answer(try await client.send(request(method, target, body, headers), deadline: .seconds(20)))
+    }
+
+    private func request(
+        _ method: HTTP.Method, _ target: String, _ body: String?, _ headers: KeyValuePairs<HeaderName, String>
+    ) -> Request {
         var request = Request(method, Target(stringLiteral: target), body: body.map { Array($0.utf8) } ?? [])
         if let token { request.headers.append("authorization", "Bearer \(token)") }
-        if body != nil { request.headers.append("content-type", "application/json") }
         for (name, value) in headers { request.headers.append(name, value) }
-        return Answer(try await client.send(request, deadline: .seconds(20)))
+        return request
     }
 }
 
@@ -41,6 +55,11 @@ struct Answer: Sendable {
     func string(_ path: String...) throws -> String {
         let value = try path.reduce(json) { value, name in try #require(value[name], "no \(name) in \(text)") }
         return try #require(value.string)
+    }
+
+    /// One member of each object in an array of the body.
+    func each(_ member: String, in array: String) throws -> [String?] {
+        try #require(json[array], "no \(array) in \(text)").elements.map { $0[member]?.string }
     }
 
     /// A value's JSON text.

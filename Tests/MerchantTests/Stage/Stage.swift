@@ -35,13 +35,25 @@ struct Stage: Sendable {
     ) async throws {
         try await withLoop { loop in
             try await TestDatabase.with(.merchant) { database in
-                try await play(on: loop, database, changes, body)
+                try await play(on: loop, database.connectionString, changes, body)
             }
         }
     }
 
+    /// Plays the body on a database server of its own, which the test may stop.
+    static func open(
+        on cluster: TestCluster, _ body: @escaping @Sendable (Stage) async throws -> Void
+    ) async throws {
+        try await withLoop { loop in
+            let database = try Database(cluster.connectionString, configuration: .patient)
+            try await Migrator(.merchant, of: database).migrate()
+            await database.close()
+            try await play(on: loop, cluster.connectionString, [:], body)
+        }
+    }
+
     private static func play(
-        on loop: EventLoop, _ database: TestDatabase, _ changes: [String: String],
+        on loop: EventLoop, _ databaseURL: String, _ changes: [String: String],
         _ body: @Sendable (Stage) async throws -> Void
     ) async throws {
         let sandbox = Sandbox()
@@ -50,7 +62,7 @@ struct Stage: Sendable {
         try await belvo.listen(to: belvoListener, on: [loop])
 
         var environment = [
-            "DATABASE_URL": database.connectionString, "PUBLIC_BASE_URL": "https://shop.example",
+            "DATABASE_URL": databaseURL, "PUBLIC_BASE_URL": "https://shop.example",
             "LISTEN": "127.0.0.1:0", "ADMIN_LISTEN": "127.0.0.1:0",
             "BELVO_BASE_URL": "http://\(belvoListener.address)", "BELVO_SECRET_ID": sandbox.configuration.secretID,
             "BELVO_SECRET_PASSWORD": sandbox.configuration.secretPassword,
@@ -60,7 +72,7 @@ struct Stage: Sendable {
             "LOOKUP_KEY": Data(repeating: 2, count: 32).base64EncodedString(), "ORDERS": "optional",
         ]
         environment.merge(changes) { $1 }
-        let observer = try Database(database.connectionString)
+        let observer = try Database(databaseURL)
         try await installClock(in: observer)
         let settings = try Settings.read(environment: environment)
         let log = LogRecorder()

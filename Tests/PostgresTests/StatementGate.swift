@@ -4,17 +4,17 @@ import TestSupport
 /// A lock that holds statements in the server until the test lets them go, or ends their sessions.
 ///
 /// A statement waits at it with `FROM pg_advisory_xact_lock_shared(1)`.
-struct Gate {
+struct StatementGate {
     private let database: Database
 
     /// Closes it, and opens it again when the body has ended.
-    static func with(of database: Database, _ body: (Gate) async throws -> Void) async throws {
+    static func with(of database: Database, _ body: (StatementGate) async throws -> Void) async throws {
         let name: String = try await database.execute("SELECT current_database() AS name")[0].decode("name")
         // One connection, because the lock is its session's.
         var configuration = DatabaseConfiguration.patient
         configuration.writeConnectionsMax = 1
         let url = TestDatabase.replacingDatabase(in: try TestDatabase.serverURL(), by: name)
-        let gate = Gate(database: try Database(url, configuration: configuration))
+        let gate = StatementGate(database: try Database(url, configuration: configuration))
         try await gate.database.execute("SELECT pg_advisory_lock(1)")
         let result: Result<Void, any Error>
         do { result = .success(try await body(gate)) } catch { result = .failure(error) }

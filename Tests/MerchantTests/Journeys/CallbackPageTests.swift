@@ -1,0 +1,123 @@
+import BelvoSandbox
+import HTTP
+import Postgres
+import Testing
+
+/// The page on which users land behind the bank: what it needs, what it says, and what it keeps to itself.
+@Suite struct CallbackPageTests {
+    @Test func `every page forbids storing, referring and foreign content`() async throws {
+        try await Stage.open { stage in
+            let shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.startEnrollment()
+            let browser = stage.browser()
+            let pages = [
+                try await browser.open(""), try await browser.open("?state=nobodys&error=access_denied"),
+                try await browser.open("?code=alone"), try await browser.follow(shopper.decide(bond)),
+            ]
+            #expect(pages.map(\.status) == [200, 422, 400, 200])
+            for page in pages {
+                let headers = page.response.headers
+                #expect(headers["cache-control"] == "no-store")
+                #expect(headers["referrer-policy"] == "no-referrer")
+                #expect(headers["content-type"] == "text/html; charset=utf-8")
+                #expect(headers["x-content-type-options"] == "nosniff")
+                let policy = headers["content-security-policy"] ?? ""
+                #expect(policy.hasPrefix("default-src 'none'; style-src 'nonce-"))
+                #expect(policy.contains("frame-ancestors 'none'") && !policy.contains("unsafe"))
+            }
+        }
+    }
+
+    @Test func `without parameters the page looks for them in the fragment, and calls nobody`() async throws {
+        try await Stage.open { stage in
+            for query in ["", "?"] {
+                let page = try await stage.browser().open(query)
+                #expect(page.status == 200)
+                #expect(page.text.contains("location.hash"))
+                #expect(page.text.contains(#"<form method="post" action="/enrollments/callback""#))
+                let policy = page.response.headers["content-security-policy"] ?? ""
+                let nonce = policy.split(separator: "'").first { $0.hasPrefix("nonce-") }?.dropFirst(6) ?? "none"
+                #expect(page.text.contains("<script nonce=\"\(nonce)\">"))
+                #expect(policy.contains("form-action 'self'"))
+            }
+            #expect(stage.sandbox.calls.isEmpty)
+        }
+    }
+
+    @Test func `what the fragment held is posted as a form and completes the enrollment`() async throws {
+        try await Stage.open { stage in
+            stage.sandbox.variants.callback = .fragment
+            let shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.startEnrollment()
+            let reply = try shopper.decide(bond)
+            #expect(reply.callbackURL.contains("#state="))
+            #expect(try await stage.browser().post(reply).text.contains("<h1>Bank confirmed</h1>"))
+        }
+    }
+
+    @Test(arguments: [
+        "?state=", "?code=c&id_token=t", "?state=s", "?state=s&state=s&code=c", "?state=s&code=c&code=d&id_token=t",
+        "?state=s&code=c&error=e", "?state=s&error=", "?state=%ff&code=c", "?state=%2&code=c", "?state=s&code=c&id_token=",
+        "?state=s&code=\(String(repeating: "x", count: 16_385))",
+    ])
+    func `parameters that no bank sends are refused, and reach nobody`(query: String) async throws {
+        try await Stage.open { stage in
+            for page in [
+                try await stage.browser().open(query), try await stage.browser().post(form: String(query.dropFirst())),
+            ] {
+                // Past the limit of a request line the server itself refuses.
+                #expect(page.status == (query.utf8.count > 16_000 && page.status == 414 ? 414 : 400))
+            }
+            #expect(stage.sandbox.calls.isEmpty)
+            #expect(try await stage.database.rows("SELECT id FROM redirect_receipts").isEmpty)
+        }
+    }
+
+    @Test func `a form of another media type is refused with 415`() async throws {
+        try await Stage.open { stage in
+            let page = try await stage.browser().post(form: "state=s", type: "application/json")
+            #expect(page.status == 415)
+        }
+    }
+
+    @Test func `a preview of the link does not spend the code`() async throws {
+        try await Stage.open { stage in
+            let shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.startEnrollment()
+            let reply = try shopper.decide(bond)
+            let preview = try await stage.browser().follow(reply, method: .head)
+            #expect(preview.status == 200 && preview.text.isEmpty)
+            #expect(stage.countCalls(.completeRedirection) == 0)
+            #expect(try await stage.browser().follow(reply).text.contains("<h1>Bank confirmed</h1>"))
+        }
+    }
+
+    @Test func `nothing of a redirect stands in the log or on the page`() async throws {
+        try await Stage.open { stage in
+            let shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.startEnrollment()
+            let reply = try shopper.decide(bond)
+            // Belvo is away: also what goes wrong is told without it.
+            stage.sandbox.next(.forbiddenPage, on: .completeRedirection)
+            let pages = [try await stage.browser().follow(reply), try await stage.browser().follow(reply)]
+            for secret in ["state", "code", "id_token"].compactMap({ reply[$0] }) {
+                #expect(!stage.log.all.contains { $0.contains(secret) })
+                #expect(!pages.contains { $0.text.contains(secret) })
+            }
+        }
+    }
+
+    @Test func `while Belvo is away the page says that work goes on, and it does`() async throws {
+        try await Stage.open { stage in
+            let shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.startEnrollment()
+            stage.sandbox.next(.tooManyRequests(retryAfter: 1), on: .completeRedirection)
+            let page = try await stage.browser().follow(shopper.decide(bond))
+            #expect(page.status == 200 && page.text.contains("<h1>Almost there</h1>"))
+            try await stage.poll()
+            #expect(stage.countCalls(.completeRedirection) == 2)
+            try await shopper.awaitOptions(of: bond)
+            #expect(try await shopper.enrollment(bond).string("next_action", "type") == "register")
+        }
+    }
+}

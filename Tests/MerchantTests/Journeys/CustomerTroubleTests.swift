@@ -1,0 +1,57 @@
+import BelvoSandbox
+import HTTP
+import Testing
+
+/// Becoming a customer while the way to Belvo is bad.
+@Suite struct CustomerTroubleTests {
+    @Test(arguments: Trouble.doubts + [Trouble.missingID])
+    func `a customer whose creation was not answered is asked for once, and found or made again`(
+        doubt: Trouble.Doubt
+    ) async throws {
+        try await Stage.open { stage in
+            let app = try await stage.app(of: "ana")
+            stage.sandbox.next(doubt.fault, on: .createCustomer)
+            for _ in 0..<2 {
+                let answer = try await app.send(.put, "/v1/customer", Shopper.customerBody())
+                #expect(answer.status == 202)
+                #expect(try answer.raw("belvo_id") == "null")
+                #expect(try answer.raw("next_action") == #"{"type":"poll","after_ms":2000}"#)
+            }
+            #expect(stage.countCalls(.createCustomer) == 1)
+
+            try await stage.pass(.seconds(16))
+            let found = try await app.send(.get, "/v1/customer")
+            #expect(try (found.raw("belvo_id") != "null") == doubt.isDone)
+            // What Belvo does not know after the grace time was lost; then it is asked for again.
+            try await stage.pass(.seconds(60))
+            let again = try await app.send(.put, "/v1/customer", Shopper.customerBody())
+            #expect(again.status == (doubt.isDone ? 200 : 201))
+            #expect(stage.countCalls(.createCustomer) == (doubt.isDone ? 1 : 2))
+            #expect(try again.raw("next_action") == "null")
+        }
+    }
+
+    @Test(arguments: Trouble.turnedAway)
+    func `a customer who was turned away may try again at once`(trouble: Trouble.TurnedAway) async throws {
+        try await Stage.open { stage in
+            let app = try await stage.app(of: "ana")
+            stage.sandbox.next(trouble.fault, on: .createCustomer)
+            try trouble.expectTold(try await app.send(.put, "/v1/customer", Shopper.customerBody()))
+            #expect(try await app.send(.put, "/v1/customer", Shopper.customerBody()).status == 201)
+        }
+    }
+
+    @Test func `another tax number is refused while the first is on its way, and after`() async throws {
+        try await Stage.open { stage in
+            let app = try await stage.app(of: "ana")
+            stage.sandbox.next(.dropAnswer, on: .createCustomer)
+            #expect(try await app.send(.put, "/v1/customer", Shopper.customerBody()).status == 202)
+            for _ in 0..<2 {
+                let other = try await app.send(.put, "/v1/customer", Shopper.customerBody(taxID: "111.444.777-35"))
+                #expect(other.status == 409)
+                #expect(try other.string("code") == "identifier_differs")
+                try await stage.pass(.seconds(16))
+            }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+import BelvoSandbox
+import HTTP
+import Testing
+
+/// How the API keeps to HTTP: paths, methods, sizes, parameters and request ids.
+@Suite struct HTTPRulesTests {
+    @Test func `what does not exist is 404, with a problem document`() async throws {
+        try await Stage.open { stage in
+            let app = try await stage.app(of: "ana")
+            for path in ["/", "/v1", "/v1/customers", "/v1/enrollments//confirm", "/v2/customer", "/v1/customer/x", "//"] {
+                let answer = try await app.send(.get, path)
+                #expect(answer.status == 404, "\(path)")
+                #expect(try answer.string("code") == "not_found", "\(path)")
+                #expect(try answer.string("request_id") == answer.response.headers["x-request-id"], "\(path)")
+            }
+        }
+    }
+
+    @Test func `a method that a path does not know is 405, and the answer names those that it knows`() async throws {
+        try await Stage.open { stage in
+            let app = try await stage.app(of: "ana")
+            let allowed = [
+                "/v1/widget-token": "POST", "/v1/institutions": "GET, HEAD", "/v1/customer": "GET, HEAD, PUT",
+                "/v1/enrollments": "GET, HEAD, POST", "/v1/enrollments/x": "GET, HEAD",
+                "/v1/enrollments/complete-redirection": "POST", "/v1/enrollments/x/confirm": "POST",
+                "/v1/enrollments/x/fido-registration-options": "GET, HEAD", "/v1/payment-intents": "GET, HEAD, POST",
+                "/v1/payment-intents/x": "GET, HEAD", "/v1/payment-intents/x/authorize": "POST",
+                "/enrollments/callback": "GET, HEAD, POST", "/livez": "GET, HEAD", "/readyz": "GET, HEAD",
+            ]
+            for (path, methods) in allowed {
+                let answer = try await app.send(.delete, path)
+                #expect(answer.status == 405, "\(path)")
+                #expect(answer.response.headers["allow"] == methods, "\(path)")
+            }
+        }
+    }
+
+    @Test func `a trailing slash means the same as none`() async throws {
+        try await Stage.open { stage in
+            let shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.startEnrollment()
+            for path in ["/v1/customer", "/v1/enrollments", "/v1/enrollments/\(bond.id)", "/livez"] {
+                let (plain, slashed) = (
+                    try await shopper.app.send(.get, path), try await shopper.app.send(.get, path + "/")
+                )
+                #expect(slashed.status == 200 && slashed.text == plain.text, "\(path)")
+            }
+        }
+    }
+
+    @Test func `a body past 64 KiB is 413, and one of exactly 64 KiB is read`() async throws {
+        try await Stage.open { stage in
+            let app = try await stage.app(of: "ana")
+            let head = #"{"name": "Ana", "padding": ""#
+            let fits = head + String(repeating: "x", count: 65_536 - head.utf8.count - 2) + #""}"#
+            #expect(try await app.send(.put, "/v1/customer", fits).status == 400)
+            let large = try await app.send(.put, "/v1/customer", fits + " ")
+            #expect(large.status == 413)
+            #expect(try large.string("code") == "body_too_large")
+        }
+    }
+
+    @Test func `a query parameter that nobody knows is refused, as is one that comes twice`() async throws {
+        try await Stage.open { stage in
+            let app = try await stage.app(of: "ana")
+            for (query, field, code) in [
+                ("colour=red", "?colour", "unknown_parameter"), ("limit=1&limit=2", "?limit", "repeated"),
+                ("limit=0", "?limit", "out_of_range"), ("limit=101", "?limit", "out_of_range"),
+                ("limit=-1", "?limit", "out_of_range"), ("limit=%2B1", "?limit", "out_of_range"),
+                ("limit=", "?limit", "out_of_range"), ("limit=99999999999999999999", "?limit", "out_of_range"),
+                ("cursor=x", "?cursor", "malformed"), ("status=pending", "?status", "not_allowed"),
+            ] {
+                for path in ["/v1/enrollments", "/v1/payment-intents"] {
+                    let answer = try await app.send(.get, "\(path)?\(query)")
+                    #expect(answer.status == 400, "\(path)?\(query)")
+                    #expect(try answer.each("field", in: "errors") == [field], "\(path)?\(query)")
+                    #expect(try answer.each("code", in: "errors") == [code], "\(path)?\(query)")
+                }
+            }
+            for path in ["/v1/customer", "/v1/institutions"] {
+                #expect(try await app.send(.get, "\(path)?colour=red").status == 400, "\(path)")
+            }
+            #expect(try await app.send(.get, "/v1/enrollments?belvo_id=7").status == 400)
+            #expect(try await app.send(.get, "/v1/enrollments?limit=%zz").status == 400)
+        }
+    }
+
+    @Test func `a sane request id is kept, and any other is replaced`() async throws {
+        try await Stage.open { stage in
+            let app = try await stage.app(of: "ana")
+            let kept = try await app.send(.get, "/livez", headers: ["x-request-id": "tap-1_A.b"])
+            #expect(kept.response.headers.values("x-request-id") == ["tap-1_A.b"])
+            var made: Set<String> = []
+            for wrong in ["", "a b", "a\"b", "<script>", "ü", String(repeating: "x", count: 129)] {
+                let answer = try await app.send(.get, "/v1/nothing", headers: ["x-request-id": wrong])
+                let ids = answer.response.headers.values("x-request-id")
+                #expect(ids.count == 1 && ids != [wrong], "\(wrong)")
+                #expect(try answer.string("request_id") == ids.first)
+                made.formUnion(ids)
+            }
+            #expect(made.count == 6)
+        }
+    }
+}

@@ -1,0 +1,116 @@
+import BelvoSandbox
+import HTTP
+import Testing
+
+/// Paying while the way to Belvo is bad.
+@Suite struct PaymentTroubleTests {
+    @Test func `a payment whose creation was not answered is found by its external id, or fails as lost`() async throws {
+        try await Stage.open { stage in
+            var shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.enroll()
+            for (number, doubt) in (Trouble.doubts + [Trouble.missingID]).enumerated() {
+                let (reference, key) = ("order-\(number)", "tap-\(number)")
+                stage.sandbox.next(doubt.fault, on: .createPaymentIntent)
+                let answer = try await shopper.openPayment(bond, reference: reference, key: key)
+                #expect(answer.status == 202, "\(doubt.name): \(answer.text)")
+                #expect(try answer.string("next_action", "type") == "poll", "\(doubt.name)")
+                let id = try answer.string("id")
+                #expect(try await shopper.openPayment(bond, reference: reference, key: key).status == 202, "\(doubt.name)")
+                // Another tap for the same thing waits for what became of the first.
+                let other = try await shopper.openPayment(bond, reference: reference, key: "other-\(number)")
+                #expect(other.status == 409, "\(doubt.name)")
+                #expect(try other.string("payment_intent") == id, "\(doubt.name)")
+
+                try await stage.pass(.seconds(16))
+                let found = try await shopper.payment(id)
+                #expect(try found.string("next_action", "type") == (doubt.isDone ? "sign" : "poll"), "\(doubt.name)")
+                try await stage.pass(.seconds(60))
+                let again = try await shopper.openPayment(bond, reference: reference, key: key)
+                #expect(again.status == 201, "\(doubt.name)")
+                #expect(try again.string("id") == id, "\(doubt.name)")
+                #expect(try again.string("status") == (doubt.isDone ? "PENDING" : "FAILED"), "\(doubt.name)")
+                if !doubt.isDone { #expect(try again.string("failure_code") == "creation_lost") }
+                #expect(stage.sandbox.countIntents(externalID: id).created == (doubt.isDone ? 1 : 0), "\(doubt.name)")
+            }
+        }
+    }
+
+    @Test func `a lost payment gives its reference to the next one`() async throws {
+        try await Stage.open { stage in
+            var shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.enroll()
+            stage.sandbox.next(.dropRequest, on: .createPaymentIntent)
+            let lost = try await shopper.openPayment(bond)
+            try await stage.pass(.seconds(76))
+            let next = try await shopper.openPayment(bond, key: "tap-2")
+            #expect(next.status == 201)
+            #expect(try next.string("id") != lost.string("id"))
+        }
+    }
+
+    @Test func `a payment that was turned away releases its key and its reference`() async throws {
+        try await Stage.open { stage in
+            var shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.enroll()
+            for (number, trouble) in Trouble.turnedAway.enumerated() {
+                let (reference, key) = ("order-\(number)", "tap-\(number)")
+                stage.sandbox.next(trouble.fault, on: .createPaymentIntent)
+                try trouble.expectTold(try await shopper.openPayment(bond, reference: reference, key: key))
+                let again = try await shopper.openPayment(bond, reference: reference, key: key)
+                #expect(again.status == 201, "\(trouble.name): \(again.text)")
+                #expect(again.response.headers["idempotent-replayed"] == nil, "\(trouble.name)")
+            }
+        }
+    }
+
+    @Test func `a signature that was not answered is sent once, and never counts as failed`() async throws {
+        try await Stage.open { stage in
+            var shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.enroll()
+            for (number, doubt) in Trouble.doubts.enumerated() {
+                let bill = try await shopper.bill(bond, reference: "order-\(number)", key: "tap-\(number)")
+                let path = "/v1/payment-intents/\(bill.id)/authorize"
+                let body = try shopper.authorization(of: bill)
+                let before = stage.countCalls(.authorizePaymentIntent)
+                stage.sandbox.next(doubt.fault, on: .authorizePaymentIntent)
+                for _ in 0..<2 {
+                    let answer = try await shopper.app.send(.post, path, body)
+                    #expect(answer.status == 202, "\(doubt.name)")
+                    #expect(try answer.string("next_action", "type") == "poll", "\(doubt.name)")
+                }
+                let other = try await shopper.app.send(.post, path, try shopper.authorization(of: bill))
+                #expect(other.status == 409, "\(doubt.name)")
+                #expect(stage.countCalls(.authorizePaymentIntent) == before + 1, "\(doubt.name)")
+
+                if doubt.isDone {
+                    try stage.sandbox.settle(intent: bill.belvoID)
+                    try await stage.poll()
+                    #expect(try await shopper.payment(bill).string("status") == "SUCCEEDED", "\(doubt.name)")
+                    #expect(try await shopper.app.send(.post, path, body).status == 204, "\(doubt.name)")
+                } else {
+                    try await stage.pass(.seconds(121))
+                    let end = try await shopper.payment(bill)
+                    #expect(try end.string("status") == "PENDING", "\(doubt.name)")
+                    #expect(try end.raw("in_doubt") == "true", "\(doubt.name)")
+                    #expect(try await shopper.app.send(.post, path, body).status == 202, "\(doubt.name)")
+                }
+            }
+        }
+    }
+
+    @Test func `a signature that was turned away may be sent again as it is`() async throws {
+        try await Stage.open { stage in
+            var shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.enroll()
+            for (number, trouble) in Trouble.turnedAway.enumerated() {
+                let bill = try await shopper.bill(bond, reference: "order-\(number)", key: "tap-\(number)")
+                let path = "/v1/payment-intents/\(bill.id)/authorize"
+                let body = try shopper.authorization(of: bill)
+                stage.sandbox.next(trouble.fault, on: .authorizePaymentIntent)
+                try trouble.expectTold(try await shopper.app.send(.post, path, body))
+                #expect(try await shopper.payment(bill).string("next_action", "type") == "sign", "\(trouble.name)")
+                #expect(try await shopper.app.send(.post, path, body).status == 204, "\(trouble.name)")
+            }
+        }
+    }
+}

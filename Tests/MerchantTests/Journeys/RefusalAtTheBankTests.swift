@@ -1,0 +1,47 @@
+import BelvoSandbox
+import HTTP
+import Testing
+
+/// The bank says no, and the user comes back through the app or the browser.
+@Suite struct RefusalAtTheBankTests {
+    @Test func `a refusal that the app brings back fails the enrollment with the bank's reason`() async throws {
+        try await Stage.open { stage in
+            let shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.startEnrollment()
+            let answer = try await shopper.complete(shopper.decide(bond, .refuse))
+            #expect(answer.status == 200)
+            #expect(try answer.string("status") == "FAILED")
+            #expect(try answer.string("status_reason_code") == "rejected_by_user")
+            #expect(try answer.raw("next_action") == #"{"type":"retry","reason":"now"}"#)
+            #expect(stage.countCalls(.completeRedirection) == 1)
+        }
+    }
+
+    @Test(arguments: [("pt-BR,pt;q=0.9", "pt-BR"), ("en-US,en;q=0.9", "en"), ("es-419, fr;q=0.1", "es"), ("ja", "pt-BR")])
+    func `a refusal in the browser is a page in the user's language`(languages: String, tag: String) async throws {
+        try await Stage.open(environment: ["APP_DEEP_LINK": "shop://pix"]) { stage in
+            let shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.startEnrollment()
+            let page = try await stage.browser(languages).follow(shopper.decide(bond, .refuse))
+            #expect(page.status == 200)
+            let title = ["pt-BR": "Não foi possível concluir", "en": "This did not work", "es": "No se pudo completar"][tag]
+            #expect(page.text.contains("<html lang=\"\(tag)\">"))
+            #expect(page.text.contains("<h1>\(title ?? "?")</h1>"))
+            #expect(page.text.contains("href=\"shop://pix?enrollment=\(bond.id)&amp;status=FAILED\""))
+            #expect(page.text.contains("Belvo"))
+            #expect(page.response.headers["content-language"] == tag)
+            #expect(try await shopper.enrollment(bond).string("status") == "FAILED")
+        }
+    }
+
+    @Test func `a refusal that the bank posts as a form does the same`() async throws {
+        try await Stage.open { stage in
+            let shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.startEnrollment()
+            let page = try await stage.browser().post(shopper.decide(bond, .refuse))
+            #expect(page.status == 200)
+            #expect(page.text.contains("<h1>This did not work</h1>"))
+            #expect(try await shopper.enrollment(bond).string("status_reason_code") == "rejected_by_user")
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import BelvoSandbox
+import HTTP
+import JSON
+import Postgres
+import Testing
+
+/// No personal datum and no secret of a journey can be read in the tables, or stands in the log.
+@Suite struct SecrecyTests {
+    @Test func `who a user is and what a phone signed stand in no table and no log`() async throws {
+        try await Stage.open { stage in
+            var shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.startEnrollment()
+            let reply = try shopper.decide(bond)
+            // On a bad day, when more is logged and more is kept.
+            stage.sandbox.next(.tooManyRequests(retryAfter: 1), on: .completeRedirection)
+            try await shopper.complete(reply)
+            var found = try await stage.tablesHolding(oneShots(of: reply))
+            #expect(found.isEmpty, "\(found)")
+            try await stage.poll()
+            try await shopper.awaitOptions(of: bond)
+            let confirmation = try await shopper.confirmation(of: bond)
+            stage.sandbox.next(.dropAnswer, on: .confirmEnrollment)
+            _ = try await shopper.app.send(.post, "/v1/enrollments/\(bond.id)/confirm", confirmation)
+            try stage.sandbox.settle(enrollment: bond.belvoID)
+            try await stage.poll()
+            let bill = try await shopper.bill(bond)
+            let authorization = try shopper.authorization(of: bill)
+            stage.sandbox.next(.forbiddenPage, on: .authorizePaymentIntent)
+            for _ in 0..<2 {
+                _ = try await shopper.app.send(.post, "/v1/payment-intents/\(bill.id)/authorize", authorization)
+            }
+            try stage.sandbox.settle(intent: bill.belvoID)
+            try await stage.poll()
+            #expect(try await shopper.payment(bill).string("status") == "SUCCEEDED")
+
+            var secrets = oneShots(of: reply) + [
+                "Ana Souza", "52998224725", "529.982.247-25", "ana@example.com", "5511987654321",
+                shopper.deviceID, try #require(shopper.app.token),
+                stage.sandbox.configuration.secretPassword, Stage.secret,
+            ]
+            let (registered, signed) = (
+                try JSONDocument(parsing: Array(confirmation.utf8)).root["confirmation_data"]?["response"],
+                try JSONDocument(parsing: Array(authorization.utf8)).root["assertion"]?["response"]
+            )
+            for (value, names) in [
+                (registered, ["attestationObject", "clientDataJSON"]), (signed, ["signature", "clientDataJSON"]),
+            ] {
+                secrets += try names.map { try #require(value?[$0]?.string) }
+            }
+            found = try await stage.tablesHolding(secrets)
+            #expect(found.isEmpty, "\(found)")
+            // The state stands in the address where the user approves, which the app is given again.
+            for secret in secrets + [try #require(reply["state"])] {
+                #expect(!stage.log.all.contains { $0.contains(secret) }, "the log holds \(secret)")
+            }
+            // The search itself finds what is there to be found.
+            #expect(try await !stage.tablesHolding(["Two coffees"]).isEmpty)
+        }
+    }
+
+    private func oneShots(of reply: BankReply) -> [String] {
+        ["code", "id_token"].compactMap { reply[$0] }
+    }
+}
+
+extension Stage {
+    /// The places, as `table.column: text`, where one of the texts stands in the bytes of a column.
+    fileprivate func tablesHolding(_ texts: [String]) async throws -> [String] {
+        let columns = try await database.rows(
+            """
+            SELECT table_name::text AS table_name, column_name::text AS column_name, data_type::text AS data_type
+            FROM information_schema.columns
+            WHERE table_schema = 'public' AND table_name NOT IN ('schema_migrations', 'test_clock')
+            """)
+        var places: [String] = []
+        for column in columns {
+            let table: String = try column.decode("table_name")
+            let name: String = try column.decode("column_name")
+            let isBytes = try column.decode("data_type", as: String.self) == "bytea"
+            let bytes = isBytes ? name : "convert_to(\(name)::text, 'UTF8')"
+            let values = try await database.rows(
+                SQL(trusted: "SELECT \(bytes) AS bytes FROM \(table) WHERE \(name) IS NOT NULL")
+            ).map { try $0.decode("bytes", as: [UInt8].self) }
+            for text in texts where values.contains(where: { $0.contains(Array(text.utf8)) }) {
+                places.append("\(table).\(name): \(text)")
+            }
+        }
+        return places
+    }
+}

@@ -1,0 +1,150 @@
+import BelvoSandbox
+import HTTP
+import Testing
+
+@testable import Merchant
+
+/// What is wrong with a request is told all at once, each fault with its place.
+@Suite struct ValidationTests {
+    /// A body with faults, and each fault's place and code in the order in which they are told.
+    struct Faulty: Sendable, CustomTestStringConvertible {
+        let method: HTTP.Method
+        let path: String
+        let body: String
+        let faults: [String]
+
+        var testDescription: String { "\(method) \(path) \(body.prefix(60))" }
+    }
+
+    static let bodies = [
+        Faulty(
+            method: .put, path: "/v1/customer", body: "{}", faults: ["/name required", "/identifier required"]),
+        Faulty(
+            method: .put, path: "/v1/customer",
+            body: #"{"name": 7, "identifier": "111.111.111-11", "email": "nobody", "phone": "12", "vip": true}"#,
+            faults: [
+                "/name wrong_type", "/identifier repeated_digits", "/email malformed", "/phone malformed",
+                "/vip unknown_member",
+            ]),
+        Faulty(
+            method: .post, path: "/v1/enrollments", body: #"{"platform": "WINDOWS", "risk_signals": {"deviceId": ""}}"#,
+            faults: [
+                "/institution required", "/platform not_allowed", "/risk_signals/deviceId too_short",
+                "/risk_signals/osVersion required", "/risk_signals/userTimeZoneOffset required",
+                "/risk_signals/language required", "/risk_signals/screenDimensions required",
+                "/risk_signals/accountTenure required",
+            ]),
+        Faulty(
+            method: .post, path: "/v1/enrollments/complete-redirection", body: "{}",
+            faults: ["/state required", "/code required"]),
+        Faulty(
+            method: .post, path: "/v1/enrollments/complete-redirection",
+            body: #"{"state": "s", "code": "c", "error": "access_denied"}"#, faults: ["/error contradictory"]),
+        Faulty(
+            method: .post, path: "/v1/enrollments/00000000-0000-7000-8000-000000000000/confirm",
+            body: #"""
+                {"confirmation_data": {"authenticatorAttachment": "cross-platform", "id": "a", "rawId": "b",
+                 "type": "password", "response": {"clientDataJSON": "a+b="}}}
+                """#,
+            faults: [
+                "/confirmation_data/authenticatorAttachment not_allowed", "/confirmation_data/rawId differs",
+                "/confirmation_data/type not_allowed", "/confirmation_data/response/attestationObject required",
+                "/confirmation_data/response/clientDataJSON malformed",
+            ]),
+        Faulty(
+            method: .post, path: "/v1/payment-intents",
+            body: #"{"enrollment": "nothing", "amount": 1e2, "metadata": [], "tip": 1}"#,
+            faults: [
+                "/enrollment not_found", "/amount malformed", "/metadata wrong_type", "/description required",
+                "/tip unknown_member",
+            ]),
+    ]
+
+    @Test(arguments: bodies)
+    func `every fault of a body is named at once`(faulty: Faulty) async throws {
+        try await Stage.open { stage in
+            let app = try await stage.app(of: "ana")
+            let answer = try await app.send(
+                faulty.method, faulty.path, faulty.body, headers: ["idempotency-key": "tap"])
+            #expect(answer.status == 400)
+            #expect(answer.response.headers["content-type"] == "application/problem+json")
+            #expect(try answer.string("code") == "invalid_request")
+            let told = try zip(answer.each("field", in: "errors"), answer.each("code", in: "errors")).map {
+                "\($0 ?? "?") \($1 ?? "?")"
+            }
+            #expect(told.sorted() == faulty.faults.sorted())
+            #expect(stage.sandbox.calls.isEmpty)
+        }
+    }
+
+    @Test(arguments: [
+        "0", "0.00", "-1", "1.234", "1e400", "NaN", "99999999999999", "500.01", "01", "1.", ".5", "true", "null", #""""#,
+        #""1,00""#, #"" 1""#, #""+1""#,
+    ])
+    func `an amount that is no amount is refused at its place`(amount: String) async throws {
+        try await Stage.open { stage in
+            var shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.enroll()
+            let answer = try await shopper.app.send(
+                .post, "/v1/payment-intents", shopper.paymentBody(bond, amount: amount),
+                headers: ["idempotency-key": "tap"])
+            #expect(answer.status == 400, "\(answer.text)")
+            if amount != "NaN", !["01", "1.", ".5"].contains(amount) {
+                #expect(try answer.each("field", in: "errors") == ["/amount"])
+            } else {
+                #expect(try answer.string("code") == "malformed_json")
+            }
+            #expect(stage.countCalls(.createPaymentIntent) == 0)
+        }
+    }
+
+    @Test func `what is no JSON is refused with the place of the mistake`() async throws {
+        try await Stage.open { stage in
+            let app = try await stage.app(of: "ana")
+            let answer = try await app.send(.put, "/v1/customer", "{\n \"name\": \"Ana\",\n}")
+            #expect(answer.status == 400)
+            #expect(try answer.string("code") == "malformed_json")
+            #expect(try answer.string("detail").contains("line 3, column 1"))
+            for body in ["", "[]", "null", "{\"name\": \"a\", \"name\": \"b\"}", "{} {}", "\u{FEFF}{}"] {
+                #expect(try await app.send(.put, "/v1/customer", body).status == 400, "\(body)")
+            }
+        }
+    }
+
+    @Test func `a body of another media type is refused with 415`() async throws {
+        try await Stage.open { stage in
+            let app = try await stage.app(of: "ana")
+            for operation in Operation.allCases where operation.method != .get && operation.access == .user {
+                guard operation != .mintWidgetToken else { continue }
+                let target = "\(operation.path)".replacing("{id}", with: "00000000-0000-7000-8000-000000000000")
+                for type in ["text/plain", "application/x-www-form-urlencoded", "application/jsonp"] {
+                    let answer = try await app.raw(
+                        operation.method, target, body: "{}",
+                        headers: ["content-type": type, "idempotency-key": "tap"])
+                    #expect(answer.status == 415, "\(operation) \(type)")
+                }
+                let charset = try await app.raw(
+                    operation.method, target, body: "{}",
+                    headers: ["content-type": "Application/JSON; charset=utf-8", "idempotency-key": "tap"])
+                #expect(charset.status == 400, "\(operation)")
+            }
+        }
+    }
+
+    @Test func `a callback address of somebody else is refused`() async throws {
+        try await Stage.open { stage in
+            let shopper = try await Shopper.arrive(on: stage)
+            for url in [
+                "https://evil.example/", "https://shop.example.evil.example/enrollments/callback",
+                "https://shop.example/enrollments/callback/", "http://shop.example/enrollments/callback",
+                "https://shop.example@evil.example/enrollments/callback", #"https:\\shop.example"#, "",
+            ] {
+                let body = shopper.enrollmentBody.dropLast() + #", "callback_url": "\#(url.replacing(#"\"#, with: #"\\"#))"}"#
+                let answer = try await shopper.app.send(.post, "/v1/enrollments", String(body))
+                #expect(answer.status == 400, "\(url)")
+                #expect(try answer.each("field", in: "errors") == ["/callback_url"], "\(url)")
+            }
+            #expect(stage.countCalls(.createEnrollment) == 0)
+        }
+    }
+}

@@ -1,0 +1,148 @@
+import BelvoSandbox
+import HTTP
+import JSON
+import SoftwareAuthenticator
+import Testing
+
+/// A user with an app and a phone, and the words in which tests say how far the user has come.
+///
+/// The steps that a test is not about are taken here, and fail the test when they go wrong; what it is about it sends
+/// itself, with the bodies that are made here.
+struct Shopper {
+    let stage: Stage
+    let app: App
+    var phone = Phone()
+    /// What the phone says about itself, with the day since when Belvo knows the customer.
+    let signals: String
+
+    var deviceID: String { phone.deviceID }
+
+    /// A bank of the sandbox.
+    static let bank = "188716fb-39ad-44a7-a992-6c278d2b24a4"
+
+    /// An enrollment, by the ids that both sides know it by.
+    struct Bond: Sendable {
+        let id: String
+        let belvoID: String
+    }
+
+    /// A payment that waits for its signature.
+    struct Bill: Sendable {
+        let id: String
+        let belvoID: String
+        let answer: Answer
+    }
+
+    /// Everything that a user may be asked to send to pay.
+    static func customerBody(taxID: String = "529.982.247-25") -> String {
+        #"{"name": "Ana Souza", "identifier": "\#(taxID)", "email": "ana@example.com", "phone": "+5511987654321"}"#
+    }
+
+    /// A user whom Belvo knows.
+    static func arrive(
+        on stage: Stage, as subject: String = "ana", taxID: String = "529.982.247-25"
+    ) async throws -> Shopper {
+        let app = try await stage.app(of: subject)
+        let customer = try await app.send(.put, "/v1/customer", customerBody(taxID: taxID))
+        let phone = Phone()
+        let signals = phone.riskSignals(accountTenure: try customer.string("account_tenure"))
+        return Shopper(stage: stage, app: app, phone: phone, signals: String(decoding: signals, as: UTF8.self))
+    }
+
+    /// The body that starts an enrollment.
+    var enrollmentBody: String {
+        #"{"institution": "\#(Self.bank)", "platform": "IOS", "name": "Ana's phone", "risk_signals": \#(signals)}"#
+    }
+
+    /// The user stands at the bank's door.
+    func startEnrollment() async throws -> Bond {
+        let answer = try await app.send(.post, "/v1/enrollments", enrollmentBody)
+        return Bond(id: try answer.string("id"), belvoID: try answer.string("belvo_id"))
+    }
+
+    /// What the bank sends back when the user says so.
+    func decide(_ bond: Bond, _ decision: BankDecision = .approve) throws -> BankReply {
+        try stage.sandbox.decide(enrollment: bond.belvoID, decision)
+    }
+
+    /// The app passes on what the bank handed back.
+    @discardableResult
+    func complete(_ reply: BankReply) async throws -> Answer {
+        try await app.send(.post, "/v1/enrollments/complete-redirection", String(decoding: reply.body, as: UTF8.self))
+    }
+
+    /// The bank waits for the fingerprint.
+    func reachFingerprint() async throws -> Bond {
+        let bond = try await startEnrollment()
+        try await complete(decide(bond))
+        try await awaitOptions(of: bond)
+        return bond
+    }
+
+    func awaitOptions(of bond: Bond) async throws {
+        try stage.sandbox.makeReady(enrollment: bond.belvoID)
+        try await stage.poll()
+    }
+
+    /// The body that confirms, with a new key of the phone.
+    mutating func confirmation(of bond: Bond) async throws -> String {
+        let options = try await app.send(.get, "/v1/enrollments/\(bond.id)/fido-registration-options")
+        let data = try phone.register(try options.json)
+        return #"{"confirmation_data": \#(String(decoding: data, as: UTF8.self))}"#
+    }
+
+    @discardableResult
+    mutating func confirm(_ bond: Bond) async throws -> Answer {
+        try await app.send(.post, "/v1/enrollments/\(bond.id)/confirm", confirmation(of: bond))
+    }
+
+    /// The phone can pay.
+    mutating func enroll() async throws -> Bond {
+        let bond = try await reachFingerprint()
+        try await confirm(bond)
+        try stage.sandbox.settle(enrollment: bond.belvoID)
+        try await stage.poll()
+        #expect(try await enrollment(bond).string("status") == "SUCCEEDED")
+        return bond
+    }
+
+    func enrollment(_ bond: Bond) async throws -> Answer {
+        try await app.send(.get, "/v1/enrollments/\(bond.id)")
+    }
+
+    /// The body that opens a payment.
+    func paymentBody(_ bond: Bond, reference: String? = "order-1", amount: String = #""19.90""#) -> String {
+        let reference = reference.map { #""reference": "\#($0)", "# } ?? ""
+        return #"{"enrollment": "\#(bond.id)", \#(reference)"amount": \#(amount), "description": "Two coffees"}"#
+    }
+
+    /// Asks for a payment, whatever comes of it.
+    func openPayment(_ bond: Bond, reference: String? = "order-1", key: String = "tap-1") async throws -> Answer {
+        try await app.send(
+            .post, "/v1/payment-intents", paymentBody(bond, reference: reference), headers: ["idempotency-key": key])
+    }
+
+    /// The phone shows what it is to sign.
+    func bill(_ bond: Bond, reference: String? = "order-1", key: String = "tap-1") async throws -> Bill {
+        let answer = try await openPayment(bond, reference: reference, key: key)
+        return Bill(id: try answer.string("id"), belvoID: try answer.string("belvo_id"), answer: answer)
+    }
+
+    /// The body that authorizes, with a new signature of the phone.
+    mutating func authorization(of bill: Bill) throws -> String {
+        let pix = try bill.answer.json["payment_method_information"]?["open_finance_biometric_pix"]
+        let assertion = try phone.sign(try #require(pix?["fido_options"]))
+        return #"{"risk_signals": \#(signals), "assertion": \#(String(decoding: assertion, as: UTF8.self))}"#
+    }
+
+    @discardableResult
+    mutating func authorize(_ bill: Bill) async throws -> Answer {
+        try await app.send(.post, "/v1/payment-intents/\(bill.id)/authorize", authorization(of: bill))
+    }
+
+    func payment(_ bill: Bill) async throws -> Answer { try await payment(bill.id) }
+
+    func payment(_ id: String) async throws -> Answer {
+        try await app.send(.get, "/v1/payment-intents/\(id)")
+    }
+}
