@@ -97,6 +97,13 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        .executableTarget(
+            name: "LoadProgram",
+            dependencies: ["HTTP", "JSON", "Transport", "SoftwareAuthenticator", argumentParser],
+            path: "bench/load",
+            swiftSettings: strict
+        ),
+
         .testTarget(name: "StyleTests", swiftSettings: strict),
         .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: strict),
         .testTarget(name: "TransportTests", dependencies: ["Transport", "TestSupport"], swiftSettings: strict),
@@ -117,7 +124,12 @@ let package = Package(
         ),
         .testTarget(
             name: "MerchantTests",
-            dependencies: ["Merchant", "BelvoSandbox", "SoftwareAuthenticator", "TestSupport"],
+            dependencies: [
+                "Merchant", "BelvoSandbox", "SoftwareAuthenticator", "TestSupport", logging,
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "JWTKit", package: "jwt-kit"),
+            ],
             swiftSettings: strict
         ),
     ]

@@ -60,24 +60,32 @@ CREATE INDEX enrollments_by_redirect_state ON enrollments (redirect_state_lookup
 COMMENT ON TABLE  enrollments IS 'Bonds between a user''s device and a bank, from the first tap to the end.';
 COMMENT ON COLUMN enrollments.id IS 'Ours; Belvo knows it as external_id.';
 COMMENT ON COLUMN enrollments.subject IS 'The merchant''s own user id.';
-COMMENT ON COLUMN enrollments.state IS 'creating, at_bank (waits for the user''s approval), completing (redirect is passed on), awaiting_options, awaiting_fingerprint (waits for the user), confirming (the bank decides), succeeded, failed.';
+COMMENT ON COLUMN enrollments.state IS
+    'creating, at_bank (waits for the user''s approval), completing (redirect is passed on), awaiting_options, '
+    'awaiting_fingerprint (waits for the user), confirming (the bank decides), succeeded, failed.';
 COMMENT ON COLUMN enrollments.status IS 'What apps see: PENDING, SUCCEEDED or FAILED.';
 COMMENT ON COLUMN enrollments.belvo_id IS 'Belvo''s id; null until known.';
 COMMENT ON COLUMN enrollments.redirect_url IS 'Where the user approves it at the bank.';
-COMMENT ON COLUMN enrollments.redirect_state_lookup IS 'Keyed digest of the state parameter of redirect_url; null where the bank hides it.';
+COMMENT ON COLUMN enrollments.redirect_state_lookup IS
+    'Keyed digest of the state parameter of redirect_url; null where the bank hides it.';
 COMMENT ON COLUMN enrollments.device_ciphertext IS 'The device id from the risk signals, encrypted.';
 COMMENT ON COLUMN enrollments.device_lookup IS 'Keyed digest of the device id, to find a device''s enrollments.';
-COMMENT ON COLUMN enrollments.registration_options_ciphertext IS 'The FIDO registration options exactly as Belvo gave them, encrypted: they name the account''s holder.';
-COMMENT ON COLUMN enrollments.confirmation_digest IS 'Digest of the registration that was sent to Belvo, to know the same one again.';
+COMMENT ON COLUMN enrollments.registration_options_ciphertext IS
+    'The FIDO registration options exactly as Belvo gave them, encrypted: they name the account''s holder.';
+COMMENT ON COLUMN enrollments.confirmation_digest IS
+    'Digest of the registration that was sent to Belvo, to know the same one again.';
 COMMENT ON COLUMN enrollments.confirmation_accepted IS 'Whether Belvo said that it took the registration.';
 COMMENT ON COLUMN enrollments.provider_status IS 'Belvo''s status, in its own word.';
 COMMENT ON COLUMN enrollments.provider_details_status IS 'Belvo''s details.status, in its own word.';
 COMMENT ON COLUMN enrollments.expires_at IS 'When the bond ends, as Belvo wrote it.';
 COMMENT ON COLUMN enrollments.payer_information_ciphertext IS 'The payer''s account as Belvo gave it, encrypted.';
-COMMENT ON COLUMN enrollments.failure_code IS 'Why it failed: Belvo''s status_reason_code, or timed_out, creation_lost, …';
-COMMENT ON COLUMN enrollments.failure_authority IS 'belvo: Belvo said so. merchant: we gave it up; Belvo''s word may still correct it.';
+COMMENT ON COLUMN enrollments.failure_code IS
+    'Why it failed: Belvo''s status_reason_code, or timed_out, creation_lost, …';
+COMMENT ON COLUMN enrollments.failure_authority IS
+    'belvo: Belvo said so. merchant: we gave it up; Belvo''s word may still correct it.';
 COMMENT ON COLUMN enrollments.metadata IS 'The app''s own JSON.';
-COMMENT ON COLUMN enrollments.version IS 'Grows with every change and every lease; a late write finds another version and loses.';
+COMMENT ON COLUMN enrollments.version IS
+    'Grows with every change and every lease; a late write finds another version and loses.';
 COMMENT ON COLUMN enrollments.next_poll_at IS 'When it is looked at next; null once terminal.';
 COMMENT ON COLUMN enrollments.deadline_at IS 'Until when the present state may last.';
 COMMENT ON COLUMN enrollments.leased_until IS 'Until when one server instance is looking at it.';
@@ -110,13 +118,16 @@ CREATE TABLE redirect_receipts (
 CREATE INDEX redirect_receipts_due ON redirect_receipts (next_poll_at) WHERE next_poll_at IS NOT NULL;
 CREATE INDEX redirect_receipts_of_an_enrollment ON redirect_receipts (enrollment_id);
 
-COMMENT ON TABLE  redirect_receipts IS 'What banks sent back through the user''s browser or app, stored before Belvo is told.';
+COMMENT ON TABLE  redirect_receipts IS
+    'What banks sent back through the user''s browser or app, stored before Belvo is told.';
 COMMENT ON COLUMN redirect_receipts.digest IS 'Keyed digest of all parameters: the same redirect is known again.';
 COMMENT ON COLUMN redirect_receipts.state_lookup IS 'Keyed digest of the state parameter.';
 COMMENT ON COLUMN redirect_receipts.enrollment_id IS 'Whose it is; null until that is known.';
 COMMENT ON COLUMN redirect_receipts.posted_by IS 'The user whose app posted it; null when it came through a browser.';
 COMMENT ON COLUMN redirect_receipts.is_error IS 'Whether the bank reported an error.';
 COMMENT ON COLUMN redirect_receipts.body_ciphertext IS 'The parameters, encrypted; gone as soon as Belvo has them.';
-COMMENT ON COLUMN redirect_receipts.outcome IS 'received, sent (on its way), taken by Belvo, refused by Belvo, unknown (only reading the enrollment can tell), expired (never could be sent).';
+COMMENT ON COLUMN redirect_receipts.outcome IS
+    'received, sent (on its way), taken by Belvo, refused by Belvo, unknown (only reading the enrollment can '
+    'tell), expired (never could be sent).';
 COMMENT ON COLUMN redirect_receipts.sent_at IS 'When it was last sent to Belvo.';
 COMMENT ON COLUMN redirect_receipts.next_poll_at IS 'When it is tried next; null when settled.';

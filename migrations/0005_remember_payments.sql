@@ -67,13 +67,16 @@ CREATE INDEX payments_of_an_enrollment ON payments (enrollment_id);
 COMMENT ON TABLE  payments IS 'Attempts to pay, each one payment intent at Belvo.';
 COMMENT ON COLUMN payments.id IS 'Ours; Belvo knows it as external_id.';
 COMMENT ON COLUMN payments.subject IS 'The merchant''s own user id.';
-COMMENT ON COLUMN payments.state IS 'creating, awaiting_options, awaiting_signature (waits for the user), authorizing (money may move), succeeded, failed.';
+COMMENT ON COLUMN payments.state IS
+    'creating, awaiting_options, awaiting_signature (waits for the user), authorizing (money may move), '
+    'succeeded, failed.';
 COMMENT ON COLUMN payments.status IS 'What apps see: PENDING, SUCCEEDED or FAILED.';
 COMMENT ON COLUMN payments.in_doubt IS 'Authorized, past its deadline, not decided: only Belvo''s word ends it.';
 COMMENT ON COLUMN payments.belvo_id IS 'Belvo''s id of the payment intent; null until known.';
 COMMENT ON COLUMN payments.belvo_idempotency_key IS 'The Belvo-Idempotency-Key of its creation.';
 COMMENT ON COLUMN payments.reference IS 'The merchant''s own name for what is paid.';
-COMMENT ON COLUMN payments.holds_reference IS 'Whether another payment for the same reference is refused because of this one.';
+COMMENT ON COLUMN payments.holds_reference IS
+    'Whether another payment for the same reference is refused because of this one.';
 COMMENT ON COLUMN payments.amount_centavos IS 'BRL, in centavos.';
 COMMENT ON COLUMN payments.belvo_customer_id IS 'The payer, as Belvo knows one.';
 COMMENT ON COLUMN payments.belvo_enrollment_id IS 'The enrollment, as Belvo knows it.';
@@ -81,11 +84,14 @@ COMMENT ON COLUMN payments.beneficiary_bank_account IS 'The merchant''s account 
 COMMENT ON COLUMN payments.provider_status IS 'Belvo''s status, in its own word.';
 COMMENT ON COLUMN payments.end_to_end_id IS 'The Pix end-to-end id; unique in all of Pix.';
 COMMENT ON COLUMN payments.fido_options IS 'What the phone signs, exactly as Belvo gave it.';
-COMMENT ON COLUMN payments.assertion_digest IS 'Digest of the signature that was sent to Belvo, to know the same one again.';
+COMMENT ON COLUMN payments.assertion_digest IS
+    'Digest of the signature that was sent to Belvo, to know the same one again.';
 COMMENT ON COLUMN payments.authorization_accepted IS 'Whether Belvo said that it took the signature.';
 COMMENT ON COLUMN payments.failure_code IS 'Why it failed: Belvo''s failure_code, or timed_out, creation_lost, …';
-COMMENT ON COLUMN payments.failure_authority IS 'belvo: Belvo said so. merchant: we gave it up; Belvo''s word may still correct it.';
-COMMENT ON COLUMN payments.version IS 'Grows with every change and every lease; a late write finds another version and loses.';
+COMMENT ON COLUMN payments.failure_authority IS
+    'belvo: Belvo said so. merchant: we gave it up; Belvo''s word may still correct it.';
+COMMENT ON COLUMN payments.version IS
+    'Grows with every change and every lease; a late write finds another version and loses.';
 COMMENT ON COLUMN payments.next_poll_at IS 'When it is looked at next; null once terminal.';
 COMMENT ON COLUMN payments.deadline_at IS 'Until when the present state may last.';
 COMMENT ON COLUMN payments.leased_until IS 'Until when one server instance is looking at it.';

@@ -21,8 +21,11 @@ COMMENT ON TABLE  idempotency_keys IS 'Idempotency-Keys of apps and the answers 
 COMMENT ON COLUMN idempotency_keys.subject IS 'Whose key it is.';
 COMMENT ON COLUMN idempotency_keys.route IS 'The route that it was used on.';
 COMMENT ON COLUMN idempotency_keys.key IS 'The key, as the app sent it.';
-COMMENT ON COLUMN idempotency_keys.request_digest IS 'Keyed digest of the body after parsing: another body under the same key is refused.';
+COMMENT ON COLUMN idempotency_keys.request_digest IS
+    'Keyed digest of the body after parsing: another body under the same key is refused.';
 COMMENT ON COLUMN idempotency_keys.record_id IS 'What the request made.';
-COMMENT ON COLUMN idempotency_keys.response_status IS 'The status that was answered; null while the outcome is not known.';
-COMMENT ON COLUMN idempotency_keys.outcome_unknown IS 'Whether the app was told 202: the request with this key is no longer being worked on.';
+COMMENT ON COLUMN idempotency_keys.response_status IS
+    'The status that was answered; null while the outcome is not known.';
+COMMENT ON COLUMN idempotency_keys.outcome_unknown IS
+    'Whether the app was told 202: the request with this key is no longer being worked on.';
 COMMENT ON COLUMN idempotency_keys.response_body IS 'The body that was answered, byte for byte.';

@@ -18,7 +18,7 @@ main() {
     start_database
     TEST_POSTGRES_URL=postgresql://postgres:$(<"$scratch/password")@127.0.0.1:$database_port/postgres
     export TEST_POSTGRES_URL
-    attend swift test "$@" || fail "there are failing tests; see above."
+    attend swift test --no-parallel "$@" || fail "there are failing tests; see above."
 }
 
 # Directly below /tmp: the path of a Unix socket may have no more than 107 bytes, and the database's user must reach it.

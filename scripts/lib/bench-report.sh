@@ -74,7 +74,11 @@ write_payments() {
 
 # verdict NAME OPERATOR GOAL: whether the median, unrounded, meets the goal.
 verdict() {
-    if (($(calculate "$(median "$1" 1 %.9g) $2 $3"))); then printf 'yes\n'; else printf '**no**\n'; fi
+    case $(calculate "$(median "$1" 1 %.9g) $2 $3") in
+    1) printf 'yes\n' ;;
+    0) printf '**no**\n' ;;
+    *) printf 'unknown\n' ;;
+    esac
 }
 
 write_machine() {

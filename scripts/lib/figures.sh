@@ -8,7 +8,7 @@ clock_ticks=$(getconf CLK_TCK)
 take() { taken[$1]+="$2 "; }
 
 # calculate EXPRESSION: prints what awk makes of it, in full.
-calculate() { awk "BEGIN { printf \"%.9g\n\", $1 }"; }
+calculate() { awk "BEGIN { printf \"%.9g\n\", ($1) }"; }
 
 # median NAME [FACTOR] [FORMAT]: prints the middle one of the values, times FACTOR.
 median() { quantiles "$@" | cut -d ' ' -f 1; }

@@ -90,7 +90,7 @@ extension Client {
     ) async throws(BelvoError) {
         let body = JSONWriter.object { $0.memberRaw("confirmation_data", confirmationData.bytes) }
         let request = post(Path.confirmation(id), body, trace)
-        _ = try await exchange(.confirmEnrollment, request, within: configuration.timeout)
+        try await acknowledgement(.confirmEnrollment, request)
     }
 
     /// Reads one enrollment, by Belvo's id: the authority on how it stands.

@@ -33,7 +33,7 @@ extension Client {
             $0.memberRaw("assertion", authorization.assertion.bytes)
         }
         let request = post(Path.authorization(id), body, trace)
-        _ = try await exchange(.authorizePaymentIntent, request, within: configuration.timeout)
+        try await acknowledgement(.authorizePaymentIntent, request)
     }
 
     /// Reads one payment intent, by Belvo's id: the authority on whether money moved.

@@ -15,6 +15,15 @@ extension Client {
         return response
     }
 
+    /// Sends a request once that is answered by its status alone.
+    ///
+    /// A body that comes all the same has to be JSON: a page of something in between does not speak for Belvo.
+    func acknowledgement(_ call: Call, _ request: Request) async throws(BelvoError) {
+        let response = try await exchange(call, request, within: configuration.timeout)
+        guard !response.body.isEmpty else { return }
+        try judge(call) { () throws(Nonsense) in _ = try root(response) }
+    }
+
     /// Sends a request once and reads the object that it is answered with.
     func object<Noun>(
         _ call: Call,

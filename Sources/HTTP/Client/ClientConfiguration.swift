@@ -9,7 +9,8 @@ public struct ClientConfiguration: Sendable {
         return limits
     }()
 
-    /// From the question for the host's addresses to the end of the TLS handshake. The deadline of the whole exchange may be
+    /// From the question for the host's addresses to the end of the TLS handshake. The deadline of the whole exchange
+    /// may be
     /// shorter.
     public var connectDeadline = Duration.seconds(5)
 

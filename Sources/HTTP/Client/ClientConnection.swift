@@ -111,7 +111,8 @@ final class ClientConnection: EventHandler {
         if !isSilent { pool.drop(self) }
     }
 
-    /// Whether the connection stands and the server says nothing out of turn. TLS tickets are taken in and do not count.
+    /// Whether the connection stands and the server says nothing out of turn. TLS tickets are taken in and do not
+    /// count.
     private var isSilent: Bool {
         // An error says no: the connection is not used any more, whatever was wrong with it.
         if case .blocked(.readable)? = try? stream.read(into: pool.inbox) { true } else { false }

@@ -46,6 +46,9 @@ public struct FormFields: Equatable, Sendable, CustomStringConvertible {
         fields.filter { $0.name == name }.map(\.value)
     }
 
+    /// The fields' names, in order.
+    public var names: [String] { fields.map(\.name) }
+
     /// Every field, in order.
     public func forEach(_ body: (_ name: String, _ value: String) -> Void) {
         for field in fields { body(field.name, field.value) }

@@ -198,11 +198,13 @@ extension Redirection {
             reader.refuse("error", code: "contradictory", "A redirect brings a code or an error, not both.")
             return nil
         }
-        guard let state else { return nil }
         if let error {
+            guard let state else { return nil }
             self = .rejected(state: state, error: error, errorDescription: description)
         } else {
-            guard let code = code ?? reader.string("code") else { return nil }
+            // Asked for as required only here, since an error comes without it.
+            let code = code ?? reader.string("code")
+            guard let state, let code else { return nil }
             self = .approved(state: state, code: code, idToken: idToken)
         }
     }

@@ -35,7 +35,7 @@ struct Inbound: Sendable {
         let fields = try FormFields(parsing: request.target.query ?? "")
         var faults: [JSONFault] = []
         var seen: Set<String> = []
-        fields.forEach { name, _ in
+        for name in fields.names {
             if !known.contains(name) {
                 faults.append(
                     JSONFault(

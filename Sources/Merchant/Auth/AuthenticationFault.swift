@@ -40,7 +40,8 @@ public enum AuthenticationFault: Error, Equatable, Sendable, CaseIterable {
         }
     }
 
-    /// The value of `WWW-Authenticate`. A request without a token is told what is wanted and nothing else (RFC 6750 §3.1).
+    /// The value of `WWW-Authenticate`. A request without a token is told what is wanted and nothing else
+    /// (RFC 6750 §3.1).
     public var challenge: String {
         switch self {
         case .missing, .notBearer: #"Bearer realm="merchant""#

@@ -4,6 +4,7 @@ import Logging
 import Payments
 import Transport
 
+import class FoundationEssentials.ProcessInfo
 import struct FoundationEssentials.UUID
 
 /// Everything that the server is told from outside, read once and never changed (merchant-api.md, "Configuration").

@@ -6,7 +6,8 @@ import Testing
     private static let whole = [
         "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n",
-        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
+            + "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
     ]
 
     @Test(arguments: whole)
@@ -68,7 +69,8 @@ import Testing
         Flood(testDescription: "one field", beginning: "HTTP/1.1 200 OK\r\nX: ", repeated: "y", count: 20_000),
         Flood(testDescription: "status line", beginning: "HTTP/1.1 200 ", repeated: "y", count: 20_000),
         Flood(
-            testDescription: "interim answers", beginning: "", repeated: "HTTP/1.1 103 Early Hints\r\n\r\n", count: 100),
+            testDescription: "interim answers", beginning: "",
+            repeated: "HTTP/1.1 103 Early Hints\r\n\r\n", count: 100),
         Flood(
             testDescription: "chunk extensions", beginning: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
             repeated: "1;xxxxxxx\r\ny\r\n", count: 9000),

@@ -6,7 +6,8 @@ struct HostileStreamTests {
     private static let messages = [
         "GET /a%20b?c=d HTTP/1.1\r\nHost: a.example:80\r\nAccept: */*\r\nConnection: keep-alive, x\r\n\r\n",
         "POST http://[::1]:8/ HTTP/1.1\r\nHost: a\r\nContent-Length: 11\r\nExpect: 100-continue\r\n\r\nHello world",
-        "PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3;a=\"b\"\r\nabc\r\n0a\r\n0123456789\r\n0\r\nX: y\r\n\r\n",
+        "PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+            + "3;a=\"b\"\r\nabc\r\n0a\r\n0123456789\r\n0\r\nX: y\r\n\r\n",
         "\r\nOPTIONS * HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n",
     ]
     private static let favourites: [UInt8] =

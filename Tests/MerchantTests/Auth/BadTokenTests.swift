@@ -10,26 +10,27 @@ struct BadTokenTests {
     private static let now = StoppedClock.start
     private static let good = #"{"sub":"ana","exp":\#(now + 600)}"#
 
-    @Test(arguments: [
-        ([], .missing),
-        ([""], .notBearer),
-        (["Bearer"], .missing),
-        (["Bearer "], .missing),
-        (["bearer    "], .missing),
-        (["Basic YTpi"], .notBearer),
-        (["Bearerx a.b.c"], .notBearer),
-        (["Token a.b.c"], .notBearer),
-        (["\u{212A}earer a.b.c"], .notBearer),
-        (["Bearer a.b.c", "Bearer a.b.c"], .repeated),
-        (["Bearer a.b.c", ""], .repeated),
-        (["Bearer " + String(repeating: "a", count: 8193)], .tooLong),
-        (["Bearer " + String(repeating: "a", count: 8192)], .malformed),
-        (["Bearer a"], .malformed),
-        (["Bearer a.b"], .malformed),
-        (["Bearer .."], .malformed),
-        (["Bearer a.b.c.d"], .malformed),
-        (["Bearer a.b.c.d.e"], .malformed),
-    ] as [([String], AuthenticationFault)])
+    @Test(
+        arguments: [
+            ([], .missing),
+            ([""], .notBearer),
+            (["Bearer"], .missing),
+            (["Bearer "], .missing),
+            (["bearer    "], .missing),
+            (["Basic YTpi"], .notBearer),
+            (["Bearerx a.b.c"], .notBearer),
+            (["Token a.b.c"], .notBearer),
+            (["\u{212A}earer a.b.c"], .notBearer),
+            (["Bearer a.b.c", "Bearer a.b.c"], .repeated),
+            (["Bearer a.b.c", ""], .repeated),
+            (["Bearer " + String(repeating: "a", count: 8193)], .tooLong),
+            (["Bearer " + String(repeating: "a", count: 8192)], .malformed),
+            (["Bearer a"], .malformed),
+            (["Bearer a.b"], .malformed),
+            (["Bearer .."], .malformed),
+            (["Bearer a.b.c.d"], .malformed),
+            (["Bearer a.b.c.d.e"], .malformed),
+        ] as [([String], AuthenticationFault)])
     func `what is not one bearer token of bounded length is refused`(
         values: [String], fault: AuthenticationFault
     ) async throws {
@@ -44,11 +45,12 @@ struct BadTokenTests {
         #expect(try await harness.authenticator.authenticate([scheme + token]).text == "ana")
     }
 
-    @Test(arguments: [
-        ("", "=", .malformed), ("", ".", .malformed), ("", " ", .malformed), ("", " x", .malformed),
-        ("", ",Bearer x", .malformed), ("", "\u{0}", .malformed), ("", "\n", .malformed), ("", "é", .malformed),
-        ("=", "", .malformed), (".", "", .malformed), ("", "AAAA", .badSignature),
-    ] as [(String, String, AuthenticationFault)])
+    @Test(
+        arguments: [
+            ("", "=", .malformed), ("", ".", .malformed), ("", " ", .malformed), ("", " x", .malformed),
+            ("", ",Bearer x", .malformed), ("", "\u{0}", .malformed), ("", "\n", .malformed), ("", "é", .malformed),
+            ("=", "", .malformed), (".", "", .malformed), ("", "AAAA", .badSignature),
+        ] as [(String, String, AuthenticationFault)])
     func `bytes put behind or before a good token spoil it`(
         before: String, behind: String, fault: AuthenticationFault
     ) async throws {
@@ -106,33 +108,34 @@ struct BadTokenTests {
         #expect(await harness.refusal(token) == .malformed)
     }
 
-    @Test(arguments: [
-        ("", .malformed),
-        ("null", .malformed),
-        (#"["sub","exp"]"#, .malformed),
-        (#"{"sub":"ana","exp":1800000600,"sub":"eva"}"#, .malformed),
-        (#"{"sub":"ana"}"#, .noExpiry),
-        (#"{"sub":"ana","exp":null}"#, .noExpiry),
-        (#"{"sub":"ana","exp":"1800000600"}"#, .noExpiry),
-        (#"{"sub":"ana","exp":true}"#, .noExpiry),
-        (#"{"sub":"ana","exp":1e400}"#, .noExpiry),
-        (#"{"sub":"ana","exp":NaN}"#, .malformed),
-        (#"{"sub":"ana","exp":0}"#, .expired),
-        (#"{"sub":"ana","exp":-1}"#, .expired),
-        (#"{"sub":"ana","exp":-1e300}"#, .expired),
-        (#"{"sub":"ana","exp":1799999970}"#, .expired),
-        (#"{"sub":"ana","exp":1800000600,"nbf":1800000031}"#, .notYetValid),
-        (#"{"sub":"ana","exp":1800000600,"nbf":1e300}"#, .expired),
-        (#"{"sub":"ana","exp":1800000600,"nbf":1800000900}"#, .expired),
-        (#"{"sub":"ana","exp":1800000600,"nbf":"now"}"#, .malformed),
-        (#"{"exp":1800000600}"#, .noSubject),
-        (#"{"sub":null,"exp":1800000600}"#, .noSubject),
-        (#"{"sub":7,"exp":1800000600}"#, .noSubject),
-        (#"{"sub":"","exp":1800000600}"#, .noSubject),
-        (#"{"sub":"  ","exp":1800000600}"#, .noSubject),
-        (#"{"sub":"a\nb","exp":1800000600}"#, .noSubject),
-        (#"{"sub":"\#(String(repeating: "a", count: 129))","exp":1800000600}"#, .noSubject),
-    ] as [(String, AuthenticationFault)])
+    @Test(
+        arguments: [
+            ("", .malformed),
+            ("null", .malformed),
+            (#"["sub","exp"]"#, .malformed),
+            (#"{"sub":"ana","exp":1800000600,"sub":"eva"}"#, .malformed),
+            (#"{"sub":"ana"}"#, .noExpiry),
+            (#"{"sub":"ana","exp":null}"#, .noExpiry),
+            (#"{"sub":"ana","exp":"1800000600"}"#, .noExpiry),
+            (#"{"sub":"ana","exp":true}"#, .noExpiry),
+            (#"{"sub":"ana","exp":1e400}"#, .noExpiry),
+            (#"{"sub":"ana","exp":NaN}"#, .malformed),
+            (#"{"sub":"ana","exp":0}"#, .expired),
+            (#"{"sub":"ana","exp":-1}"#, .expired),
+            (#"{"sub":"ana","exp":-1e300}"#, .expired),
+            (#"{"sub":"ana","exp":1799999970}"#, .expired),
+            (#"{"sub":"ana","exp":1800000600,"nbf":1800000031}"#, .notYetValid),
+            (#"{"sub":"ana","exp":1800000600,"nbf":1e300}"#, .expired),
+            (#"{"sub":"ana","exp":1800000600,"nbf":1800000900}"#, .expired),
+            (#"{"sub":"ana","exp":1800000600,"nbf":"now"}"#, .malformed),
+            (#"{"exp":1800000600}"#, .noSubject),
+            (#"{"sub":null,"exp":1800000600}"#, .noSubject),
+            (#"{"sub":7,"exp":1800000600}"#, .noSubject),
+            (#"{"sub":"","exp":1800000600}"#, .noSubject),
+            (#"{"sub":"  ","exp":1800000600}"#, .noSubject),
+            (#"{"sub":"a\nb","exp":1800000600}"#, .noSubject),
+            (#"{"sub":"\#(String(repeating: "a", count: 129))","exp":1800000600}"#, .noSubject),
+        ] as [(String, AuthenticationFault)])
     func `claims without a subject, an expiry or in the wrong time are refused`(
         claims: String, fault: AuthenticationFault
     ) async throws {
@@ -152,20 +155,21 @@ struct BadTokenTests {
         #expect(try await harness.user(try TokenForge.hs256(Array(Keys.secret.utf8)).token(claims: claims)) == "ana")
     }
 
-    @Test(arguments: [
-        (#""iss":"https://login.shop.example","aud":"merchant""#, nil),
-        (#""iss":"https://login.shop.example","aud":["other","merchant"]"#, nil),
-        (#""aud":"merchant""#, .wrongIssuer),
-        (#""iss":null,"aud":"merchant""#, .wrongIssuer),
-        (#""iss":"https://login.shop.example/","aud":"merchant""#, .wrongIssuer),
-        (#""iss":["https://login.shop.example"],"aud":"merchant""#, .wrongIssuer),
-        (#""iss":"https://login.shop.example""#, .wrongAudience),
-        (#""iss":"https://login.shop.example","aud":"Merchant""#, .wrongAudience),
-        (#""iss":"https://login.shop.example","aud":[]"#, .wrongAudience),
-        (#""iss":"https://login.shop.example","aud":["merchants",null]"#, .wrongAudience),
-        (#""iss":"https://login.shop.example","aud":{"merchant":1}"#, .wrongAudience),
-        (#""iss":"https://login.shop.example","aud":"merchant\u0301""#, .wrongAudience),
-    ] as [(String, AuthenticationFault?)])
+    @Test(
+        arguments: [
+            (#""iss":"https://login.shop.example","aud":"merchant""#, nil),
+            (#""iss":"https://login.shop.example","aud":["other","merchant"]"#, nil),
+            (#""aud":"merchant""#, .wrongIssuer),
+            (#""iss":null,"aud":"merchant""#, .wrongIssuer),
+            (#""iss":"https://login.shop.example/","aud":"merchant""#, .wrongIssuer),
+            (#""iss":["https://login.shop.example"],"aud":"merchant""#, .wrongIssuer),
+            (#""iss":"https://login.shop.example""#, .wrongAudience),
+            (#""iss":"https://login.shop.example","aud":"Merchant""#, .wrongAudience),
+            (#""iss":"https://login.shop.example","aud":[]"#, .wrongAudience),
+            (#""iss":"https://login.shop.example","aud":["merchants",null]"#, .wrongAudience),
+            (#""iss":"https://login.shop.example","aud":{"merchant":1}"#, .wrongAudience),
+            (#""iss":"https://login.shop.example","aud":"merchant\u0301""#, .wrongAudience),
+        ] as [(String, AuthenticationFault?)])
     func `issuer and audience are compared where they are configured`(
         claims: String, fault: AuthenticationFault?
     ) async throws {

@@ -8,7 +8,8 @@ struct DemoTokenTests {
         let harness = try AuthenticatorHarness.withSecret(issuer: "demo", audience: "merchant")
         let secret = try #require(SharedSecret(Keys.secret))
         let token = try await DemoTokens.issue(
-            subject: try UserSubject("Ana \"Ü\" 1"), secret: secret, lifetime: .seconds(3_600), now: harness.clock.now(),
+            subject: try UserSubject("Ana \"Ü\" 1"), secret: secret, lifetime: .seconds(3_600),
+            now: harness.clock.now(),
             issuer: "demo", audience: "merchant")
         #expect(try await harness.user(token) == "Ana \"Ü\" 1")
         harness.clock.advance(by: .seconds(3_629))

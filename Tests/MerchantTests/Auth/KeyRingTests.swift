@@ -110,7 +110,9 @@ struct KeyRingTests {
         #expect(await asked.reduce(0) { count, _ in count + 1 } == 0)
     }
 
-    @Test func `keys are read again every five minutes, sooner after a failure, and soonest when there are none`() async throws {
+    @Test func `keys are read again every five minutes, sooner after a failure, and soonest when there are none`()
+        async throws
+    {
         let address = KeySetAddress(nil)
         let events = Mutex<[AuthenticatorEvent]>([])
         let url = try #require(URL("https://login.shop.example/jwks.json"))

@@ -57,7 +57,8 @@ import Testing
 
     @Test(arguments: [
         "?state=", "?code=c&id_token=t", "?state=s", "?state=s&state=s&code=c", "?state=s&code=c&code=d&id_token=t",
-        "?state=s&code=c&error=e", "?state=s&error=", "?state=%ff&code=c", "?state=%2&code=c", "?state=s&code=c&id_token=",
+        "?state=s&code=c&error=e", "?state=s&error=", "?state=%ff&code=c", "?state=%2&code=c",
+        "?state=s&code=c&id_token=",
         "?state=s&code=\(String(repeating: "x", count: 16_385))",
     ])
     func `parameters that no bank sends are refused, and reach nobody`(query: String) async throws {

@@ -49,11 +49,12 @@ import Testing
             let bond = try await shopper.reachFingerprint()
             try await shopper.confirm(bond)
             try stage.sandbox.fail(
-                enrollment: bond.belvoID, code: "BLOCKED_BY_INSTITUTION_SECURITY_POLICY", message: "Not with this phone.")
+                enrollment: bond.belvoID, code: "BLOCKED_BY_INSTITUTION_SECURITY_POLICY",
+                message: "Not with this phone.")
             try await stage.poll()
             let answer = try await shopper.enrollment(bond)
             #expect(try answer.string("status") == "FAILED")
-            #expect(try answer.string("status_reason_code") == "BLOCKED_BY_INSTITUTION_SECURITY_POLICY")
+            #expect(try answer.string("status_reason_code") == "blocked_by_institution_security_policy")
             #expect(try answer.string("status_reason_message") == "Not with this phone.")
             #expect(try answer.raw("next_action") == #"{"type":"retry","reason":"other_bank"}"#)
             let options = try await shopper.app.send(.get, "/v1/enrollments/\(bond.id)/fido-registration-options")

@@ -16,7 +16,8 @@ import Testing
 
                 try await stage.pass(.seconds(16))
                 let found = try await shopper.app.send(.get, "/v1/enrollments/\(id)")
-                #expect(try found.string("next_action", "type") == (doubt.isDone ? "redirect" : "poll"), "\(doubt.name)")
+                #expect(
+                    try found.string("next_action", "type") == (doubt.isDone ? "redirect" : "poll"), "\(doubt.name)")
                 try await stage.pass(.seconds(60))
                 let end = try await shopper.app.send(.get, "/v1/enrollments/\(id)")
                 #expect(try end.string("status") == (doubt.isDone ? "PENDING" : "FAILED"), "\(doubt.name)")
@@ -71,7 +72,8 @@ import Testing
                 try trouble.expectTold(try await shopper.complete(try shopper.decide(bond)))
                 try await stage.poll()
                 try await shopper.awaitOptions(of: bond)
-                #expect(try await shopper.enrollment(bond).string("next_action", "type") == "register", "\(trouble.name)")
+                #expect(
+                    try await shopper.enrollment(bond).string("next_action", "type") == "register", "\(trouble.name)")
             }
         }
     }

@@ -7,7 +7,9 @@ import Testing
     @Test func `what does not exist is 404, with a problem document`() async throws {
         try await Stage.open { stage in
             let app = try await stage.app(of: "ana")
-            for path in ["/", "/v1", "/v1/customers", "/v1/enrollments//confirm", "/v2/customer", "/v1/customer/x", "//"] {
+            for path in [
+                "/", "/v1", "/v1/customers", "/v1/enrollments//confirm", "/v2/customer", "/v1/customer/x", "//",
+            ] {
                 let answer = try await app.send(.get, path)
                 #expect(answer.status == 404, "\(path)")
                 #expect(try answer.string("code") == "not_found", "\(path)")

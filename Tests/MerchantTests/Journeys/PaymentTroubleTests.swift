@@ -4,7 +4,8 @@ import Testing
 
 /// Paying while the way to Belvo is bad.
 @Suite struct PaymentTroubleTests {
-    @Test func `a payment whose creation was not answered is found by its external id, or fails as lost`() async throws {
+    @Test func `a payment whose creation was not answered is found by its external id, or fails as lost`() async throws
+    {
         try await Stage.open { stage in
             var shopper = try await Shopper.arrive(on: stage)
             let bond = try await shopper.enroll()
@@ -15,7 +16,8 @@ import Testing
                 #expect(answer.status == 202, "\(doubt.name): \(answer.text)")
                 #expect(try answer.string("next_action", "type") == "poll", "\(doubt.name)")
                 let id = try answer.string("id")
-                #expect(try await shopper.openPayment(bond, reference: reference, key: key).status == 202, "\(doubt.name)")
+                #expect(
+                    try await shopper.openPayment(bond, reference: reference, key: key).status == 202, "\(doubt.name)")
                 // Another tap for the same thing waits for what became of the first.
                 let other = try await shopper.openPayment(bond, reference: reference, key: "other-\(number)")
                 #expect(other.status == 409, "\(doubt.name)")

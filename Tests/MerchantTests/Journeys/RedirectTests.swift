@@ -4,7 +4,8 @@ import Testing
 
 /// A bank's redirect reaches Belvo once, whoever brings it, and however often.
 @Suite struct RedirectTests {
-    @Test func `the app's repeat of the browser's redirect answers the enrollment without a second call`() async throws {
+    @Test func `the app's repeat of the browser's redirect answers the enrollment without a second call`() async throws
+    {
         try await Stage.open { stage in
             let shopper = try await Shopper.arrive(on: stage)
             let bond = try await shopper.startEnrollment()
@@ -83,7 +84,9 @@ import Testing
         }
     }
 
-    @Test func `a hidden state that another user posts goes on for its owner, and tells the poster nothing`() async throws {
+    @Test func `a hidden state that another user posts goes on for its owner, and tells the poster nothing`()
+        async throws
+    {
         try await Stage.open { stage in
             stage.sandbox.variants.redirect = .pushedAuthorization
             let ana = try await Shopper.arrive(on: stage)

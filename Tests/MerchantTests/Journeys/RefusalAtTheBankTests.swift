@@ -17,14 +17,18 @@ import Testing
         }
     }
 
-    @Test(arguments: [("pt-BR,pt;q=0.9", "pt-BR"), ("en-US,en;q=0.9", "en"), ("es-419, fr;q=0.1", "es"), ("ja", "pt-BR")])
+    @Test(arguments: [
+        ("pt-BR,pt;q=0.9", "pt-BR"), ("en-US,en;q=0.9", "en"), ("es-419, fr;q=0.1", "es"), ("ja", "pt-BR"),
+    ])
     func `a refusal in the browser is a page in the user's language`(languages: String, tag: String) async throws {
         try await Stage.open(environment: ["APP_DEEP_LINK": "shop://pix"]) { stage in
             let shopper = try await Shopper.arrive(on: stage)
             let bond = try await shopper.startEnrollment()
             let page = try await stage.browser(languages).follow(shopper.decide(bond, .refuse))
             #expect(page.status == 200)
-            let title = ["pt-BR": "Não foi possível concluir", "en": "This did not work", "es": "No se pudo completar"][tag]
+            let title = [
+                "pt-BR": "Não foi possível concluir", "en": "This did not work", "es": "No se pudo completar",
+            ][tag]
             #expect(page.text.contains("<html lang=\"\(tag)\">"))
             #expect(page.text.contains("<h1>\(title ?? "?")</h1>"))
             #expect(page.text.contains("href=\"shop://pix?enrollment=\(bond.id)&amp;status=FAILED\""))

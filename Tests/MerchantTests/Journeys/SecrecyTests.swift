@@ -33,11 +33,12 @@ import Testing
             try await stage.poll()
             #expect(try await shopper.payment(bill).string("status") == "SUCCEEDED")
 
-            var secrets = oneShots(of: reply) + [
-                "Ana Souza", "52998224725", "529.982.247-25", "ana@example.com", "5511987654321",
-                shopper.deviceID, try #require(shopper.app.token),
-                stage.sandbox.configuration.secretPassword, Stage.secret,
-            ]
+            var secrets =
+                oneShots(of: reply) + [
+                    "Ana Souza", "52998224725", "529.982.247-25", "ana@example.com", "5511987654321",
+                    shopper.deviceID, try #require(shopper.app.token),
+                    stage.sandbox.configuration.secretPassword, Stage.secret,
+                ]
             let (registered, signed) = (
                 try JSONDocument(parsing: Array(confirmation.utf8)).root["confirmation_data"]?["response"],
                 try JSONDocument(parsing: Array(authorization.utf8)).root["assertion"]?["response"]

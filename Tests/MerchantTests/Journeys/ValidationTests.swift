@@ -23,7 +23,7 @@ import Testing
             method: .put, path: "/v1/customer",
             body: #"{"name": 7, "identifier": "111.111.111-11", "email": "nobody", "phone": "12", "vip": true}"#,
             faults: [
-                "/name wrong_type", "/identifier repeated_digits", "/email malformed", "/phone malformed",
+                "/name wrong_type", "/identifier repeated_digit", "/email malformed", "/phone malformed",
                 "/vip unknown_member",
             ]),
         Faulty(
@@ -55,7 +55,7 @@ import Testing
             method: .post, path: "/v1/payment-intents",
             body: #"{"enrollment": "nothing", "amount": 1e2, "metadata": [], "tip": 1}"#,
             faults: [
-                "/enrollment not_found", "/amount malformed", "/metadata wrong_type", "/description required",
+                "/enrollment not_found", "/amount not_decimal", "/metadata wrong_type", "/description required",
                 "/tip unknown_member",
             ]),
     ]
@@ -78,7 +78,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "0", "0.00", "-1", "1.234", "1e400", "NaN", "99999999999999", "500.01", "01", "1.", ".5", "true", "null", #""""#,
+        "0", "0.00", "-1", "1.234", "1e400", "NaN", "99999999999999", "500.01", "01", "1.", ".5", "true", "null",
+        #""""#,
         #""1,00""#, #"" 1""#, #""+1""#,
     ])
     func `an amount that is no amount is refused at its place`(amount: String) async throws {
@@ -139,7 +140,8 @@ import Testing
                 "https://shop.example/enrollments/callback/", "http://shop.example/enrollments/callback",
                 "https://shop.example@evil.example/enrollments/callback", #"https:\\shop.example"#, "",
             ] {
-                let body = shopper.enrollmentBody.dropLast() + #", "callback_url": "\#(url.replacing(#"\"#, with: #"\\"#))"}"#
+                let body =
+                    shopper.enrollmentBody.dropLast() + #", "callback_url": "\#(url.replacing(#"\"#, with: #"\\"#))"}"#
                 let answer = try await shopper.app.send(.post, "/v1/enrollments", String(body))
                 #expect(answer.status == 400, "\(url)")
                 #expect(try answer.each("field", in: "errors") == ["/callback_url"], "\(url)")

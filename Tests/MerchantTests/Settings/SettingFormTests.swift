@@ -7,68 +7,90 @@ import Testing
 struct SettingFormTests {
     private static let nearKey = String(key(1).dropLast(4))
 
-    @Test(arguments: [
-        ("DATABASE_URL", ["merchant", "mysql://a@b/c", "postgresql://a\u{0}b"]),
-        (
-            "PUBLIC_BASE_URL",
-            [
-                "pay.shop.example", "http://pay.shop.example", "https://", "https://a b", "https://u:p@a.example",
-                "https://a.example/path", "https://a.example?x=1", "https://a.example/#x", "ftp://a.example",
-                "http://127.0.0.1.example", "http://localhost.example", "http://128.0.0.1", "http://[::2]",
-                "http://0.0.0.0:80", "https://a.example:99999", "https://a\\b.example", "HTTPS:/a.example",
-            ]
-        ),
-        ("BELVO_BASE_URL", ["http://api.belvo.com", "https://api.belvo.com/api", "api.belvo.com", "http://10.0.0.1"]),
-        ("BELVO_SECRET_ID", ["a:b", "a\nb"]),
-        ("BELVO_SECRET_PASSWORD", ["a\u{7F}", "a\nb"]),
-        (
-            "BELVO_BENEFICIARY_BANK_ACCOUNT",
-            ["1", "5b3a1c7e90d44f268a510d6c2e9b7f10", "{5b3a1c7e-90d4-4f26-8a51-0d6c2e9b7f10}"]
-        ),
-        ("BELVO_WEBHOOK_TOKEN", ["a b", "é", "a\t"]),
-        ("AUTH_HS256_SECRET", [String(repeating: "s", count: 31)]),
-        (
-            "ENCRYPTION_KEYS",
-            [
-                key(1), "a:" + nearKey, "a:\(key(1)),", "a:\(key(1)),a:\(key(2))", ",a:\(key(1))", ":\(key(1))",
-                "a b:\(key(1))", "a=\(key(1))", "a:\(key(1).dropLast())", "a:\(key(1)) b:\(key(1))", "a:",
-            ]
-        ),
-        ("LOOKUP_KEY", ["a", nearKey, key(1) + "AAAA", "a:" + key(1), key(255).replacing("/", with: "_")]),
-        (
-            "LISTEN",
-            ["8080", ":8080", "localhost:8080", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "::1:80", "[127.0.0.1]:1"]
-        ),
-        ("ADMIN_LISTEN", ["0.0.0.0", "127.0.0.1:-1"]),
-        ("TRUSTED_PROXIES", ["10.0.0.0/33", "10.0.0/8", "10.0.0.0/", "10.0.0.0/8/8", "proxy", "::/129", "10.0.0.1;::1"]),
-        ("CORS_ORIGINS", ["*", "null", "shop.example", "https://shop.example/x", "http://shop.example", "https://a,"]),
-        ("BELVO_CA_FILE", ["/nowhere"]),
-        ("BELVO_TIMEOUT_MS", ["0", "-1", "+1", "1.5", "1e3", "10s", " 1", "86400001", "99999999999999999999"]),
-        ("BELVO_DIALECT", ["string", "amount=", "amount=words", "amount=string,amount=number", "sound=loud", "intent_customer=id,"]),
-        ("WIDGET_TOKENS", ["true", "1", "ON", "no"]),
-        ("AUTH_ISSUER", ["a\nb"]),
-        ("CALLBACK_URLS", ["http://shop.example/cb", "shopapp://cb", "https://u@shop.example/cb", "https://a#b"]),
-        (
-            "APP_DEEP_LINK",
-            [
-                "enrollment", "://x", "shopapp:", "javascript:alert(1)", "JavaScript:alert(1)", "data:text/html,x",
-                "http://app.shop.example", "shopapp://a b", "shopapp://a\"b", "shopapp://<b>", "shopapp://a#b",
-                "1app://x", "shop_app://x", "https://", "https://pay.shop.example/app",
-            ]
-        ),
-        ("APPLE_APP_IDS", ["shop.app", "ABCDE1234.shop.app", "ABCDE12345.", "ABCDE12345.a b", "ABCDE12345.a..b"]),
-        ("ANDROID_APPS", ["shop.app", "shop.app=AB", "shop.app=" + String(repeating: "AB", count: 32), "=AB:CD"]),
-        ("PAYMENT_MAX_AMOUNT", ["0", "0.00", "-1", "500,00", "1e2", "1.234", "R$ 5"]),
-        ("ORDERS", ["Required", "none"]),
-        ("USER_RATE", ["-1", "2.5", "1000001"]),
-        ("SHOP_TOKEN", ["a b"]),
-        ("SHOP_WEBHOOK_URL", ["http://shop.example", "/x"]),
-        ("SHOP_WEBHOOK_SECRET", ["secret", "whsec_", "whsec_c2VjcmV0", "whsec_" + nearKey.dropLast(12), "whsec:" + key(1)]),
-        ("POLL_INTERVAL_MS", ["0", "two"]),
-        ("POLL_DEADLINE_MS", ["0"]),
-        ("USER_DEADLINE_MS", ["forever"]),
-        ("LOG_LEVEL", ["INFO", "verbose", "3"]),
-    ] as [(String, [String])])
+    @Test(
+        arguments: [
+            ("DATABASE_URL", ["merchant", "mysql://a@b/c", "postgresql://a\u{0}b"]),
+            (
+                "PUBLIC_BASE_URL",
+                [
+                    "pay.shop.example", "http://pay.shop.example", "https://", "https://a b", "https://u:p@a.example",
+                    "https://a.example/path", "https://a.example?x=1", "https://a.example/#x", "ftp://a.example",
+                    "http://127.0.0.1.example", "http://localhost.example", "http://128.0.0.1", "http://[::2]",
+                    "http://0.0.0.0:80", "https://a.example:99999", "https://a\\b.example", "HTTPS:/a.example",
+                ]
+            ),
+            (
+                "BELVO_BASE_URL",
+                ["http://api.belvo.com", "https://api.belvo.com/api", "api.belvo.com", "http://10.0.0.1"]
+            ),
+            ("BELVO_SECRET_ID", ["a:b", "a\nb"]),
+            ("BELVO_SECRET_PASSWORD", ["a\u{7F}", "a\nb"]),
+            (
+                "BELVO_BENEFICIARY_BANK_ACCOUNT",
+                ["1", "5b3a1c7e90d44f268a510d6c2e9b7f10", "{5b3a1c7e-90d4-4f26-8a51-0d6c2e9b7f10}"]
+            ),
+            ("BELVO_WEBHOOK_TOKEN", ["a b", "é", "a\t"]),
+            ("AUTH_HS256_SECRET", [String(repeating: "s", count: 31)]),
+            (
+                "ENCRYPTION_KEYS",
+                [
+                    key(1), "a:" + nearKey, "a:\(key(1)),", "a:\(key(1)),a:\(key(2))", ",a:\(key(1))", ":\(key(1))",
+                    "a b:\(key(1))", "a=\(key(1))", "a:\(key(1).dropLast())", "a:\(key(1)) b:\(key(1))", "a:",
+                ]
+            ),
+            ("LOOKUP_KEY", ["a", nearKey, key(1) + "AAAA", "a:" + key(1), key(255).replacing("/", with: "_")]),
+            (
+                "LISTEN",
+                [
+                    "8080", ":8080", "localhost:8080", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "::1:80",
+                    "[127.0.0.1]:1",
+                ]
+            ),
+            ("ADMIN_LISTEN", ["0.0.0.0", "127.0.0.1:-1"]),
+            (
+                "TRUSTED_PROXIES",
+                ["10.0.0.0/33", "10.0.0/8", "10.0.0.0/", "10.0.0.0/8/8", "proxy", "::/129", "10.0.0.1;::1"]
+            ),
+            (
+                "CORS_ORIGINS",
+                ["*", "null", "shop.example", "https://shop.example/x", "http://shop.example", "https://a,"]
+            ),
+            ("BELVO_CA_FILE", ["/nowhere"]),
+            ("BELVO_TIMEOUT_MS", ["0", "-1", "+1", "1.5", "1e3", "10s", " 1", "86400001", "99999999999999999999"]),
+            (
+                "BELVO_DIALECT",
+                [
+                    "string", "amount=", "amount=words", "amount=string,amount=number", "sound=loud",
+                    "intent_customer=id,",
+                ]
+            ),
+            ("WIDGET_TOKENS", ["true", "1", "ON", "no"]),
+            ("AUTH_ISSUER", ["a\nb"]),
+            ("CALLBACK_URLS", ["http://shop.example/cb", "shopapp://cb", "https://u@shop.example/cb", "https://a#b"]),
+            (
+                "APP_DEEP_LINK",
+                [
+                    "enrollment", "://x", "shopapp:", "javascript:alert(1)", "JavaScript:alert(1)", "data:text/html,x",
+                    "http://app.shop.example", "shopapp://a b", "shopapp://a\"b", "shopapp://<b>", "shopapp://a#b",
+                    "1app://x", "shop_app://x", "https://", "https://pay.shop.example/app",
+                ]
+            ),
+            ("APPLE_APP_IDS", ["shop.app", "ABCDE1234.shop.app", "ABCDE12345.", "ABCDE12345.a b", "ABCDE12345.a..b"]),
+            ("ANDROID_APPS", ["shop.app", "shop.app=AB", "shop.app=" + String(repeating: "AB", count: 32), "=AB:CD"]),
+            ("PAYMENT_MAX_AMOUNT", ["0", "0.00", "-1", "500,00", "1e2", "1.234", "R$ 5"]),
+            ("ORDERS", ["Required", "none"]),
+            ("USER_RATE", ["-1", "2.5", "1000001"]),
+            ("SHOP_TOKEN", ["a b"]),
+            ("SHOP_WEBHOOK_URL", ["http://shop.example", "/x"]),
+            (
+                "SHOP_WEBHOOK_SECRET",
+                ["secret", "whsec_", "whsec_c2VjcmV0", "whsec_" + nearKey.dropLast(12), "whsec:" + key(1)]
+            ),
+            ("POLL_INTERVAL_MS", ["0", "two"]),
+            ("POLL_DEADLINE_MS", ["0"]),
+            ("USER_DEADLINE_MS", ["forever"]),
+            ("LOG_LEVEL", ["INFO", "verbose", "3"]),
+        ] as [(String, [String])])
     func `a malformed value is told by its name and what was expected, and not repeated`(
         name: String, values: [String]
     ) throws {

@@ -56,7 +56,8 @@ struct SettingsTests {
                 "LOOKUP_KEY",
             ])
         #expect(fault.problems.allSatisfy { $0.kind == .missing })
-        #expect(fault.description.hasPrefix("10 problems with the settings:\n  DATABASE_URL is missing: expected a URI"))
+        #expect(
+            fault.description.hasPrefix("10 problems with the settings:\n  DATABASE_URL is missing: expected a URI"))
     }
 
     @Test func `everything optional is read`() throws {
@@ -90,8 +91,10 @@ struct SettingsTests {
         #expect(settings.userRate == 0 && settings.shopToken?.text == "t")
         #expect(settings.shopWebhook?.url.description == "http://localhost:1/x")
         #expect(settings.shopWebhook?.secret.key == [UInt8](repeating: 7, count: 32))
-        #expect(settings.patience.pollInterval == .milliseconds(10) && settings.patience.pollDeadline == .milliseconds(20))
-        #expect(settings.patience.userDeadline == .milliseconds(30) && settings.patience.callDeadline == .milliseconds(1))
+        #expect(
+            settings.patience.pollInterval == .milliseconds(10) && settings.patience.pollDeadline == .milliseconds(20))
+        #expect(
+            settings.patience.userDeadline == .milliseconds(30) && settings.patience.callDeadline == .milliseconds(1))
         #expect(settings.logLevel == .trace)
     }
 

@@ -3,8 +3,8 @@ import FoundationEssentials
 import HTTP
 import JSON
 import Logging
-import Postgres
 import Payments
+import Postgres
 import TestSupport
 import Testing
 import Transport
@@ -33,9 +33,11 @@ struct Stage: Sendable {
         environment changes: [String: String] = [:],
         _ body: @escaping @Sendable (Stage) async throws -> Void
     ) async throws {
-        try await withLoop { loop in
-            try await TestDatabase.with(.merchant) { database in
-                try await play(on: loop, database.connectionString, changes, body)
+        try await Door.stages.inside {
+            try await withLoop { loop in
+                try await TestDatabase.with(.merchant) { database in
+                    try await play(on: loop, database.connectionString, changes, body)
+                }
             }
         }
     }
@@ -57,7 +59,8 @@ struct Stage: Sendable {
         _ body: @Sendable (Stage) async throws -> Void
     ) async throws {
         let sandbox = Sandbox()
-        let belvo = HTTP.Server(refusal: { Response($0.status) }) { request, _ in await sandbox.reply(to: request) }
+        let belvo = HTTP.Server(
+            refusal: { Response($0.status) }, handler: { request, _ in await sandbox.reply(to: request) })
         let belvoListener = try Listener(at: loopback)
         try await belvo.listen(to: belvoListener, on: [loop])
 

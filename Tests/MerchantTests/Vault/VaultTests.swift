@@ -39,11 +39,12 @@ struct VaultTests {
         #expect(throws: VaultFault.notAuthentic) { try vault.open(sealed + [0], in: .customersPerson, of: Self.row) }
     }
 
-    @Test(arguments: [
-        [], [1], [0], [1, 0], [1, 255], [2, 1, 97], [1, 1, 97], [1, 1, 0] + [UInt8](repeating: 0, count: 28),
-        [1, 0] + [UInt8](repeating: 0, count: 28), [1, 33] + [UInt8](repeating: 97, count: 61),
-        [2, 1, 97] + [UInt8](repeating: 0, count: 28), [1, 1, 97] + [UInt8](repeating: 0, count: 27),
-    ] as [[UInt8]])
+    @Test(
+        arguments: [
+            [], [1], [0], [1, 0], [1, 255], [2, 1, 97], [1, 1, 97], [1, 1, 0] + [UInt8](repeating: 0, count: 28),
+            [1, 0] + [UInt8](repeating: 0, count: 28), [1, 33] + [UInt8](repeating: 97, count: 61),
+            [2, 1, 97] + [UInt8](repeating: 0, count: 28), [1, 1, 97] + [UInt8](repeating: 0, count: 27),
+        ] as [[UInt8]])
     func `bytes that no vault made are told from altered ones`(bytes: [UInt8]) throws {
         let vault = try vault("a")
         #expect(throws: VaultFault.malformed) { try vault.open(bytes, in: .customersPerson, of: Self.row) }
