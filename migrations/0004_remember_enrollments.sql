@@ -109,7 +109,8 @@ CREATE TABLE redirect_receipts (
     CONSTRAINT one_receipt_per_redirect UNIQUE (digest),
     CONSTRAINT receipt_belongs_to_an_enrollment
         FOREIGN KEY (enrollment_id) REFERENCES enrollments (id) ON DELETE CASCADE,
-    CONSTRAINT receipt_outcome_is_known CHECK (outcome IN ('received', 'sent', 'taken', 'refused', 'unknown', 'expired')),
+    CONSTRAINT receipt_outcome_is_known
+        CHECK (outcome IN ('received', 'sent', 'taken', 'refused', 'unknown', 'expired')),
     CONSTRAINT settled_receipts_keep_no_secret
         CHECK (outcome IN ('received', 'sent') OR body_ciphertext IS NULL),
     CONSTRAINT no_orphaned_receipt CHECK (outcome NOT IN ('received', 'sent') OR next_poll_at IS NOT NULL)

@@ -6,7 +6,8 @@ extension Rule {
 
     static let lineLength = Rule.line(
         "no line is longer than 120 columns",
-        applies: { _ in true },
+        // A table's row in a report is one line, however long.
+        applies: { !$0.path.hasSuffix(".md") && !$0.path.hasSuffix("-report.sh") },
         fault: { lines, index in lines[index].count > 120 ? "\(lines[index].count) columns" : nil },
         forbidden: [String(repeating: "x", count: 121)],
         allowed: [String(repeating: "x", count: 120), String(repeating: "é", count: 120)]
