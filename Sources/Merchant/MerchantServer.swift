@@ -52,7 +52,7 @@ public final class MerchantServer: Sendable {
             world: world, authenticator: authenticator, institutions: InstitutionCatalog(belvo: belvo, log: log),
             health: health, callbackPage: CallbackPage(appLink: settings.appDeepLink), vault: vault)
         let refusal: @Sendable (MessageFault) -> Response = { fault in
-            let requestID = RequestID.made(from: identities)
+            let requestID = RequestID.made()
             var response = APIError(fault).response(requestID: requestID)
             response.headers.append("x-request-id", requestID)
             return response

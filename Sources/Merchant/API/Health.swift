@@ -18,7 +18,7 @@ final class Health: Sendable {
 
     /// `GET /livez`: the process answers, and that is all it says.
     func live() -> Response {
-        Response(.ok, headers: ["content-type": "application/json"], body: Self.ok)
+        Self.alive
     }
 
     /// `GET /readyz`: requests can be served now.
@@ -51,6 +51,7 @@ final class Health: Sendable {
         return missing
     }
 
+    private static let alive = Response(.ok, headers: ["content-type": "application/json"], body: ok)
     private static let ok = JSONWriter.object { $0.member("status", "ok") }
     private static let unavailable = JSONWriter.object { $0.member("status", "unavailable") }
 }
