@@ -60,8 +60,9 @@ public final class BlockingThreads: Sendable {
 }
 
 /// A counting semaphore. Wraps `sem_post` and `sem_wait`.
+///
+/// It is `@unchecked Sendable` because the pointer is set once and POSIX lets any thread post and wait.
 private final class Semaphore: @unchecked Sendable {
-    // Unchecked, because the pointer is set once and POSIX lets any thread post and wait.
     private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
 
     init() {
