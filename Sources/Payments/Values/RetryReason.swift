@@ -20,12 +20,19 @@ public enum RetryReason: String, CaseIterable, Sendable {
         self = code.flatMap { RetryReason.advice[$0.lowercased()] } ?? .later
     }
 
+    /// Every code that is known to lead to this advice, in lower case and sorted.
+    public var failureCodes: [String] {
+        RetryReason.advice.filter { $0.value == self }.keys.sorted()
+    }
+
     private static let advice: [String: RetryReason] = [
         // Our own.
         "timed_out": .now,
         "canceled": .now,
         "not_sent": .now,
         "creation_lost": .now,
+        // Belvo refused a request without a code.
+        "refused": .later,
 
         // Enrollments, belvo-api.md §5.
         "send_risk_signals_failed": .now,
@@ -42,8 +49,7 @@ public enum RetryReason: String, CaseIterable, Sendable {
         "canceled_due_to_expiration": .now,
         "unexpected": .later,
 
-        // Payments, belvo-api.md §6.5. What is wrong with the beneficiary, the merchant has to mend: to the
-        // user that is `later`, like a code unknown here.
+        // Payments, belvo-api.md §6.5.
         "amount_over_limit": .limit,
         "insufficient_funds": .insufficientFunds,
         "fraud_suspected": .contactBank,
@@ -54,5 +60,19 @@ public enum RetryReason: String, CaseIterable, Sendable {
         "charge_settlement_timeout": .later,
         "account_not_allowed": .otherBank,
         "bank_user_mismatch": .enrollAgain,
+        // What is wrong with the beneficiary, the merchant has to mend: another bank of the user's would not help.
+        "beneficiary_account_blocked": .later,
+        "beneficiary_account_closed": .later,
+        "beneficiary_account_error": .later,
+        "beneficiary_account_number_invalid": .later,
+        "beneficiary_account_type_invalid": .later,
+        "beneficiary_account_type_not_supported": .later,
+        "beneficiary_bank_rejected_charge": .later,
+        "beneficiary_bank_revoked_authorization": .later,
+        "beneficiary_cancelled_recurring_payment": .later,
+        "beneficiary_identifier_invalid": .later,
+        "beneficiary_identifier_mismatch": .later,
+        "duplicate_beneficiary_charge": .later,
+        "invalid_pix_key": .later,
     ]
 }
