@@ -27,7 +27,7 @@ public struct SandboxConfiguration: Sendable {
 
     /// How long an SDK access token lives. Belvo does not say (belvo-api.md §2.1).
     public var accessTokenLifetime: Duration = .seconds(600)
-    /// How long its refresh token lives; nothing takes one.
+    /// How long its refresh token lives, where anything takes one.
     public var refreshTokenLifetime: Duration = .seconds(86_400)
 
     /// Where webhooks go; each subscription gets every event.

@@ -46,6 +46,35 @@ import Testing
         #expect(await merchant.post("/payments/br/enrollments/", right).status == 201)
     }
 
+    @Test func `a widget token is renewed as often as the reading has it`() async throws {
+        let merchant = Merchant()
+        let minted = await merchant.post("/payments/api/widget-token/", "")
+        let (access, refresh) = (try #require(minted.text("access")), try #require(minted.text("refresh")))
+        func renew(_ token: String) async -> Answered {
+            await merchant.post("/payments/api/widget-token/refresh/", #"{"refresh":"\#(token)"}"#)
+        }
+        #expect(await renew(refresh).status == 404)
+
+        merchant.sandbox.variants.tokenRefresh = .kept
+        for _ in 0..<2 {
+            let renewed = await renew(refresh)
+            #expect(renewed.status == 200 && renewed.text("refresh") == nil)
+            #expect(renewed.text("access")?.isEmpty == false && renewed.text("access") != access)
+        }
+        // An access token renews nothing, nor does what is none of ours, nor nothing.
+        for token in [access, refresh + "x", ""] { #expect(await renew(token).codes == ["token_not_valid"]) }
+        #expect(await merchant.post("/payments/api/widget-token/refresh/", "{}").fields == ["refresh"])
+
+        merchant.sandbox.variants.tokenRefresh = .rotated
+        let rotated = try #require(await renew(refresh).text("refresh"))
+        #expect(await renew(refresh).codes == ["token_not_valid"])
+        #expect(await renew(rotated).status == 200)
+        merchant.sandbox.variants.tokenRefresh = .kept
+        let fresh = try #require(await merchant.post("/payments/api/widget-token/", "").text("refresh"))
+        merchant.sandbox.advance(by: .seconds(86_400))
+        #expect(await renew(fresh).codes == ["token_not_valid"])
+    }
+
     @Test func `a name is required of a customer of the second version`() async {
         let merchant = Merchant()
         let body = #"{"identifier":"52998224725"}"#

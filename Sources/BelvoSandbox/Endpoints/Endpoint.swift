@@ -3,6 +3,7 @@ import HTTP
 /// What the sandbox offers of Belvo's API; its names are those of the control API.
 public enum Endpoint: String, Sendable, CaseIterable {
     case createWidgetToken = "create_widget_token"
+    case refreshWidgetToken = "refresh_widget_token"
     case listInstitutions = "list_institutions"
     case createCustomer = "create_customer"
     case listCustomers = "list_customers"
@@ -30,6 +31,7 @@ public enum Endpoint: String, Sendable, CaseIterable {
     var pattern: (method: Method, path: String) {
         switch self {
         case .createWidgetToken: (.post, "/payments/api/widget-token/")
+        case .refreshWidgetToken: (.post, "/payments/api/widget-token/refresh/")
         case .listInstitutions: (.get, "/payments/br/institutions/")
         case .createCustomer: (.post, "/payments/br/customers/")
         case .listCustomers: (.get, "/payments/br/customers/")

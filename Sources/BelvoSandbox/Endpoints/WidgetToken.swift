@@ -13,6 +13,25 @@ extension World {
         }
     }
 
+    /// `POST /payments/api/widget-token/refresh/`: a path of the sandbox's own (belvo-api.md §12.2).
+    mutating func refreshWidgetToken(_ call: Call) throws(Refusal) -> Response {
+        guard variants.tokenRefresh != .absent else { throw .notFound }
+        let reader = JSONReader(try call.document())
+        let given = reader.string("refresh")
+        guard let given, accepts(reader) else { throw refusal(reader) }
+        guard let claims = JSONWebToken.claims(of: given, key: tokenKey), claims["token_type"]?.string == "refresh",
+            let id = claims["jti"]?.string, (claims["exp"]?.int64 ?? 0) > now.seconds,
+            !spentRefreshTokens.contains(id)
+        else { throw .tokenNotValid }
+        if variants.tokenRefresh == .rotated { spentRefreshTokens.insert(id) }
+        let access = token("access", configuration.accessTokenLifetime)
+        let refresh = variants.tokenRefresh == .rotated ? token("refresh", configuration.refreshTokenLifetime) : nil
+        return Answer.object(.ok) { body in
+            body.member("access", access)
+            if let refresh { body.member("refresh", refresh) }
+        }
+    }
+
     /// The claims that Belvo's SDK reads.
     private func token(_ kind: String, _ lifetime: Duration) -> String {
         let (moment, id) = (now, entropy.hexadecimal(16))

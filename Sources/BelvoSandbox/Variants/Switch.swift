@@ -55,6 +55,7 @@ extension Variants {
         Named("device_filter", \.deviceFilter),
         Named("list_lag_ms", \.listLagMilliseconds),
         Named("read_lag_ms", \.readLagMilliseconds),
+        Named("token_refresh", \.tokenRefresh),
         Named("duplicate_customers", \.duplicateCustomers),
         Named("customer_reference", \.customerReference),
         Named("amounts", \.amounts),

@@ -23,6 +23,16 @@ public enum ListForm: String, Switch { case envelope, bare }
 /// Whether something may be left out.
 public enum Presence: String, Switch { case optional, required }
 
+/// belvo-api.md §12.2: not documented, the path no more than the rest.
+public enum TokenRefresh: String, Switch {
+    /// 404, as for any path that Belvo does not have.
+    case absent
+    /// A new access token; the refresh token lives on.
+    case kept
+    /// A new access token and a new refresh token; the one that was used is spent.
+    case rotated
+}
+
 /// belvo-api.md §12.8: not documented.
 public enum DuplicateCustomers: String, Switch {
     /// A second customer with another id.

@@ -20,6 +20,9 @@ public struct Variants: Sendable, Equatable {
     /// How long a new object answers 404 by its id, in milliseconds.
     public var readLagMilliseconds = 0
 
+    /// Whether there is an endpoint that renews SDK access tokens, and what becomes of the refresh token.
+    public var tokenRefresh: TokenRefresh = .absent
+
     /// What a second customer with the same identifier gets.
     public var duplicateCustomers: DuplicateCustomers = .created
     /// How a `customer` may be named in requests.

@@ -20,6 +20,7 @@ extension World {
         try authenticate(call.request)
         switch call.endpoint {
         case .createWidgetToken: return try createWidgetToken(call)
+        case .refreshWidgetToken: return try refreshWidgetToken(call)
         case .listInstitutions: return try listInstitutions(call)
         case .createCustomer: return try createCustomer(call)
         case .listCustomers: return try listCustomers(call)

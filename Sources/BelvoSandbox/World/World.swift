@@ -10,6 +10,8 @@ struct World: Sendable {
     /// Belvo's id of the merchant, in `created_by`.
     let merchant: String
     let tokenKey: [UInt8]
+    /// The ids of refresh tokens that were used up.
+    var spentRefreshTokens: Set<String> = []
     var bankAccounts = Register<BankAccount>()
     var customers = Register<Customer>()
     var enrollments = Register<Enrollment>()
