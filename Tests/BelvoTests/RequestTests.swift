@@ -16,6 +16,23 @@ struct RequestTests {
         )
     }
 
+    @Test func `a widget token is renewed at the path that is named, with the refresh token in the body`() async throws
+    {
+        let belvo = Upstream(reply(200, #"{"access":"a.b.c","refresh":"n.e.w"}"#))
+        let refresh = try #require(WidgetToken.Secret("r.e.f"))
+        let token = try await belvo.client().refreshWidgetToken(refresh, at: "/somewhere/refresh/")
+        #expect(token.access.text == "a.b.c" && token.refresh?.text == "n.e.w")
+        #expect(
+            try belvo.transcript() == """
+                POST /somewhere/refresh/
+                \(RequestTests.fields)
+                content-type: application/json
+
+                {"refresh":"r.e.f"}
+                """
+        )
+    }
+
     @Test func `institutions are listed`() async throws {
         let belvo = Upstream(reply(200, Sample.page()))
         _ = try await belvo.client().listInstitutions()

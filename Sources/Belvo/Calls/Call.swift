@@ -1,6 +1,7 @@
 /// The calls that a merchant's journey consists of, as far as the meaning of a failure depends on them.
 package enum Call: String, Sendable, CaseIterable {
     case mintWidgetToken
+    case refreshWidgetToken
     case listInstitutions
     case createCustomer
     case findCustomers
@@ -33,7 +34,9 @@ package enum Call: String, Sendable, CaseIterable {
         case .createCustomer, .createEnrollment, .createPaymentIntent: .creating
         case .completeRedirection, .confirmEnrollment, .authorizePaymentIntent: .moving
         case .readCustomer, .readRegistrationOptions, .readEnrollment, .readPaymentIntent: .reading
-        case .mintWidgetToken, .listInstitutions, .findCustomers, .listEnrollments, .findPaymentIntents: .listing
+        case .mintWidgetToken, .refreshWidgetToken, .listInstitutions, .findCustomers, .listEnrollments,
+            .findPaymentIntents:
+            .listing
         }
     }
 }

@@ -30,8 +30,8 @@ extension WidgetToken {
 extension WidgetToken.Secret {
     fileprivate static let bytesMax = 8192
 
-    /// Takes visible ASCII, which is all that a token may be sent as (RFC 6750 §2.1).
-    fileprivate init?(_ text: String) {
+    /// Takes visible ASCII, which is all that a token may be sent as (RFC 6750 §2.1); nothing for anything else.
+    public init?(_ text: String) {
         guard !text.isEmpty, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }
         self.text = text
         expiresAtSeconds = WidgetToken.Secret.expiry(text)

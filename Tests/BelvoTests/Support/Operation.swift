@@ -12,6 +12,10 @@ struct Operation: Sendable, CustomTestStringConvertible {
     /// Every public method, in the order of the journey.
     static let all: [Operation] = [
         Operation(call: .mintWidgetToken, success: #"{"access":"a.b.c"}"#) { _ = try await $0.mintWidgetToken() },
+        Operation(call: .refreshWidgetToken, success: #"{"access":"a.b.c"}"#) {
+            let refresh = try #require(WidgetToken.Secret("r.e.f"))
+            _ = try await $0.refreshWidgetToken(refresh, at: "/payments/api/widget-token/refresh/")
+        },
         Operation(call: .listInstitutions, success: "[]") { _ = try await $0.listInstitutions() },
         Operation(call: .createCustomer, success: Sample.customerAnswer) {
             _ = try await $0.createCustomer(Sample.newCustomer())
