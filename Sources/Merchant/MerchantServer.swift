@@ -17,6 +17,7 @@ public final class MerchantServer: Sendable {
     private let database: Database
     private let world: World
     private let authenticator: Authenticator
+    private let institutions: InstitutionCatalog
     private let health: Health
     private let server: HTTP.Server
     private let adminServer: HTTP.Server
@@ -48,8 +49,10 @@ public final class MerchantServer: Sendable {
         self.authenticator = authenticator
         let health = Health(store: world.store)
         self.health = health
+        let institutions = InstitutionCatalog(belvo: belvo, loop: loops[0], log: log)
+        self.institutions = institutions
         let api = API(
-            world: world, authenticator: authenticator, institutions: InstitutionCatalog(belvo: belvo, log: log),
+            world: world, authenticator: authenticator, institutions: institutions,
             health: health, callbackPage: CallbackPage(appLink: settings.appDeepLink), vault: vault)
         let refusal: @Sendable (MessageFault) -> Response = { fault in
             let requestID = RequestID.made()
@@ -105,6 +108,7 @@ public final class MerchantServer: Sendable {
         for task in tasks { task.cancel() }
         await server.drain(loops: loops, within: Self.drainDeadline)
         for task in tasks { _ = await task.result }
+        await institutions.finish()
         await adminServer.drain(loops: [loops[0]], within: .seconds(1))
         for loop in loops { await Task(executorPreference: loop) { [database] in await database.close() }.value }
         log.info("server.stopped")

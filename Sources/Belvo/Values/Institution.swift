@@ -9,6 +9,10 @@ public struct Institution: Sendable, Equatable {
     public let displayName: String
     /// The address of a square logo, https; nil when Belvo gives none that may be shown.
     public let iconLogo: String?
+    /// The address of the bank's name as a picture, https; nil when Belvo gives none that may be shown.
+    public let textLogo: String?
+    /// The bank's colour as `#` and six hexadecimal digits, which is safe in any style sheet; nil for anything else.
+    public let primaryColor: String?
     /// `INDIVIDUAL` or `BUSINESS`.
     public let type: String?
     public let isActive: Bool
@@ -42,12 +46,28 @@ extension Institution {
         }
         displayName = name
         iconLogo = (try? answer.link("icon_logo")) ?? nil  // A bank without its logo is still a bank.
+        textLogo = (try? answer.link("text_logo")) ?? nil  // The same.
+        primaryColor = answer.plain("primary_color", scalarsMax: 32).flatMap { Institution.isColor($0) ? $0 : nil }
         type = answer.plain("institution_type", scalarsMax: 64)
         // Only what says plainly that it is active can be offered.
         isActive = answer.present("active")?.bool ?? false
         sortPriority = answer.present("sort_priority")?.int64
         let methods = answer.present("payment_methods")
         biometricPix = methods?[paymentMethod].flatMap { $0.isNull ? nil : Availability($0) }
+    }
+}
+
+extension Institution {
+    private static func isColor(_ text: String) -> Bool {
+        text.utf8.count == 7 && text.utf8.first == UInt8(ascii: "#")
+            && text.utf8.dropFirst().allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+                    UInt8(ascii: "A")...UInt8(ascii: "F"):
+                    true
+                default: false
+                }
+            }
     }
 }
 

@@ -53,7 +53,10 @@ extension API {
                     results.object {
                         $0.member("id", institution.id.description)
                         $0.member("display_name", institution.displayName)
+                        $0.member("institution_type", institution.type)
                         $0.member("icon_logo", institution.iconLogo)
+                        $0.member("text_logo", institution.textLogo)
+                        $0.member("primary_color", institution.primaryColor)
                     }
                 }
             }

@@ -1,59 +1,140 @@
 import Belvo
 import Logging
-import Payments
+import Synchronization
 import Transport
 
 /// The banks that can be enrolled with, kept for a while: apps ask far more often than the list changes.
 ///
-/// One refresh is under way at a time, however many ask. While Belvo is out of reach the last list goes on.
-actor InstitutionCatalog {
+/// One refresh is under way at a time, however many ask. Nobody waits for it who can be given a list instead: a list
+/// past its time is given at once while a new one is fetched behind it, and goes on for as long as Belvo is out of
+/// reach. Only the very first list is waited for, and one so old that a user may well choose a bank that left it;
+/// and that only while nothing says that Belvo is away.
+final class InstitutionCatalog: Sendable {
     /// How long a list counts as fresh.
     static let lifetime = Duration.seconds(600)
-    /// How long a failed refresh is not repeated while there is an older list to show.
+    /// How old a list may be that is given while a new one can be waited for: a night without users makes it older.
+    static let ageMax = Duration.seconds(3_600)
+    /// How long after a refresh that failed the next one begins, at the earliest; later if Belvo asks for it. Until
+    /// then who has no list is told the same failure.
     static let pause = Duration.seconds(5)
 
-    private let belvo: Belvo.Client
-    private let log: Logger
-    private var list: [Belvo.Institution]?
-    private var freshUntil = Monotonic(nanoseconds: .min)
-    private var refresh: Task<[Belvo.Institution], any Error>?
+    private struct State {
+        var list: (institutions: [Belvo.Institution], fetchedAt: Monotonic)?
+        /// Why the last refresh failed, and until when none is begun; nil when it did not fail.
+        var failure: (error: any Error, pauseEnds: Monotonic)?
+        var refresh: Task<[Belvo.Institution], any Error>?
+    }
 
-    init(belvo: Belvo.Client, log: Logger) {
+    /// What somebody who asks is given.
+    private enum Offer {
+        case list([Belvo.Institution])
+        case failure(any Error)
+        case wait(Task<[Belvo.Institution], any Error>)
+    }
+
+    private let belvo: Belvo.Client
+    private let loop: EventLoop
+    private let log: Logger
+    private let now: @Sendable () -> Monotonic
+    private let state = Mutex(State())
+
+    /// Takes the loop on which every refresh runs, whoever asked for it: one that runs for as long as the catalog is
+    /// used.
+    init(
+        belvo: Belvo.Client, loop: EventLoop, log: Logger, now: @escaping @Sendable () -> Monotonic = Monotonic.now
+    ) {
         self.belvo = belvo
+        self.loop = loop
         self.log = log
+        self.now = now
     }
 
     /// The institutions that offer Biometric Pix now, in the order in which they should be shown.
+    ///
+    /// Throws Belvo's failure when there has never been a list.
     func offered() async throws -> [Belvo.Institution] {
-        if let list, Monotonic.now() < freshUntil { return list }
-        do {
-            return try await refreshed()
-        } catch {
-            guard let list else { throw error }
-            freshUntil = Monotonic.now() + Self.pause
-            log.warning("institutions.stale", metadata: ["reason": "\(error)"])
-            return list
+        switch offer() {
+        case .list(let list): return list
+        case .failure(let error): throw error
+        case .wait(let refresh):
+            do {
+                return try await refresh.value
+            } catch {
+                guard let list = state.withLock(\.list) else { throw error }
+                return list.institutions
+            }
         }
     }
 
-    private func refreshed() async throws -> [Belvo.Institution] {
-        if let refresh { return try await refresh.value }
-        // On the loop of whoever asks first: the client's connections belong to loops.
-        let loop = EventLoop.current
-        let task = Task(executorPreference: loop) { [belvo] in
-            try await belvo.listInstitutions().institutions.filter(\.offersBiometricPix).sorted(by: Self.order)
+    /// Waits for the refresh that is under way, if any: before its loop ends.
+    func finish() async {
+        _ = await state.withLock(\.refresh)?.result
+    }
+
+    private func offer() -> Offer {
+        let now = now()
+        return state.withLock { state in
+            let age = state.list.map { now - $0.fetchedAt }
+            if let list = state.list, let age, age < Self.lifetime { return .list(list.institutions) }
+            if let failure = state.failure, state.refresh == nil, now < failure.pauseEnds {
+                return state.list.map { .list($0.institutions) } ?? .failure(failure.error)
+            }
+            let refresh = state.refresh ?? loop.task { [self] in try await refreshed() }
+            state.refresh = refresh
+            // While Belvo is away a new list is not worth waiting for: it would not come.
+            if let list = state.list, let age, age < Self.ageMax || state.failure != nil {
+                return .list(list.institutions)
+            }
+            return .wait(refresh)
         }
-        refresh = task
-        defer { refresh = nil }
-        let fetched = try await task.value
-        list = fetched
-        freshUntil = Monotonic.now() + Self.lifetime
-        return fetched
+    }
+
+    /// Fetches the list, and remembers it or why there is none before anybody hears.
+    private func refreshed() async throws -> [Belvo.Institution] {
+        do {
+            let fetched = try await belvo.listInstitutions()
+            tell(fetched)
+            let institutions = fetched.institutions.filter(\.offersBiometricPix).sorted(by: Self.order)
+            let now = now()
+            state.withLock { state in
+                state.list = (institutions, now)
+                state.failure = nil
+                state.refresh = nil
+            }
+            return institutions
+        } catch {
+            let pauseEnds = now() + max(Self.pause, error.retryAfter ?? .zero)
+            let isStale = state.withLock { state in
+                state.failure = (error, pauseEnds)
+                state.refresh = nil
+                return state.list != nil
+            }
+            if isStale { log.warning("institutions.stale", metadata: ["reason": "\(error)"]) }
+            throw error
+        }
+    }
+
+    /// What an operator may want to know of a list: that banks are missing from it, or that Belvo uses a new word.
+    private func tell(_ list: InstitutionList) {
+        if list.unreadable > 0 { log.warning("institutions.left_out", metadata: ["count": "\(list.unreadable)"]) }
+        let words = Set(list.institutions.compactMap { $0.biometricPix?.status.uppercased() })
+            .subtracting(["AVAILABLE", "UNAVAILABLE"])
+        if !words.isEmpty {
+            log.warning(
+                "institutions.status_unknown",
+                metadata: ["words": "\(words.sorted().prefix(8).joined(separator: ", "))"])
+        }
     }
 
     private static func order(_ left: Belvo.Institution, _ right: Belvo.Institution) -> Bool {
         (left.sortPriority ?? .max, left.displayName, left.id.description)
             < (right.sortPriority ?? .max, right.displayName, right.id.description)
+    }
+}
+
+extension BelvoError {
+    fileprivate var retryAfter: Duration? {
+        if case .throttled(let refusal) = self { refusal.retryAfter } else { nil }
     }
 }
 

@@ -34,22 +34,34 @@ import Testing
                     {
                       id: "‹id 1›"
                       display_name: "Aroeira"
+                      institution_type: "INDIVIDUAL"
                       icon_logo: "https://cdn.belvo.io/sandbox/aroeira_br_retail/icon.svg"
+                      text_logo: "https://cdn.belvo.io/sandbox/aroeira_br_retail/text.svg"
+                      primary_color: "#0663F9"
                     }
                     {
                       id: "‹id 2›"
                       display_name: "Banco Ipê"
+                      institution_type: "INDIVIDUAL"
                       icon_logo: "https://cdn.belvo.io/sandbox/ipe_br_retail/icon.svg"
+                      text_logo: "https://cdn.belvo.io/sandbox/ipe_br_retail/text.svg"
+                      primary_color: "#0663F9"
                     }
                     {
                       id: "‹id 3›"
                       display_name: "Jatobá Empresas"
+                      institution_type: "BUSINESS"
                       icon_logo: "https://cdn.belvo.io/sandbox/jatoba_br_business/icon.svg"
+                      text_logo: "https://cdn.belvo.io/sandbox/jatoba_br_business/text.svg"
+                      primary_color: "#0663F9"
                     }
                     {
                       id: "‹id 4›"
                       display_name: "Mockbank"
+                      institution_type: "INDIVIDUAL"
                       icon_logo: "https://cdn.belvo.io/sandbox/mockbank_br_retail/icon.svg"
+                      text_logo: "https://cdn.belvo.io/sandbox/mockbank_br_retail/text.svg"
+                      primary_color: "#0663F9"
                     }
                   ]
                   next: null
