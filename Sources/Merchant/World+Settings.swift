@@ -15,6 +15,7 @@ extension Policy {
         self.init(
             beneficiaryBankAccount: settings.beneficiaryBankAccount, paymentMax: settings.paymentMaxAmount,
             requiresOrders: settings.orders == .required, mintsWidgetTokens: settings.mintsWidgetTokens,
+            tokenRefreshPath: settings.belvoTokenRefreshPath,
             callbackURLs: settings.callbackURLs)
     }
 }

@@ -33,12 +33,10 @@ extension API {
     /// The refresh token ends here: it never leaves the server.
     func mintWidgetToken(_ inbound: Inbound, _ subject: UserSubject) async throws -> Response {
         guard world.policy.mintsWidgetTokens else { throw APIError.notFound }
-        let token = try await world.belvo.mintWidgetToken(trace: occasion(inbound).trace)
+        let token = try await WidgetTokenJourney(world: world).token(for: subject, on: occasion(inbound))
         let body = JSONWriter.object { answer in
             answer.member("access", token.access.text)
-            answer.member(
-                "expires_at",
-                token.access.expiresAtSeconds.map { Timestamp(secondsSince1970: $0).description })
+            answer.member("expires_at", token.expiresAt?.description)
         }
         return json(.created, body)
     }
@@ -63,12 +61,5 @@ extension API {
             list.memberNull("next")
         }
         return json(.ok, body)
-    }
-}
-
-extension Timestamp {
-    init(secondsSince1970 seconds: Int64) {
-        let (microseconds, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
-        self.init(microsecondsSince1970: overflow ? .max : microseconds)
     }
 }

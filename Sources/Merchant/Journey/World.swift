@@ -28,6 +28,8 @@ struct Policy: Sendable {
     let requiresOrders: Bool
     /// Whether apps get tokens for Belvo's SDK, which can do more at Belvo than one user should.
     let mintsWidgetTokens: Bool
+    /// Where Belvo renews those tokens; nil where they are minted anew.
+    let tokenRefreshPath: String?
     /// Where banks may send users back to; the first one unless an app names another.
     let callbackURLs: [String]
 }

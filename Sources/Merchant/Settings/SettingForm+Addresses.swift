@@ -33,6 +33,12 @@ extension SettingForm<String> {
         SettingForm<URL>.secureURL.parse(text).map { _ in text }
     }
 
+    /// A path of another server, as it is sent.
+    static let path = SettingForm("a path such as /payments/api/token/refresh/, without a query") { text in
+        guard let url = URL("https://path.invalid" + text), url.target.query == nil else { return nil }
+        return url.target.path == text ? text : nil
+    }
+
     /// An address that opens an app: https, or a scheme of the app's own.
     static let deepLink = SettingForm(
         "an address such as shopapp://enrollment or https://app.shop.example/enrollment, without a fragment"

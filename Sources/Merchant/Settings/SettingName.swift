@@ -22,6 +22,7 @@ enum SettingName: String, CaseIterable {
     case belvoTimeout = "BELVO_TIMEOUT_MS"
     case belvoDialect = "BELVO_DIALECT"
     case widgetTokens = "WIDGET_TOKENS"
+    case belvoTokenRefreshPath = "BELVO_TOKEN_REFRESH_PATH"
     case authIssuer = "AUTH_ISSUER"
     case authAudience = "AUTH_AUDIENCE"
     case callbackURLs = "CALLBACK_URLS"

@@ -23,6 +23,7 @@ extension Settings {
         belvoCAFile = reader.optional(.belvoCAFile, .readableFile)
         belvoDialect = reader.optional(.belvoDialect, .dialect, default: Dialect())
         mintsWidgetTokens = reader.optional(.widgetTokens, .onOrOff, default: true)
+        belvoTokenRefreshPath = reader.optional(.belvoTokenRefreshPath, .path)
         tls = reader.tlsFiles()
         trustedProxies = reader.optional(.trustedProxies, .list(of: .network), default: [])
         corsOrigins = Set(reader.optional(.corsOrigins, .list(of: .origin), default: []))

@@ -30,6 +30,8 @@ public struct Settings: Sendable {
     public var belvoDialect: Dialect
     /// `WIDGET_TOKENS`.
     public var mintsWidgetTokens: Bool
+    /// `BELVO_TOKEN_REFRESH_PATH`: where Belvo renews those tokens; nil while nobody knows, and they are minted anew.
+    public var belvoTokenRefreshPath: String?
 
     /// `AUTH_*`: how the users' tokens are checked.
     public var auth: TokenRules

@@ -7,6 +7,8 @@ public enum VaultColumn: String, CaseIterable, Sendable {
     case enrollmentsRegistrationOptions = "enrollments.registration_options_ciphertext"
     case enrollmentsPayerInformation = "enrollments.payer_information_ciphertext"
     case redirectReceiptsBody = "redirect_receipts.body_ciphertext"
+    case widgetTokensAccess = "widget_tokens.access_ciphertext"
+    case widgetTokensRefresh = "widget_tokens.refresh_ciphertext"
 }
 
 /// What a keyed digest is for: the digests of two purposes cannot be compared.

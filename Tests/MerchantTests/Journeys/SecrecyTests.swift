@@ -66,7 +66,7 @@ import Testing
 
 extension Stage {
     /// The places, as `table.column: text`, where one of the texts stands in the bytes of a column.
-    fileprivate func tablesHolding(_ texts: [String]) async throws -> [String] {
+    func tablesHolding(_ texts: [String]) async throws -> [String] {
         let columns = try await database.rows(
             """
             SELECT table_name::text AS table_name, column_name::text AS column_name, data_type::text AS data_type

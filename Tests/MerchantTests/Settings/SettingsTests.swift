@@ -39,6 +39,7 @@ struct SettingsTests {
         #expect(settings.tls == nil && settings.trustedProxies.isEmpty && settings.corsOrigins.isEmpty)
         #expect(settings.userRate == 20)
         #expect(settings.belvoCAFile == nil && settings.belvoDialect == Dialect() && settings.mintsWidgetTokens)
+        #expect(settings.belvoTokenRefreshPath == nil)
         #expect(settings.callbackURLs == ["https://pay.shop.example/enrollments/callback"])
         #expect(settings.appDeepLink == nil && settings.appleAppIDs.isEmpty && settings.androidApps.isEmpty)
         #expect(settings.paymentMaxAmount.description == "500.00" && settings.orders == .required)
@@ -67,7 +68,8 @@ struct SettingsTests {
             "LISTEN": "[::1]:0", "ADMIN_LISTEN": "127.0.0.1:1", "TLS_CERT_FILE": file.path, "TLS_KEY_FILE": file.path,
             "TRUSTED_PROXIES": "10.0.0.0/8, ::1", "CORS_ORIGINS": "https://a.example,http://localhost:3000",
             "BELVO_CA_FILE": file.path, "BELVO_TIMEOUT_MS": "1", "BELVO_DIALECT": "amount=string,customer_version=v2",
-            "WIDGET_TOKENS": "off", "AUTH_ISSUER": "https://login", "AUTH_AUDIENCE": "pay",
+            "WIDGET_TOKENS": "off", "BELVO_TOKEN_REFRESH_PATH": "/token/refresh/", "AUTH_ISSUER": "https://login",
+            "AUTH_AUDIENCE": "pay",
             "CALLBACK_URLS": "https://Shop.example/cb?x=1,http://127.0.0.1:3000/cb",
             "APP_DEEP_LINK": "shopapp://enrollment?x=1", "APPLE_APP_IDS": "ABCDE12345.shop.app",
             "ANDROID_APPS": "shop.app=\(fingerprint),shop.app.beta=\(fingerprint.lowercased())",
@@ -80,6 +82,7 @@ struct SettingsTests {
         #expect(settings.tls?.certificateFile == file.path && settings.tls?.keyFile == file.path)
         #expect(settings.trustedProxies.count == 2 && settings.corsOrigins.count == 2)
         #expect(settings.belvoCAFile == file.path && !settings.mintsWidgetTokens)
+        #expect(settings.belvoTokenRefreshPath == "/token/refresh/")
         #expect(settings.belvoDialect.amount == .string && settings.belvoDialect.customerVersion == .v2)
         #expect(settings.belvoDialect.intentCustomer == Dialect().intentCustomer)
         #expect(settings.auth.issuer == "https://login" && settings.auth.audience == "pay")

@@ -1,0 +1,141 @@
+import Belvo
+import Logging
+import Payments
+import Transport
+
+/// How a user gets a token for Belvo's SDK: the last one again, a renewed one, or a new one.
+///
+/// However many requests ask for one user at once, on whichever instances, one at a time has the turn to ask Belvo, and
+/// the others wait for what comes of it.
+struct WidgetTokenJourney: Sendable {
+    /// How long before its end a token is not given any more.
+    ///
+    /// Who gets a token should be able to finish a step with it, such as choosing a bank or signing once, although
+    /// Belvo's clock and the database's differ by some seconds. Of a token that lives for less than two minutes, half
+    /// of the life goes instead, so that even then not every request mints one.
+    static let margin = Duration.seconds(60)
+
+    /// How long a token is given again that does not say when it ends. Belvo's lifetimes are not documented; every one
+    /// that was heard of is ten minutes or more.
+    static let reuseWithoutEnd = Duration.seconds(60)
+
+    /// How often somebody who waits looks whether the turn has ended: little against a call to Belvo.
+    static let lookInterval = Duration.milliseconds(50)
+
+    let world: World
+
+    /// The user's token.
+    ///
+    /// Throws Belvo's failure, and `JourneyRefusal.contended` for who waited for as long as a turn may last.
+    func token(for subject: UserSubject, on occasion: Occasion) async throws -> WidgetTokenPair {
+        let giveUp = Monotonic.now() + lease
+        while true {
+            if let kept = try await world.store.widgetToken(of: subject) { return kept }
+            if let turn = try await world.store.claimWidgetToken(
+                of: subject, id: world.identities.next(), lease: lease)
+            {
+                return try await use(turn, for: subject, on: occasion)
+            }
+            guard Monotonic.now() < giveUp else { throw JourneyRefusal.contended }
+            try await pause()
+        }
+    }
+
+    /// How long a turn may last: two calls to Belvo, the second because the first was refused, and what is written.
+    private var lease: Duration { world.patience.callDeadline * 2 + .seconds(5) }
+
+    private func use(
+        _ turn: WidgetTokenTurn, for subject: UserSubject, on occasion: Occasion
+    ) async throws -> WidgetTokenPair {
+        let token: WidgetTokenPair
+        do {
+            if let renewed = try await renewed(turn, on: occasion) {
+                token = renewed
+            } else {
+                token = try await minted(on: occasion)
+            }
+        } catch {
+            await giveBack(turn)
+            throw error
+        }
+        let reuse = WidgetTokenReuse(margin: Self.margin, withoutEnd: Self.reuseWithoutEnd)
+        if try await world.store.keep(token, reuse: reuse, of: turn) { return token }
+        // This server was away for longer than its turn lasted. What others have kept since is the user's token; ours
+        // is as good while they have none.
+        let kept = try await world.store.widgetToken(of: subject)
+        return kept ?? token
+    }
+
+    /// The token that Belvo gives for the refresh token; nothing where there is none, or where Belvo does not want it.
+    ///
+    /// Throws when nothing gets through to Belvo at all: minting would meet the same.
+    private func renewed(_ turn: WidgetTokenTurn, on occasion: Occasion) async throws -> WidgetTokenPair? {
+        guard let path = world.policy.tokenRefreshPath, let text = turn.refresh?.text,
+            let refresh = WidgetToken.Secret(text), !refresh.hasEnded(by: turn.clock)
+        else { return nil }
+        do {
+            let token = try await world.belvo.refreshWidgetToken(refresh, at: path, trace: occasion.trace)
+            world.log.info("widget_token.renewed", metadata: occasion.requestMetadata)
+            // Where no new refresh token comes, the old one lives on.
+            return WidgetTokenPair(token, refresh: token.refresh ?? refresh)
+        } catch {
+            switch error {
+            case .unreachable, .throttled, .unanswered(.late): throw error
+            case .refused, .denied, .notFound, .conflict, .unanswered, .nonsense, .outcomeUnknown:
+                world.log.warning(
+                    "widget_token.not_renewed",
+                    metadata: occasion.requestMetadata.merging(["reason": "\(error)"]) { $1 })
+                return nil
+            }
+        }
+    }
+
+    private func minted(on occasion: Occasion) async throws -> WidgetTokenPair {
+        let token = try await world.belvo.mintWidgetToken(trace: occasion.trace)
+        world.log.info("widget_token.minted", metadata: occasion.requestMetadata)
+        return WidgetTokenPair(token, refresh: token.refresh)
+    }
+
+    private func giveBack(_ turn: WidgetTokenTurn) async {
+        do {
+            try await world.store.release(turn)
+        } catch {
+            // The turn ends by itself, and what the app has to know is Belvo's failure.
+            world.log.warning("widget_token.turn_not_ended", metadata: ["reason": "\(error)"])
+        }
+    }
+
+    private func pause() async throws {
+        guard let loop = EventLoop.current else { return try await Task.sleep(for: Self.lookInterval) }
+        try await loop.sleep(for: Self.lookInterval)
+    }
+}
+
+extension WidgetTokenPair {
+    fileprivate init(_ token: WidgetToken, refresh: WidgetToken.Secret?) {
+        self.init(
+            access: Secret(token.access.text), refresh: refresh.map { Secret($0.text) },
+            expiresAt: token.access.expiresAtSeconds.map(Timestamp.init(secondsSince1970:)))
+    }
+}
+
+extension WidgetToken.Secret {
+    /// Whether it says that it has ended. One that says nothing may be tried.
+    fileprivate func hasEnded(by clock: DatabaseClock) -> Bool {
+        expiresAtSeconds.map { Timestamp(secondsSince1970: $0) <= clock.now } ?? false
+    }
+}
+
+extension Timestamp {
+    /// A moment in whole seconds, as tokens tell time (RFC 7519 §2).
+    fileprivate init(secondsSince1970 seconds: Int64) {
+        let (microseconds, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
+        self.init(microsecondsSince1970: overflow ? (seconds < 0 ? .min : .max) : microseconds)
+    }
+}
+
+extension Occasion {
+    fileprivate var requestMetadata: Logger.Metadata {
+        cause.requestID.map { ["request_id": "\($0)"] } ?? [:]
+    }
+}

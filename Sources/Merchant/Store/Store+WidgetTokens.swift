@@ -1,0 +1,121 @@
+import FoundationEssentials
+import Payments
+import Postgres
+
+/// A user's token for Belvo's SDK.
+struct WidgetTokenPair: Sendable {
+    let access: Secret
+    /// Renews it. It is for Belvo's eyes only.
+    let refresh: Secret?
+    /// The end of the access token by its own word; nil when it says nothing.
+    let expiresAt: Timestamp?
+}
+
+/// How long a token is given again.
+struct WidgetTokenReuse: Sendable {
+    /// How long before its end a token is not given any more, at most half of the life that it has left.
+    let margin: Duration
+    /// How long one is given again that does not say when it ends.
+    let withoutEnd: Duration
+}
+
+/// The turn to ask Belvo for a user's token; everybody else waits for what comes of it.
+struct WidgetTokenTurn: Sendable {
+    fileprivate let id: UUID
+    fileprivate let version: Int64
+    /// What the last token can be renewed with.
+    let refresh: Secret?
+    /// How this server reads the database's clock.
+    let clock: DatabaseClock
+}
+
+extension Store {
+    /// The user's token, if it may be given again. One that cannot be decrypted is as good as none, and somebody hears.
+    func widgetToken(of subject: UserSubject) async throws -> WidgetTokenPair? {
+        let rows = try await database.rows(
+            """
+            SELECT id, version, access_ciphertext, refresh_ciphertext, expires_at FROM widget_tokens
+            WHERE subject = \(subject) AND reuse_until > app_now()
+            """)
+        guard let row = rows.first else { return nil }
+        let id: UUID = try row.decode("id")
+        do {
+            let access = try vault.open(row.decode("access_ciphertext"), in: .widgetTokensAccess, of: id)
+            return WidgetTokenPair(
+                access: Secret(String(decoding: access, as: UTF8.self)), refresh: try refreshToken(in: row, of: id),
+                expiresAt: try row.decode("expires_at"))
+        } catch let fault as VaultFault {
+            onUnreadable("widget_tokens", "\(id)", fault)
+            try await forgetWidgetToken(id, version: row.decode("version"))
+            return nil
+        }
+    }
+
+    /// Takes the turn to ask Belvo for the user's token, for so long. Nothing comes back when somebody else has it, or
+    /// when there is a token meanwhile.
+    func claimWidgetToken(of subject: UserSubject, id: UUID, lease: Duration) async throws -> WidgetTokenTurn? {
+        let rows = try await database.execute(
+            """
+            INSERT INTO widget_tokens AS known (id, subject, leased_until)
+            VALUES (\(id), \(subject), app_now() + \(lease.wholeMicroseconds) * interval '1 microsecond')
+            ON CONFLICT ON CONSTRAINT one_widget_token_per_user DO UPDATE SET
+                version = known.version + 1, leased_until = excluded.leased_until
+            WHERE (known.leased_until IS NULL OR known.leased_until <= app_now())
+                AND (known.reuse_until IS NULL OR known.reuse_until <= app_now())
+            RETURNING id, version, refresh_ciphertext, app_now() AS read_at
+            """)
+        guard let row = rows.first else { return nil }
+        let id: UUID = try row.decode("id")
+        var refresh: Secret?
+        do {
+            refresh = try refreshToken(in: row, of: id)
+        } catch let fault as VaultFault {
+            // Minting does without it, and what is minted takes its place.
+            onUnreadable("widget_tokens", "\(id)", fault)
+        }
+        return WidgetTokenTurn(
+            id: id, version: try row.decode("version"), refresh: refresh,
+            clock: DatabaseClock(reading: try row.decode("read_at")))
+    }
+
+    /// Keeps what came of a turn, and ends it. False when the turn had passed to somebody else.
+    func keep(_ token: WidgetTokenPair, reuse: WidgetTokenReuse, of turn: WidgetTokenTurn) async throws -> Bool {
+        let access = vault.seal(Array(token.access.text.utf8), in: .widgetTokensAccess, of: turn.id)
+        let refresh = token.refresh.map { vault.seal(Array($0.text.utf8), in: .widgetTokensRefresh, of: turn.id) }
+        return try await !database.execute(
+            """
+            UPDATE widget_tokens SET
+                access_ciphertext = \(access), refresh_ciphertext = \(refresh), expires_at = \(token.expiresAt),
+                reuse_until = CASE
+                    WHEN \(token.expiresAt) IS NULL
+                        THEN app_now() + \(reuse.withoutEnd.wholeMicroseconds) * interval '1 microsecond'
+                    ELSE \(token.expiresAt) - least(
+                        \(reuse.margin.wholeMicroseconds) * interval '1 microsecond',
+                        greatest(\(token.expiresAt) - app_now(), interval '0') / 2)
+                    END,
+                obtained_at = app_now(), version = version + 1, leased_until = NULL
+            WHERE id = \(turn.id) AND version = \(turn.version)
+            RETURNING id
+            """
+        ).isEmpty
+    }
+
+    /// Ends a turn of which nothing came, so that the next request need not wait for its end.
+    func release(_ turn: WidgetTokenTurn) async throws {
+        try await database.execute(
+            """
+            UPDATE widget_tokens SET version = version + 1, leased_until = NULL
+            WHERE id = \(turn.id) AND version = \(turn.version)
+            """)
+    }
+
+    private func forgetWidgetToken(_ id: UUID, version: Int64) async throws {
+        try await database.execute("DELETE FROM widget_tokens WHERE id = \(id) AND version = \(version)")
+    }
+
+    private func refreshToken(in row: Row, of id: UUID) throws -> Secret? {
+        guard let ciphertext = try row.decode("refresh_ciphertext", as: [UInt8]?.self) else { return nil }
+        return Secret(
+            String(decoding: try vault.open(ciphertext, in: .widgetTokensRefresh, of: id), as: UTF8.self))
+    }
+}
