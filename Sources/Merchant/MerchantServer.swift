@@ -27,7 +27,7 @@ public final class MerchantServer: Sendable {
     static let drainDeadline = Duration.seconds(25)
 
     /// Builds everything and opens nothing but files. Throws what is wrong with a file or the database's address.
-    public init(settings: Settings, loops: [EventLoop], log: Logger) throws {
+    public init(settings: Settings, loops: [EventLoop], log: Logger, clock: IntervalClock = .machine) throws {
         precondition(!loops.isEmpty, "a server needs a loop")
         self.settings = settings
         self.loops = loops
@@ -45,9 +45,9 @@ public final class MerchantServer: Sendable {
             policy: Policy(settings), identities: identities, log: log)
         self.world = world
         let authenticator = Authenticator(
-            settings.auth, now: WallClock.now, surroundings: try .live(settings.auth, log))
+            settings.auth, now: WallClock.now, surroundings: try .live(settings.auth, clock, log))
         self.authenticator = authenticator
-        let health = Health(store: world.store)
+        let health = Health(store: world.store, authenticator: authenticator)
         self.health = health
         let institutions = InstitutionCatalog(belvo: belvo, loop: loops[0], log: log)
         self.institutions = institutions
@@ -92,6 +92,7 @@ public final class MerchantServer: Sendable {
         let listener = try Listener(at: settings.listen)
         let adminListener = try Listener(at: settings.adminListen)
         try await adminServer.listen(to: adminListener, on: [loops[0]])
+        await loadKeys(mode)
         if mode == .byItself { startWork() }
         try await server.listen(to: listener, on: loops)
         let addresses = Addresses(api: listener.address, admin: adminListener.address)
@@ -132,6 +133,16 @@ public final class MerchantServer: Sendable {
                 try await loops[0].sleep(for: .seconds(1))
             }
         }
+    }
+
+    /// Reads the keys that tokens are checked with, so that the first request need not.
+    ///
+    /// The server starts without them too: the log and `/readyz` tell, and requests are told to come again. An address
+    /// is left to the task that keeps the keys fresh, because whoever serves it may take his time.
+    private func loadKeys(_ mode: WorkMode) async {
+        if case .jwksURL = settings.auth.keys, mode == .byItself { return }
+        // Told to the log by the authenticator itself.
+        _ = try? await authenticator.loadKeys()
     }
 
     private func startWork() {

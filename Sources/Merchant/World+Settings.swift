@@ -62,8 +62,10 @@ extension DatabaseConfiguration {
 
 extension AuthenticatorSurroundings {
     /// Keys over TLS where they have an address, and what becomes of them told to the log.
-    static func live(_ rules: TokenRules, _ log: Logger) throws -> AuthenticatorSurroundings {
-        var surroundings = AuthenticatorSurroundings()
+    static func live(
+        _ rules: TokenRules, _ clock: IntervalClock, _ log: Logger
+    ) throws -> AuthenticatorSurroundings {
+        var surroundings = AuthenticatorSurroundings(sleep: clock.sleep, monotonic: clock.now)
         if case .jwksURL(let url) = rules.keys {
             let tls = url.origin.scheme == .https ? try TLSContext.client() : nil
             let client = HTTP.Client(origin: url.origin, tls: tls)

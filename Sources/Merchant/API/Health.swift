@@ -5,10 +5,12 @@ import Synchronization
 /// Whether the process lives, and whether it should be given work.
 final class Health: Sendable {
     private let store: Store
+    private let authenticator: Authenticator
     private let isDraining = Atomic(false)
 
-    init(store: Store) {
+    init(store: Store, authenticator: Authenticator) {
         self.store = store
+        self.authenticator = authenticator
     }
 
     /// From now on no new work is wanted.
@@ -48,6 +50,7 @@ final class Health: Sendable {
         var missing: [String] = []
         if isDraining.load(ordering: .relaxed) { missing.append("draining") }
         if await !store.isReachable() { missing.append("database") }
+        if !authenticator.hasKeys { missing.append("keys") }
         return missing
     }
 

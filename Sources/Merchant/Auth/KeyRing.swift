@@ -14,8 +14,9 @@ final class KeyRing: Sendable {
 
     private struct State {
         var present: Present?
-        /// The document from which the present keys were read.
-        var document: [UInt8] = []
+        /// The document from which the present keys were read; nil while there are none, so that an empty one is not
+        /// taken for what is known already.
+        var document: [UInt8]?
         var lastAttempt: Monotonic?
         var lastOutcome: Outcome = .failure(.unreachable("it was not read yet"))
         var isRefreshing = false
@@ -123,7 +124,7 @@ final class KeyRing: Sendable {
         do {
             switch source {
             case .hs256(let secret):
-                if present == nil { install(try await KeySet(secret), document: []) }
+                if present == nil { install(try await KeySet(secret), document: nil) }
             case .jwksFile(let path):
                 try await take(BlockingThreads.shared.run { () throws(SmallFileFault) in try SmallFile.read(path) })
             case .jwksURL:
@@ -144,7 +145,7 @@ final class KeyRing: Sendable {
         surroundings.onEvent(.keysChanged(usable: keys.count, ignored: keys.ignoredCount))
     }
 
-    private func install(_ keys: KeySet, document: [UInt8]) {
+    private func install(_ keys: KeySet, document: [UInt8]?) {
         state.withLock { state in
             let version = (state.present?.version ?? 0) + 1
             state.present = Present(keys: keys, version: version)

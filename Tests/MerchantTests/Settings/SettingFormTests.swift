@@ -142,6 +142,23 @@ struct SettingFormTests {
     }
 
     @Test(arguments: [
+        ("https://login.shop.example/jwks.json", true), ("http://127.0.0.1:8081/jwks.json?v=1", true),
+        ("http://login.shop.example/jwks.json", false), ("http://127.0.0.1.example/jwks.json", false),
+        ("http://10.0.0.1/jwks.json", false), ("file:///jwks.json", false), ("login.shop.example/jwks.json", false),
+    ])
+    func `keys come over https, or do not leave the machine`(url: String, isTaken: Bool) throws {
+        var environment = SettingsTests.required
+        environment["AUTH_HS256_SECRET"] = nil
+        environment["AUTH_JWKS_URL"] = url
+        do {
+            _ = try Settings.read(environment: environment)
+            #expect(isTaken)
+        } catch {
+            #expect(!isTaken && error.problems.map { "\($0.name) \($0.kind)" } == ["AUTH_JWKS_URL malformed"])
+        }
+    }
+
+    @Test(arguments: [
         "http://localhost:8443", "http://127.0.0.1", "http://127.9.9.9:1", "http://[::1]:8080", "http://LOCALHOST/",
         "http://[::ffff:127.0.0.1]", "https://api.belvo.com/",
     ])

@@ -30,13 +30,14 @@ struct Stage: Sendable {
 
     /// Plays the body on a fresh stage, and takes the stage down whatever happens.
     static func open(
-        environment changes: [String: String] = [:],
+        environment changes: [String: String] = [:], clock: IntervalClock = .machine,
+        work: MerchantServer.WorkMode = .whenTold,
         _ body: @escaping @Sendable (Stage) async throws -> Void
     ) async throws {
         try await Door.stages.inside {
             try await withLoop { loop in
                 try await TestDatabase.with(.merchant) { database in
-                    try await play(on: loop, database.connectionString, changes, body)
+                    try await play(on: loop, database.connectionString, changes, clock, work, body)
                 }
             }
         }
@@ -50,13 +51,13 @@ struct Stage: Sendable {
             let database = try Database(cluster.connectionString, configuration: .patient)
             try await Migrator(.merchant, of: database).migrate()
             await database.close()
-            try await play(on: loop, cluster.connectionString, [:], body)
+            try await play(on: loop, cluster.connectionString, [:], .machine, .whenTold, body)
         }
     }
 
     private static func play(
-        on loop: EventLoop, _ databaseURL: String, _ changes: [String: String],
-        _ body: @Sendable (Stage) async throws -> Void
+        on loop: EventLoop, _ databaseURL: String, _ changes: [String: String], _ clock: IntervalClock,
+        _ work: MerchantServer.WorkMode, _ body: @Sendable (Stage) async throws -> Void
     ) async throws {
         let sandbox = Sandbox()
         let belvo = HTTP.Server(
@@ -74,13 +75,14 @@ struct Stage: Sendable {
             "ENCRYPTION_KEYS": "first:\(Data(repeating: 1, count: 32).base64EncodedString())",
             "LOOKUP_KEY": Data(repeating: 2, count: 32).base64EncodedString(), "ORDERS": "optional",
         ]
+        if changes.keys.contains(where: { $0.hasPrefix("AUTH_JWKS") }) { environment["AUTH_HS256_SECRET"] = nil }
         environment.merge(changes) { $1 }
         let observer = try Database(databaseURL)
         try await installClock(in: observer)
         let settings = try Settings.read(environment: environment)
         let log = LogRecorder()
-        let merchant = try MerchantServer(settings: settings, loops: [loop], log: log.logger)
-        let addresses = try await merchant.start(work: .whenTold)
+        let merchant = try MerchantServer(settings: settings, loops: [loop], log: log.logger, clock: clock)
+        let addresses = try await merchant.start(work: work)
         let stage = Stage(
             loop: loop, sandbox: sandbox, merchant: merchant, database: observer, client: client(to: addresses.api),
             admin: client(to: addresses.admin), log: log, settings: settings)
@@ -131,9 +133,7 @@ struct Stage: Sendable {
 
     /// An app of this user.
     func app(of subject: String) async throws -> App {
-        let token = try await DemoTokens.issue(
-            subject: UserSubject(subject), secret: #require(SharedSecret(Self.secret)), lifetime: .seconds(3_600),
-            now: WallClock.now())
-        return App(client: client, token: token)
+        let credentials = Credentials(of: settings.auth)
+        return App(client: client, token: try credentials.forge().token(credentials.good(subject)))
     }
 }
