@@ -53,7 +53,8 @@ public final class MerchantServer: Sendable {
         self.institutions = institutions
         let api = API(
             world: world, authenticator: authenticator, institutions: institutions,
-            health: health, callbackPage: CallbackPage(appLink: settings.appDeepLink), vault: vault)
+            health: health, callbackPage: CallbackPage(appLink: settings.appDeepLink),
+            access: AccessRules(settings, clock: clock), vault: vault)
         let refusal: @Sendable (MessageFault) -> Response = { fault in
             let requestID = RequestID.made()
             var response = APIError(fault).response(requestID: requestID)

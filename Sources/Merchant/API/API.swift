@@ -15,19 +15,21 @@ struct API: Sendable {
     let institutions: InstitutionCatalog
     let health: Health
     let callbackPage: CallbackPage
+    let access: AccessRules
 
     private let router = Router()
     private let vault: Vault
 
     init(
         world: World, authenticator: Authenticator, institutions: InstitutionCatalog, health: Health,
-        callbackPage: CallbackPage, vault: Vault
+        callbackPage: CallbackPage, access: AccessRules, vault: Vault
     ) {
         self.world = world
         self.authenticator = authenticator
         self.institutions = institutions
         self.health = health
         self.callbackPage = callbackPage
+        self.access = access
         self.vault = vault
     }
 
@@ -82,7 +84,9 @@ struct API: Sendable {
     }
 
     private func user(of inbound: Inbound) async throws -> UserSubject {
-        try await authenticator.authenticate(inbound.request.headers.values("authorization"))
+        let user = try await authenticator.authenticate(inbound.request.headers.values("authorization"))
+        try access.admit(user)
+        return user
     }
 
     /// Turns a failure into its answer, and tells the log what the app is not told.

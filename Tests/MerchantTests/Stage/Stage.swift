@@ -74,6 +74,8 @@ struct Stage: Sendable {
             "AUTH_HS256_SECRET": secret,
             "ENCRYPTION_KEYS": "first:\(Data(repeating: 1, count: 32).base64EncodedString())",
             "LOOKUP_KEY": Data(repeating: 2, count: 32).base64EncodedString(), "ORDERS": "optional",
+            // A test makes in a moment what a user makes in an hour.
+            "USER_RATE": "0",
         ]
         if changes.keys.contains(where: { $0.hasPrefix("AUTH_JWKS") }) { environment["AUTH_HS256_SECRET"] = nil }
         environment.merge(changes) { $1 }

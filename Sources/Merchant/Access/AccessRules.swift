@@ -1,0 +1,31 @@
+import HTTP
+import Payments
+import Transport
+
+/// Who gets in, how often: what stands in front of every operation beside the token.
+struct AccessRules: Sendable {
+    private let userRate: RateLimit?
+    private let now: @Sendable () -> Monotonic
+
+    init(_ settings: Settings, clock: IntervalClock) {
+        userRate = RateLimit(perSecond: settings.userRate)
+        now = clock.now
+    }
+
+    /// Throws when the user has made too many requests (`USER_RATE`).
+    func admit(_ user: UserSubject) throws(APIError) {
+        guard let wait = userRate?.take(for: user, at: now()) else { return }
+        throw .rateLimited(retryAfter: wait)
+    }
+}
+
+extension APIError {
+    /// A user who has made too many requests (RFC 6585 §4).
+    fileprivate static func rateLimited(retryAfter wait: Duration) -> APIError {
+        var error = APIError(.tooManyRequests, "rate_limited", "This user has made too many requests.")
+        let second = Duration.seconds(1).wholeNanoseconds
+        // A second too many is waited rather than a nanosecond too few.
+        error.retryAfterSeconds = Int((wait.wholeNanoseconds + second - 1) / second)
+        return error
+    }
+}

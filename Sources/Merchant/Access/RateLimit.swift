@@ -1,0 +1,96 @@
+import Synchronization
+import Transport
+
+/// How often each of many may do something: so many times a second, and twice as many at one stroke.
+///
+/// Each has a token bucket, kept as the one moment at which it will be full again (the generic cell rate algorithm,
+/// ITU-T I.371). A full bucket says no more than none at all, so it is forgotten, and every bucket is full two seconds
+/// after its last use: what is kept is never more than who came within two seconds.
+final class RateLimit: Sendable {
+    private let interval: Int64
+    private let shards: [Shard]
+
+    /// The most buckets that are kept, 16 bytes each: more than one machine can answer different users in two seconds.
+    static let countMax = 131_072
+    static let shardCount = 32
+
+    /// Takes a rate from 1 to 1,000,000; nil for 0, which is no limit.
+    init?(perSecond rate: Int, countMax: Int = RateLimit.countMax) {
+        guard rate > 0 else { return nil }
+        let interval = 1_000_000_000 / Int64(rate)
+        self.interval = interval
+        let window = 2 * Int64(rate) * interval
+        shards = (0..<RateLimit.shardCount).map { _ in
+            Shard(TokenBuckets(interval: interval, window: window, countMax: countMax / RateLimit.shardCount))
+        }
+    }
+
+    /// Takes one token out of the bucket of whoever it is; where it is empty, gives the time until there is one.
+    ///
+    /// What is refused costs nothing: whoever waits that long gets in.
+    func take(for someone: some Hashable, at now: Monotonic) -> Duration? {
+        // Seeded anew in every process: nobody can choose whom to share a bucket with. That two do by chance is less
+        // likely than one in a billion, and would slow them down for two seconds.
+        var hasher = Hasher()
+        hasher.combine(someone)
+        let key = UInt64(truncatingIfNeeded: Int64(hasher.finalize()))
+        let shard = shards[Int((key >> 32) % UInt64(RateLimit.shardCount))]
+        let wait = shard.buckets.withLock { $0.take(key, at: now.nanoseconds) }
+        return wait.map { .nanoseconds($0) }
+    }
+
+    /// A part of the buckets under a lock of its own, so that the loops seldom meet at one.
+    private final class Shard: Sendable {
+        let buckets: Mutex<TokenBuckets>
+
+        init(_ buckets: consuming TokenBuckets) {
+            self.buckets = Mutex(buckets)
+        }
+    }
+}
+
+/// Token buckets by key. Times are nanoseconds on a monotonic clock.
+struct TokenBuckets: Sendable {
+    /// What one token takes to come back.
+    private let interval: Int64
+    /// What a whole bucket takes.
+    private let window: Int64
+    private let countMax: Int
+    /// When each bucket will be full.
+    private var fullAt: [UInt64: Int64] = [:]
+    /// How many buckets are kept before they are looked through again.
+    private var roomFor: Int
+
+    private static let roomMin = 64
+
+    init(interval: Int64, window: Int64, countMax: Int) {
+        self.interval = interval
+        self.window = window
+        self.countMax = max(countMax, 1)
+        roomFor = min(TokenBuckets.roomMin, self.countMax)
+    }
+
+    var count: Int { fullAt.count }
+
+    /// Takes a token, or gives the time until there is one.
+    mutating func take(_ key: UInt64, at now: Int64) -> Int64? {
+        let known = fullAt[key]
+        let full = max(known ?? now, now) + interval
+        guard full - now <= window else { return full - now - window }
+        if known == nil, fullAt.count >= roomFor { makeRoom(at: now) }
+        fullAt[key] = full
+        return nil
+    }
+
+    /// Forgets the full buckets, which are all but the present users'; only past the bound also others.
+    private mutating func makeRoom(at now: Int64) {
+        fullAt = fullAt.filter { $0.value > now }
+        // The fullest go first: who has drained a bucket keeps it until thousands have drained theirs further, so
+        // crowding the table with names wins nobody a new one. A quarter at a time, so that few look for room.
+        if fullAt.count >= countMax {
+            let limit = fullAt.values.sorted()[countMax / 4]
+            fullAt = fullAt.filter { $0.value > limit }
+        }
+        roomFor = min(max(TokenBuckets.roomMin, 2 * fullAt.count), countMax)
+    }
+}
