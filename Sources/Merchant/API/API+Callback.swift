@@ -44,7 +44,7 @@ extension API {
                 return callbackPage.response(.ok, .working, for: inbound, enrollment: enrollment?.record)
             }
         } catch {
-            let described = refusal(error, to: inbound.request, requestID: inbound.requestID)
+            let described = refusal(error, to: inbound)
             // Stored, and tried again by itself, unless the bank's answer was refused or could not be stored.
             let isKept = (error as? BelvoError)?.leftNothing ?? false
             return isKept

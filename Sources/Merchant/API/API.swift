@@ -35,18 +35,21 @@ struct API: Sendable {
 
     /// Answers one request, whatever it is.
     func respond(to request: Request, _ context: RequestContext) async -> Response {
-        let requestID = RequestID.taken(from: request) ?? RequestID.made()
+        let inbound = Inbound(
+            request: request, requestID: RequestID.taken(from: request) ?? RequestID.made(),
+            client: access.proxies.client(of: request, from: context.peer))
         var response: Response
         do {
-            response = try await dispatch(request, requestID: requestID)
+            response = try await dispatch(inbound)
         } catch {
-            response = refusal(error, to: request, requestID: requestID)
+            response = refusal(error, to: inbound)
         }
-        response.headers.append(RequestID.field, requestID)
+        response.headers.append(RequestID.field, inbound.requestID)
         return response
     }
 
-    private func dispatch(_ request: Request, requestID: String) async throws -> Response {
+    private func dispatch(_ inbound: Inbound) async throws -> Response {
+        let request = inbound.request
         switch router.match(request.method, request.target.path) {
         case .nothing: throw APIError.notFound
         case .otherMethod(let allowed):
@@ -54,7 +57,8 @@ struct API: Sendable {
             error.headers = [("allow", allowed.joined(separator: ", "))]
             throw error
         case .operation(let operation, let id):
-            let inbound = Inbound(request: request, requestID: requestID, pathID: id)
+            var inbound = inbound
+            inbound.pathID = id
             return try await perform(operation, inbound)
         }
     }
@@ -90,18 +94,31 @@ struct API: Sendable {
     }
 
     /// Turns a failure into its answer, and tells the log what the app is not told.
-    func refusal(_ error: any Error, to request: Request, requestID: String) -> Response {
+    ///
+    /// Of refusals only those are logged that somebody may be trying out, and not all of one client's.
+    func refusal(_ error: any Error, to inbound: Inbound) -> Response {
         let described = APIError(describing: error)
         if described.isAlarm || described.status.code >= 500 {
-            world.log.log(
-                level: described.isAlarm ? .error : .warning, "request.failed",
-                metadata: [
-                    "request_id": "\(requestID)", "method": "\(request.method)", "path": "\(request.target.path)",
-                    "status": "\(described.status.code)", "code": "\(described.code)",
-                    "reason": "\(described.logged ?? described.code)",
-                ])
+            log(described, of: inbound, as: "request.failed", described.isAlarm ? .error : .warning)
+        } else if described.status == .unauthorized || described.status == .tooManyRequests,
+            access.mayLogRefusal(of: inbound.client)
+        {
+            log(described, of: inbound, as: "request.refused", .info)
         }
-        return described.response(requestID: requestID)
+        return described.response(requestID: inbound.requestID)
+    }
+
+    private func log(
+        _ error: APIError, of inbound: Inbound, as event: Logger.Message, _ level: Logger.Level
+    ) {
+        let request = inbound.request
+        world.log.log(
+            level: level, event,
+            metadata: [
+                "request_id": "\(inbound.requestID)", "client": "\(inbound.client)", "method": "\(request.method)",
+                "path": "\(request.target.path)", "status": "\(error.status.code)", "code": "\(error.code)",
+                "reason": "\(error.logged ?? error.code)",
+            ])
     }
 }
 

@@ -94,6 +94,7 @@ extension APIError {
             self.init(.unauthorized, "unauthorized", "The request needs a valid bearer token: \(fault.publicReason).")
             headers = [("www-authenticate", fault.challenge)]
         }
+        logged = fault.publicReason
     }
 
     private init(_ refusal: JourneyRefusal) {

@@ -2,13 +2,16 @@ import FoundationEssentials
 import HTTP
 import JSON
 import Payments
+import Transport
 
 /// One request on its way through the API: what came, who sent it, under which id.
 struct Inbound: Sendable {
     let request: Request
     let requestID: String
+    /// Who sent it, as far as that can be believed.
+    let client: IPAddress
     /// The text that stands for `{id}` in the path.
-    let pathID: String?
+    var pathID: String?
 
     /// The body as one JSON object, whose reader gathers every fault.
     func json() throws -> JSONReader {

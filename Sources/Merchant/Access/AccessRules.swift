@@ -2,12 +2,15 @@ import HTTP
 import Payments
 import Transport
 
-/// Who gets in, how often: what stands in front of every operation beside the token.
+/// Who gets in, how often, and from where: what stands in front of every operation beside the token.
 struct AccessRules: Sendable {
+    let proxies: TrustedProxies
     private let userRate: RateLimit?
+    private let refusalRate = RateLimit(perSecond: AccessRules.refusalLinesPerSecond)
     private let now: @Sendable () -> Monotonic
 
     init(_ settings: Settings, clock: IntervalClock) {
+        proxies = TrustedProxies(settings.trustedProxies)
         userRate = RateLimit(perSecond: settings.userRate)
         now = clock.now
     }
@@ -17,6 +20,13 @@ struct AccessRules: Sendable {
         guard let wait = userRate?.take(for: user, at: now()) else { return }
         throw .rateLimited(retryAfter: wait)
     }
+
+    /// Whether a refusal of this client's is to be logged: strangers must not fill the log.
+    func mayLogRefusal(of client: IPAddress) -> Bool {
+        refusalRate?.take(for: client, at: now()) == nil
+    }
+
+    private static let refusalLinesPerSecond = 1
 }
 
 extension APIError {
