@@ -45,6 +45,7 @@ struct API: Sendable {
             response = refusal(error, to: inbound)
         }
         response.headers.append(RequestID.field, inbound.requestID)
+        access.crossOrigin.share(&response, answering: request)
         return response
     }
 
@@ -53,6 +54,7 @@ struct API: Sendable {
         switch router.match(request.method, request.target.path) {
         case .nothing: throw APIError.notFound
         case .otherMethod(let allowed):
+            if let answer = access.crossOrigin.preflight(request, methods: allowed) { return answer }
             var error = APIError(.methodNotAllowed, "method_not_allowed", "This resource does not know the method.")
             error.headers = [("allow", allowed.joined(separator: ", "))]
             throw error

@@ -2,15 +2,17 @@ import HTTP
 import Payments
 import Transport
 
-/// Who gets in, how often, and from where: what stands in front of every operation beside the token.
+/// Who gets in, how often, and who may read the answer: what stands in front of every operation beside the token.
 struct AccessRules: Sendable {
     let proxies: TrustedProxies
+    let crossOrigin: CrossOrigin
     private let userRate: RateLimit?
     private let refusalRate = RateLimit(perSecond: AccessRules.refusalLinesPerSecond)
     private let now: @Sendable () -> Monotonic
 
     init(_ settings: Settings, clock: IntervalClock) {
         proxies = TrustedProxies(settings.trustedProxies)
+        crossOrigin = CrossOrigin(settings.corsOrigins)
         userRate = RateLimit(perSecond: settings.userRate)
         now = clock.now
     }
