@@ -54,7 +54,7 @@ public final class MerchantServer: Sendable {
         let api = API(
             world: world, authenticator: authenticator, institutions: institutions,
             health: health, callbackPage: CallbackPage(appLink: settings.appDeepLink),
-            access: AccessRules(settings, clock: clock), vault: vault)
+            access: AccessRules(settings, clock: clock), associations: AppAssociations(settings), vault: vault)
         let refusal: @Sendable (MessageFault) -> Response = { fault in
             let requestID = RequestID.made()
             var response = APIError(fault).response(requestID: requestID)

@@ -16,13 +16,14 @@ struct API: Sendable {
     let health: Health
     let callbackPage: CallbackPage
     let access: AccessRules
+    let associations: AppAssociations
 
     private let router = Router()
     private let vault: Vault
 
     init(
         world: World, authenticator: Authenticator, institutions: InstitutionCatalog, health: Health,
-        callbackPage: CallbackPage, access: AccessRules, vault: Vault
+        callbackPage: CallbackPage, access: AccessRules, associations: AppAssociations, vault: Vault
     ) {
         self.world = world
         self.authenticator = authenticator
@@ -30,6 +31,7 @@ struct API: Sendable {
         self.health = health
         self.callbackPage = callbackPage
         self.access = access
+        self.associations = associations
         self.vault = vault
     }
 
@@ -70,6 +72,8 @@ struct API: Sendable {
         switch operation {
         case .live: return health.live()
         case .ready: return await health.ready()
+        case .getAppleAssociation: return try getAppleAssociation()
+        case .getAndroidAssociation: return try getAndroidAssociation()
         case .landOnCallback: return await landOnCallback(inbound)
         case .postCallback: return try await postCallback(inbound)
         case .mintWidgetToken: return try await mintWidgetToken(inbound, user(of: inbound))

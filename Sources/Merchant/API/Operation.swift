@@ -12,20 +12,23 @@ enum Operation: CaseIterable, Sendable {
     case createPaymentIntent, listPaymentIntents, getPaymentIntent
     case authorizePaymentIntent
     case landOnCallback, postCallback
+    case getAppleAssociation, getAndroidAssociation
     case live, ready
 
     /// Who may call it.
     enum Access: Sendable {
         /// A user of the merchant, with a token.
         case user
-        /// Anybody: a bank's redirect, or an operator's probe.
+        /// Anybody: a bank's redirect, a phone that asks which apps are the shop's, or an operator's probe.
         case anybody
     }
 
     var method: HTTP.Method {
         switch self {
         case .listInstitutions, .getCustomer, .listEnrollments, .getEnrollment, .getRegistrationOptions,
-            .listPaymentIntents, .getPaymentIntent, .landOnCallback, .live, .ready:
+            .listPaymentIntents, .getPaymentIntent, .landOnCallback, .getAppleAssociation, .getAndroidAssociation,
+            .live,
+            .ready:
             .get
         case .putCustomer: .put
         case .mintWidgetToken, .createEnrollment, .completeRedirection, .confirmEnrollment, .createPaymentIntent,
@@ -49,6 +52,8 @@ enum Operation: CaseIterable, Sendable {
         case .getPaymentIntent: "/v1/payment-intents/{id}"
         case .authorizePaymentIntent: "/v1/payment-intents/{id}/authorize"
         case .landOnCallback, .postCallback: "/enrollments/callback"
+        case .getAppleAssociation: "/.well-known/apple-app-site-association"
+        case .getAndroidAssociation: "/.well-known/assetlinks.json"
         case .live: "/livez"
         case .ready: "/readyz"
         }
@@ -56,7 +61,7 @@ enum Operation: CaseIterable, Sendable {
 
     var access: Access {
         switch self {
-        case .landOnCallback, .postCallback, .live, .ready: .anybody
+        case .landOnCallback, .postCallback, .getAppleAssociation, .getAndroidAssociation, .live, .ready: .anybody
         default: .user
         }
     }

@@ -5,6 +5,8 @@ import Testing
 
 /// Each setting refuses what it cannot use, and repeats none of it.
 struct SettingFormTests {
+    private static let fingerprint = [String](repeating: "0F", count: 32).joined(separator: ":")
+
     private static let nearKey = String(key(1).dropLast(4))
 
     @Test(
@@ -75,8 +77,18 @@ struct SettingFormTests {
                     "1app://x", "shop_app://x", "https://", "https://pay.shop.example/app",
                 ]
             ),
-            ("APPLE_APP_IDS", ["shop.app", "ABCDE1234.shop.app", "ABCDE12345.", "ABCDE12345.a b", "ABCDE12345.a..b"]),
-            ("ANDROID_APPS", ["shop.app", "shop.app=AB", "shop.app=" + String(repeating: "AB", count: 32), "=AB:CD"]),
+            (
+                "APPLE_APP_IDS",
+                [
+                    "shop.app", "ABCDE1234.shop.app", "ABCDE12345.", "ABCDE12345.a b", "ABCDE12345.a..b",
+                    "ABCDE-2345.shop.app", "ABCDE12345.shop_app", "ABCDE12345.*",
+                ]
+            ),
+            (
+                "ANDROID_APPS",
+                ["shop.app", "shop.app=AB", "shop.app=" + String(repeating: "AB", count: 32), "=AB:CD"]
+                    + ["shop", "shop.1app", "shop.app-beta", "shop..app", "shop.*"].map { "\($0)=\(fingerprint)" }
+            ),
             ("PAYMENT_MAX_AMOUNT", ["0", "0.00", "-1", "500,00", "1e2", "1.234", "R$ 5"]),
             ("ORDERS", ["Required", "none"]),
             ("USER_RATE", ["-1", "2.5", "1000001"]),
