@@ -1,0 +1,141 @@
+import BelvoSandbox
+import HTTP
+import Payments
+import Testing
+
+@testable import Merchant
+
+/// Nothing is there for somebody without a token, and what belongs to one user does not exist for any other: along
+/// every operation that there is.
+@Suite struct AccessWalkTests {
+    /// What a server may check tokens with.
+    enum TokenKind: CaseIterable {
+        case secret, keySet
+    }
+
+    @Test(arguments: TokenKind.allCases)
+    func `no operation answers anybody without a good token, and nothing happens`(kind: TokenKind) async throws {
+        let file = try TemporaryFile(Keys.document())
+        var environment = ["AUTH_ISSUER": "https://login.shop.example", "AUTH_AUDIENCE": "merchant"]
+        if kind == .keySet { environment["AUTH_JWKS_FILE"] = file.path }
+        try await Stage.open(environment: environment) { stage in
+            let walk = try await Walk(on: stage)
+            let (calls, digest) = (stage.sandbox.calls.count, try await stage.databaseDigest())
+            for stranger in try Stranger.all(knowing: Credentials(of: stage.settings.auth)) {
+                for operation in Walk.operations {
+                    let answer = try await walk.send(operation, authorization: stranger.fields)
+                    try answer.expectUnauthorized("\(stranger.name): \(operation)", isToldWhy: stranger.isToldWhy)
+                }
+            }
+            #expect(stage.sandbox.calls.count == calls)
+            #expect(try await stage.databaseDigest() == digest)
+            // The same requests with a good token are another matter.
+            let token = try #require(walk.ana.app.token)
+            for operation in Walk.operations {
+                let answer = try await walk.send(operation, authorization: ["Bearer \(token)"])
+                #expect((200...299).contains(answer.status) || answer.status == 409, "\(operation): \(answer.text)")
+            }
+            #expect(try await stage.databaseDigest() != digest)
+        }
+    }
+
+    @Test func `another user's ids in a path answer as ids that do not exist`() async throws {
+        try await Stage.open { stage in
+            let walk = try await Walk(on: stage)
+            let bia = try await Shopper.arrive(on: stage, as: "bia", taxID: "111.444.777-35")
+            let (hers, others) = (try #require(walk.ana.app.token), try #require(bia.app.token))
+            let (calls, digest) = (stage.sandbox.calls.count, try await stage.databaseDigest())
+            var count = 0
+            for operation in Walk.operations {
+                guard let id = try walk.ownID(for: operation) else { continue }
+                count += 1
+                for wrong in [id, id.uppercased(), Walk.absentID, "x"] {
+                    let answer = try await walk.send(operation, id: wrong, authorization: ["Bearer \(others)"])
+                    let absent = try await walk.send(operation, id: Walk.absentID, authorization: ["Bearer \(hers)"])
+                    #expect(answer.status == 404, "\(operation) \(wrong): \(answer.text)")
+                    #expect(answer.withoutRequestID == absent.withoutRequestID, "\(operation) \(wrong)")
+                }
+            }
+            #expect(count >= 5)
+            #expect(stage.sandbox.calls.count == calls)
+            #expect(try await stage.databaseDigest() == digest)
+            for operation in Walk.operations where try walk.ownID(for: operation) != nil {
+                let own = try await walk.send(operation, authorization: ["Bearer \(hers)"])
+                #expect((200...299).contains(own.status) || own.status == 409, "\(operation): \(own.text)")
+            }
+        }
+    }
+
+    @Test func `another user's ids in a body or a filter answer as ids that do not exist`() async throws {
+        try await Stage.open { stage in
+            var ana = try await Shopper.arrive(on: stage)
+            let bia = try await Shopper.arrive(on: stage, as: "bia", taxID: "111.444.777-35")
+            let hers = try await ana.enroll()
+            let bill = try await ana.bill(hers)
+            let (calls, digest) = (stage.sandbox.calls.count, try await stage.databaseDigest())
+
+            let foreign = try await bia.openPayment(hers, key: "tap-2")
+            let absent = try await bia.openPayment(Shopper.Bond(id: Walk.absentID, belvoID: ""), key: "tap-3")
+            #expect(foreign.status == 400)
+            #expect(
+                try foreign.raw("errors")
+                    == #"[{"field":"/enrollment","code":"not_found","message":"There is no such enrollment."}]"#)
+            #expect(foreign.withoutRequestID == absent.withoutRequestID)
+            // A key that another user has used is a new one.
+            let sameKey = try await bia.openPayment(hers)
+            #expect(sameKey.withoutRequestID == absent.withoutRequestID)
+            for filter in [
+                "enrollments?belvo_id=\(hers.belvoID)", "enrollments?device_id=\(ana.deviceID)",
+                "payment-intents?reference=order-1",
+            ] {
+                #expect(try await ana.app.send(.get, "/v1/\(filter)").each("id", in: "results").count == 1, "\(filter)")
+                let found = try await bia.app.send(.get, "/v1/\(filter)")
+                #expect(found.text == #"{"results":[],"next":null}"#, "\(filter)")
+            }
+            #expect(stage.sandbox.calls.count == calls)
+            #expect(try await stage.databaseDigest() == digest)
+            #expect(try await ana.payment(bill).string("next_action", "type") == "sign")
+        }
+    }
+
+    @Test func `a cursor of another user's list shows only one's own`() async throws {
+        try await Stage.open { stage in
+            let ana = try await Shopper.arrive(on: stage)
+            let bia = try await Shopper.arrive(on: stage, as: "bia", taxID: "111.444.777-35")
+            let own = try await bia.startEnrollment()
+            for _ in 0..<2 { _ = try await ana.startEnrollment() }
+            let page = try await ana.app.send(.get, "/v1/enrollments?limit=1")
+            let next = try page.string("next")
+            let list = try await bia.app.send(.get, "/v1/enrollments?cursor=\(next)")
+            #expect(try list.each("id", in: "results") == [own.id])
+        }
+    }
+}
+
+extension Answer {
+    /// Whether it turns a stranger away, in full form.
+    fileprivate func expectUnauthorized(_ occasion: String, isToldWhy: Bool) throws {
+        #expect(status == 401, "\(occasion): \(text)")
+        #expect(response.headers.values("content-type") == ["application/problem+json"], "\(occasion)")
+        #expect(try string("code") == "unauthorized", "\(occasion)")
+        #expect(try raw("status") == "401", "\(occasion)")
+        #expect(try string("request_id") == response.headers["x-request-id"], "\(occasion)")
+        let challenges = response.headers.values("www-authenticate")
+        #expect(challenges.count == 1, "\(occasion)")
+        #expect(challenges.allSatisfy { $0.hasPrefix(#"Bearer realm="merchant""#) }, "\(occasion)")
+        #expect(
+            challenges.allSatisfy { $0.contains(#"error="invalid_token""#) == isToldWhy }, "\(occasion): \(challenges)")
+    }
+
+    /// All of it but what differs from request to request.
+    fileprivate var withoutRequestID: String {
+        var lines = ["\(response.status)", text]
+        func collect(_ name: ArraySlice<UInt8>, _ value: ArraySlice<UInt8>) {
+            let (name, value) = (String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self))
+            if name.lowercased() != "date" { lines.append("\(name): \(value)") }
+        }
+        response.headers.forEach(collect)
+        let id = response.headers["x-request-id"] ?? ""
+        return lines.joined(separator: "\n").replacing(id, with: "‹request›")
+    }
+}
