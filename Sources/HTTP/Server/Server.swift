@@ -70,6 +70,8 @@ public struct RequestContext: Sendable {
 /// What a handler wants sent.
 public enum Reply: Sendable {
     case response(Response)
+    /// The answer comes later, and nobody is at work for it meanwhile.
+    case held(HeldReply)
     /// These bytes as they are, and then the end of the connection; none at all hangs up. For stand-ins that have
     /// to misbehave.
     case raw([UInt8])

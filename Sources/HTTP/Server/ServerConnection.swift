@@ -14,6 +14,8 @@ final class ServerConnection: EventHandler {
         case receiving
         /// A handler is at work; what comes meanwhile is kept for later.
         case responding
+        /// The answer is not there yet and nobody is at work for it: `held` is what it waits for.
+        case holding
         /// A handler is at work for a client that is gone. What it does is done to the end.
         case unheard
         /// The last answer is out, and the rest of what the client sends is thrown away.
@@ -39,6 +41,7 @@ final class ServerConnection: EventHandler {
     /// Whether answers are being gathered in the outbox right now.
     private var isWorking = false
     private var bodyBytesAtPhaseStart = 0
+    private var held: HeldRequest?
 
     init(stream: ByteStream, peer: IPAddress, shard: Shard, position: Int) {
         self.stream = stream
@@ -55,7 +58,7 @@ final class ServerConnection: EventHandler {
     }
 
     func handle(_ readiness: Readiness) {
-        if phase == .responding, readiness.contains(.hungUp) { return giveUp() }
+        if phase == .responding || phase == .holding, readiness.contains(.hungUp) { return giveUp() }
         do {
             if phase == .greeting { try greet() }
             if !unsent.isEmpty { try flush() }
@@ -79,6 +82,7 @@ final class ServerConnection: EventHandler {
         case .greeting: close()
         case .idle where unsent.isEmpty: close()
         case .idle: closesWhenSent = true
+        case .holding: wake(.draining)
         case .receiving, .responding, .unheard, .lingering, .closed: break
         }
     }
@@ -106,6 +110,7 @@ final class ServerConnection: EventHandler {
         registration = nil
         unparsed = []
         unsent = UnsentBytes()
+        releaseHeld()
     }
 }
 
@@ -124,12 +129,19 @@ extension ServerConnection {
 
     private func receive() throws {
         // A handler is at work: the client's next bytes wait in the kernel.
-        guard phase != .responding else { return try wait(for: []) }
+        guard phase != .responding, phase != .holding || unparsed.isEmpty else { return try wait(for: []) }
         switch try stream.read(into: shard.inbox) {
         case .moved(let count):
-            if phase != .lingering { try take(UnsafeRawBufferPointer(rebasing: shard.inbox[..<count])) }
+            let received = UnsafeRawBufferPointer(rebasing: shard.inbox[..<count])
+            switch phase {
+            case .lingering: break
+            // Requests behind one that is held wait for their turn; more of them wait in the kernel.
+            case .holding: unparsed = ArraySlice(received)
+            default: try take(received)
+            }
         case .blocked(let interest): try wait(for: interest)
-        // Nothing follows: a request that is not complete now never will be (RFC 9112 §8).
+        // Nothing follows: a request that is not complete now never will be (RFC 9112 §8), and nobody waits for an
+        // answer that is held.
         case .ended: close()
         }
     }
@@ -163,6 +175,12 @@ extension ServerConnection {
     /// Whether the next request may be read: the one before is answered, and the client takes its answers.
     private var isListening: Bool {
         (phase == .idle || phase == .receiving) && unsent.isEmpty && !closesWhenSent
+    }
+
+    /// Whether the client's next bytes are wanted. While a reply is held they are read for the sake of the end, which
+    /// comes behind them: whoever hangs up is to be noticed.
+    private var isCurious: Bool {
+        isListening || phase == .holding && unsent.isEmpty && unparsed.isEmpty
     }
 
     /// Takes requests out of the input until it is used up or one of them has to be waited for.
@@ -221,6 +239,7 @@ extension ServerConnection {
     private func finish(_ reply: Reply, to method: Method, keepAlive: Bool) {
         if phase == .unheard { return close() }
         guard phase == .responding else { return }  // Cut off at the end of a drain.
+        if case .held(let held) = reply { return hold(HeldRequest(held, to: method, keepAlive: keepAlive)) }
         phase = .idle
         deadline = shard.loop.now + shard.server.configuration.idleDeadline
         // Within `parse`, its caller sends what is gathered and goes on with what is left.
@@ -231,10 +250,47 @@ extension ServerConnection {
                 self.parseKept()
             }
             try takeKept()
-            if isListening { try wait(for: .readable) }
+            if isCurious { try wait(for: .readable) }
         } catch {
             giveUp()
         }
+    }
+
+    /// Keeps a request until its reply is there.
+    private func hold(_ request: HeldRequest) {
+        phase = .holding
+        held = request
+        if shard.isDraining { return wake(.draining) }
+        if request.reply.bell.value.watch(over: self) { return wake(.rung) }
+        request.wait(for: self, on: shard.loop)
+        // Within `parse` the client's next bytes are wanted already.
+        guard !isWorking, isCurious else { return }
+        do {
+            try wait(for: .readable)
+        } catch {
+            giveUp()
+        }
+    }
+
+    /// Has the answer to the held request made.
+    func wake(_ reason: HeldReply.Reason) {
+        guard phase == .holding, let held else { return }
+        releaseHeld()
+        phase = .responding
+        let connection = LoopBound(self, on: shard.loop)
+        let (answer, method, keepAlive) = (held.reply.answer, held.method, held.keepAlive)
+        // Not here and now: who rings the bell may be in the middle of answering another connection, and thousands
+        // may be woken at one stroke.
+        Task(executorPreference: shard.loop) {
+            let reply = await answer(reason)
+            if reason == .draining, case .held = reply { return connection.value.close() }
+            connection.value.finish(reply, to: method, keepAlive: keepAlive)
+        }
+    }
+
+    private func releaseHeld() {
+        held?.release()
+        held = nil
     }
 
     private func write(_ reply: Reply, to method: Method, keepAlive: Bool) {
@@ -245,6 +301,7 @@ extension ServerConnection {
                 response, answering: method, date: shard.dateValue,
                 connection: closesWhenSent ? .close : parser.announcesKeepAlive ? .keepAlive : .unstated,
                 to: &shard.outbox)
+        case .held: preconditionFailure("a held reply has nothing to write")
         case .raw(let bytes):
             closesWhenSent = true
             shard.outbox.append(contentsOf: bytes)
@@ -294,14 +351,14 @@ extension ServerConnection {
         if closesWhenSent { return try linger() }
         deadline = deadlineBehindAnswers
         try takeKept()
-        if isListening { try wait(for: .readable) }
+        if isCurious { try wait(for: .readable) }
     }
 
     /// What the write deadline had taken the place of. Nothing was read meanwhile, so the client has its time anew.
     private var deadlineBehindAnswers: Monotonic {
         switch phase {
         case .receiving: shard.loop.now + shard.server.configuration.headerDeadline
-        case .responding: Monotonic(nanoseconds: .max)
+        case .responding, .holding: Monotonic(nanoseconds: .max)
         default: shard.loop.now + shard.server.configuration.idleDeadline
         }
     }

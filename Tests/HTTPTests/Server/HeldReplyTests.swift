@@ -1,0 +1,267 @@
+import HTTP
+import Synchronization
+import TestSupport
+import Testing
+import Transport
+
+@Suite(.timeLimit(.minutes(1))) struct HeldReplyTests {
+    @Test func `a held reply is given when its bell rings, and the connection goes on`() async throws {
+        let waiting = Waiting()
+        try await RunningServer.run(handler: waiting.handler) { server in
+            let client = try server.connect()
+            try client.send(get("/wait"))
+            await waiting.isHeld.pass()
+            try await waiting.ring(on: server.loop)
+            try client.send(get("/next", closing: true))
+            let answers = try await onThread { try client.receiveToEnd() }
+            #expect(transcript(answers) == ["200 rung", "200 /next"])
+        }
+    }
+
+    @Test func `HEAD is held alike, and answered without a body`() async throws {
+        let waiting = Waiting()
+        try await RunningServer.run(handler: waiting.handler) { server in
+            let client = try server.connect()
+            try client.send("HEAD /wait HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            await waiting.isHeld.pass()
+            try await waiting.ring(on: server.loop)
+            let answer = try await onThread { try client.receiveToEnd() }
+            #expect(answer.contains("content-length: 4"))
+            #expect(answer.hasSuffix("\r\n\r\n"))
+        }
+    }
+
+    @Test func `a bell that rang before its reply was held wakes it all the same`() async throws {
+        let waiting = Waiting(ringsFirst: true)
+        try await RunningServer.run(handler: waiting.handler) { server in
+            let answer = try await server.answer(to: get("/wait", closing: true))
+            #expect(transcript(answer) == ["200 rung"])
+        }
+    }
+
+    @Test func `a bell that rings while the answer is made is heard when the reply is held again`() async throws {
+        let bells = Box<LoopBound<Bell>?>(nil)
+        let (atWork, gate) = (Gate(), Gate())
+        let handler: Server.Handler = { _, _ in
+            guard let loop = EventLoop.current else { return .raw([]) }
+            let bell = LoopBound(Bell(), on: loop)
+            bells.update { $0 = bell }
+            bell.value.ring()
+            return .held(
+                HeldReply(bell: bell, until: .now() + .seconds(60)) { _ in
+                    atWork.open()
+                    await gate.pass()
+                    return .held(
+                        HeldReply(bell: bell, until: .now() + .seconds(60)) { _ in
+                            .response(Response(.ok, body: Array("again".utf8)))
+                        })
+                })
+        }
+        try await RunningServer.run(handler: handler) { server in
+            let client = try server.connect()
+            try client.send(get("/wait", closing: true))
+            await atWork.pass()
+            try await server.loop.task { bells.value?.value.ring() }.value
+            gate.open()
+            let answer = try await onThread { try client.receiveToEnd() }
+            #expect(transcript(answer) == ["200 again"])
+        }
+    }
+
+    @Test func `a bell may be rung from the middle of another connection's answer`() async throws {
+        let waiting = Waiting()
+        let handler: Server.Handler = { request, context in
+            if request.target.path == "/wait" { return await waiting.handler(request, context) }
+            if request.target.path == "/ring" { waiting.bell.value?.value.ring() }
+            return await echoPath(request, context)
+        }
+        try await RunningServer.run(handler: handler) { server in
+            let client = try server.connect()
+            try client.send(get("/wait", closing: true))
+            await waiting.isHeld.pass()
+            let answers = try await server.answer(to: get("/before") + get("/ring") + get("/after", closing: true))
+            #expect(transcript(answers) == ["200 /before", "200 /ring", "200 /after"])
+            let answer = try await onThread { try client.receiveToEnd() }
+            #expect(transcript(answer) == ["200 rung"])
+        }
+    }
+
+    @Test func `a held reply is given when its time is up`() async throws {
+        let waiting = Waiting(for: .milliseconds(1))
+        try await RunningServer.run(handler: waiting.handler) { server in
+            let answer = try await server.answer(to: get("/wait", closing: true))
+            #expect(transcript(answer) == ["200 timeIsUp"])
+        }
+    }
+
+    @Test func `requests behind a held one wait for their turn`() async throws {
+        let waiting = Waiting()
+        try await RunningServer.run(handler: waiting.handler) { server in
+            let client = try server.connect()
+            try client.send(get("/wait") + get("/second"))
+            await waiting.isHeld.pass()
+            // Sent apart: read while the first is held, or left in the kernel behind the second.
+            try client.send(get("/third", closing: true))
+            _ = try await server.answer(to: get("/other", closing: true))
+            #expect(waiting.paths == ["/wait", "/other"])
+            try await waiting.ring(on: server.loop)
+            let answers = try await onThread { try client.receiveToEnd() }
+            #expect(transcript(answers) == ["200 rung", "200 /second", "200 /third"])
+        }
+    }
+
+    @Test func `draining gives every held reply at once, and closes`() async throws {
+        let waiting = Waiting()
+        try await RunningServer.run(handler: waiting.handler) { server in
+            let client = try server.connect()
+            try client.send(get("/wait"))
+            await waiting.isHeld.pass()
+            async let draining: Void = server.drain()
+            let answer = try await onThread { try client.receiveToEnd() }
+            #expect(transcript(answer) == ["200 draining"])
+            #expect(answer.contains("\r\nconnection: close\r\n"))
+            client.hangUp()
+            await draining
+        }
+    }
+
+    @Test func `what would be held while the server drains is asked for at once`() async throws {
+        let waiting = Waiting()
+        let (isBegun, gate) = (Gate(), Gate())
+        let handler: Server.Handler = { request, context in
+            isBegun.open()
+            await gate.pass()
+            return await waiting.handler(request, context)
+        }
+        try await RunningServer.run(handler: handler) { server in
+            let client = try server.connect()
+            try client.send(get("/wait"))
+            await isBegun.pass()
+            async let draining: Void = server.drain()
+            try await server.loop.task {}.value
+            gate.open()
+            let answer = try await onThread { try client.receiveToEnd() }
+            #expect(transcript(answer) == ["200 draining"])
+            client.hangUp()
+            await draining
+        }
+    }
+
+    @Test func `a reply that holds on while the server drains hangs up`() async throws {
+        let isHeld = Gate()
+        let handler: Server.Handler = { _, _ in stubborn(isHeld) }
+        try await RunningServer.run(handler: handler) { server in
+            let client = try server.connect()
+            try client.send(get("/wait"))
+            await isHeld.pass()
+            await server.drain()
+            let answer = try await onThread { try client.receiveToEnd() }
+            #expect(answer.isEmpty)
+        }
+    }
+
+    @Test(arguments: HangUp.allCases)
+    fileprivate func `a client that hangs up is let go of at once, with all that its reply kept`(
+        how: HangUp
+    ) async throws {
+        let waiting = Waiting()
+        try await RunningServer.run(handler: waiting.handler) { server in
+            let client = try server.connect()
+            try client.send(get("/wait"))
+            await waiting.isHeld.pass()
+            switch how {
+            case .close: client.hangUp()
+            case .finish: client.finishWriting()
+            case .reset: client.reset()
+            }
+            await waiting.isLetGo.pass()
+            #expect(waiting.reasons == [])
+        }
+    }
+
+    @Test func `a held reply is left alone until the client has taken the answers before it`() async throws {
+        let waiting = Waiting()
+        let large = [UInt8](repeating: UInt8(ascii: "x"), count: 4_000_000)
+        let handler: Server.Handler = { request, context in
+            request.target.path == "/large"
+                ? .response(Response(.ok, body: large)) : await waiting.handler(request, context)
+        }
+        try await RunningServer.run(handler: handler) { server in
+            let client = try server.connect(receiveBufferBytes: 4_096)
+            try client.send(get("/large") + get("/wait", closing: true))
+            async let received = onThread { try client.receiveToEnd() }
+            await waiting.isHeld.pass()
+            try await waiting.ring(on: server.loop)
+            #expect(try await received.hasSuffix("\r\n\r\nrung"))
+        }
+    }
+}
+
+/// The ways in which a client goes away.
+private enum HangUp: CaseIterable {
+    case close, finish, reset
+}
+
+/// Holds on, whatever it is asked.
+private func stubborn(_ isHeld: Gate) -> Reply {
+    guard let loop = EventLoop.current else { return .raw([]) }
+    isHeld.open()
+    return .held(
+        HeldReply(bell: LoopBound(Bell(), on: loop), until: .now() + .seconds(60)) { _ in stubborn(isHeld) })
+}
+
+/// A handler that holds `/wait` and answers everything else with its path; and what the test sees of it.
+private final class Waiting: Sendable {
+    let isHeld = Gate()
+    let isLetGo = Gate()
+    let bell = Box<LoopBound<Bell>?>(nil)
+    private let time: Duration
+    private let ringsFirst: Bool
+    private let seen = Mutex<(paths: [String], reasons: [HeldReply.Reason])>(([], []))
+
+    init(for time: Duration = .seconds(60), ringsFirst: Bool = false) {
+        self.time = time
+        self.ringsFirst = ringsFirst
+    }
+
+    var paths: [String] { seen.withLock { $0.paths } }
+    var reasons: [HeldReply.Reason] { seen.withLock { $0.reasons } }
+
+    /// Rings on the loop to which the bell belongs.
+    func ring(on loop: EventLoop) async throws {
+        try await loop.task { [bell] in bell.value?.value.ring() }.value
+    }
+
+    var handler: Server.Handler {
+        { [self] request, context in
+            seen.withLock { $0.paths.append(request.target.path) }
+            guard request.target.path == "/wait", let loop = EventLoop.current else {
+                return await echoPath(request, context)
+            }
+            let bell = LoopBound(Bell(), on: loop)
+            self.bell.update { $0 = bell }
+            let kept = Kept(isLetGo)
+            if ringsFirst { bell.value.ring() }
+            isHeld.open()
+            return .held(
+                HeldReply(bell: bell, until: .now() + time) { [self] reason in
+                    withExtendedLifetime(kept) {}
+                    seen.withLock { $0.reasons.append(reason) }
+                    return .response(Response(.ok, body: Array("\(reason)".utf8)))
+                })
+        }
+    }
+}
+
+/// Tells when nobody keeps it any more.
+private final class Kept: Sendable {
+    private let isLetGo: Gate
+
+    init(_ isLetGo: Gate) {
+        self.isLetGo = isLetGo
+    }
+
+    deinit {
+        isLetGo.open()
+    }
+}
