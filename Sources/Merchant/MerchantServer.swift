@@ -15,7 +15,7 @@ public final class MerchantServer: Sendable {
     private let loops: [EventLoop]
     private let log: Logger
     private let database: Database
-    private let world: World
+    let world: World
     private let authenticator: Authenticator
     private let institutions: InstitutionCatalog
     private let health: Health
@@ -42,7 +42,8 @@ public final class MerchantServer: Sendable {
                 log.critical(
                     "store.unreadable_row", metadata: ["table": "\(table)", "id": "\(id)", "reason": "\(error)"])
             }, belvo: belvo, patience: settings.patience,
-            policy: Policy(settings), identities: identities, log: log)
+            policy: Policy(settings), identities: identities, changes: Changes(loops: loops, database: database),
+            log: log)
         self.world = world
         let authenticator = Authenticator(
             settings.auth, now: WallClock.now, surroundings: try .live(settings.auth, clock, log))
@@ -66,7 +67,7 @@ public final class MerchantServer: Sendable {
                 try TLSContext.server(certificateChain: $0.certificateFile, privateKey: $0.keyFile)
             },
             refusal: refusal
-        ) { request, context in .response(await api.respond(to: request, context)) }
+        ) { request, context in await api.respond(to: request, context) }
         adminServer = HTTP.Server(refusal: refusal) { request, _ in
             .response(await AdminAPI(health: health).respond(to: request))
         }
@@ -94,6 +95,7 @@ public final class MerchantServer: Sendable {
         let adminListener = try Listener(at: settings.adminListen)
         try await adminServer.listen(to: adminListener, on: [loops[0]])
         await loadKeys(mode)
+        world.changes.start()
         if mode == .byItself { startWork() }
         try await server.listen(to: listener, on: loops)
         let addresses = Addresses(api: listener.address, admin: adminListener.address)
@@ -111,6 +113,7 @@ public final class MerchantServer: Sendable {
         await server.drain(loops: loops, within: Self.drainDeadline)
         for task in tasks { _ = await task.result }
         await institutions.finish()
+        await world.changes.stop()
         await adminServer.drain(loops: [loops[0]], within: .seconds(1))
         for loop in loops { await Task(executorPreference: loop) { [database] in await database.close() }.value }
         log.info("server.stopped")

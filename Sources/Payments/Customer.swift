@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 /// A user of the merchant as Belvo knows one: somebody with a tax number.
-public struct Customer: Sendable {
+public struct Customer: Sendable, Equatable {
     public typealias ID = Payments.ID<Customer>
 
     /// How far the creation at Belvo has come.

@@ -3,7 +3,8 @@
 /// A ring is never lost: one that comes before the reply is held, or while its answer is being made, wakes it as soon
 /// as it is held. Several rings in between count as one.
 public final class Bell {
-    private var hasRung = false
+    /// Whether a ring has yet to wake somebody.
+    public private(set) var hasRung = false
     /// Whom to wake. It is let go of as soon as it is awake or gone.
     private var sleeper: ServerConnection?
 

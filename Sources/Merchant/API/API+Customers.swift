@@ -17,15 +17,15 @@ extension API {
             on: occasion(inbound))
         let body = progress.resource.json(pollAfter: pollInterval)
         switch progress {
-        case .pending: return json(.accepted, body)
-        case .done: return json(isNew ? .created : .ok, body)
+        case .pending: return resource(.accepted, body)
+        case .done: return resource(isNew ? .created : .ok, body)
         }
     }
 
     /// `GET /v1/customer`
     func getCustomer(_ inbound: Inbound, _ subject: UserSubject) async throws -> Response {
-        _ = try inbound.query([])
-        return json(.ok, try await CustomerJourney(world: world).customer(of: subject).json(pollAfter: pollInterval))
+        _ = try inbound.query(["wait"])
+        return try await look(at: .customer, of: subject).answer(to: inbound)
     }
 
     /// `POST /v1/widget-token`

@@ -56,9 +56,8 @@ extension API {
 
     /// `GET /v1/enrollments/{id}`
     func getEnrollment(_ inbound: Inbound, _ subject: UserSubject) async throws -> Response {
-        _ = try inbound.query([])
-        let enrollment = try await enrollments.enrollment(inbound.id(), of: subject)
-        return json(.ok, enrollment.json(pollAfter: pollInterval))
+        _ = try inbound.query(["wait"])
+        return try await look(at: .enrollment(inbound.id()), of: subject).answer(to: inbound)
     }
 
     /// `POST /v1/enrollments/complete-redirection`
@@ -69,21 +68,16 @@ extension API {
         let result = try await RedirectionJourney(world: world).receive(
             redirection, from: subject, on: occasion(inbound))
         switch result {
-        case .settled(let enrollment): return json(.ok, enrollment.json(pollAfter: pollInterval))
-        case .pending(let enrollment?): return json(.accepted, enrollment.json(pollAfter: pollInterval))
+        case .settled(let enrollment): return resource(.ok, enrollment.json(pollAfter: pollInterval))
+        case .pending(let enrollment?): return resource(.accepted, enrollment.json(pollAfter: pollInterval))
         case .pending(nil): return json(.accepted, pollOnly)
         }
     }
 
     /// `GET /v1/enrollments/{id}/fido-registration-options`
     func getRegistrationOptions(_ inbound: Inbound, _ subject: UserSubject) async throws -> Response {
-        _ = try inbound.query([])
-        let enrollment = try await enrollments.enrollment(inbound.id(), of: subject)
-        if enrollment.record.state == .failed { throw JourneyRefusal.enrollmentFailed }
-        if let options = enrollment.record.registrationOptions { return json(.ok, options) }
-        var response = json(.accepted, pollOnly)
-        response.headers.append("retry-after", "\(max(1, pollInterval.components.seconds))")
-        return response
+        _ = try inbound.query(["wait"])
+        return try await look(at: .registrationOptions(inbound.id()), of: subject).answer(to: inbound)
     }
 
     /// `POST /v1/enrollments/{id}/confirm`
@@ -98,18 +92,18 @@ extension API {
             digest: digest(confirmation.value, for: .confirmation), clientData: clientData, on: occasion(inbound))
         switch progress {
         case .done: return Response(.noContent)
-        case .pending(let enrollment): return json(.accepted, enrollment.json(pollAfter: pollInterval))
+        case .pending(let enrollment): return resource(.accepted, enrollment.json(pollAfter: pollInterval))
         }
     }
 
     private func answer(_ progress: Progress<Stored<Enrollment>>, done: HTTP.Status) -> Response {
         let body = progress.resource.json(pollAfter: pollInterval)
-        if case .pending = progress { return json(.accepted, body) }
-        return json(done, body)
+        if case .pending = progress { return resource(.accepted, body) }
+        return resource(done, body)
     }
 
     /// Where there is nothing to show yet.
-    private var pollOnly: [UInt8] {
+    var pollOnly: [UInt8] {
         JSONWriter.object { NextAction.poll(after: pollInterval).write(to: &$0) }
     }
 }

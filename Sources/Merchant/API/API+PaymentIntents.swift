@@ -56,8 +56,8 @@ extension API {
         switch creation {
         case .made(let progress), .known(let progress):
             let body = progress.resource.json(pollAfter: pollInterval)
-            if case .pending = progress { return json(.accepted, body) }
-            return json(.created, body)
+            if case .pending = progress { return resource(.accepted, body) }
+            return resource(.created, body)
         case .replayed(let answer): return replay(answer)
         }
     }
@@ -74,9 +74,8 @@ extension API {
 
     /// `GET /v1/payment-intents/{id}`
     func getPaymentIntent(_ inbound: Inbound, _ subject: UserSubject) async throws -> Response {
-        _ = try inbound.query([])
-        let payment = try await payments.payment(inbound.id(), of: subject)
-        return json(.ok, payment.json(pollAfter: pollInterval))
+        _ = try inbound.query(["wait"])
+        return try await look(at: .payment(inbound.id()), of: subject).answer(to: inbound)
     }
 
     /// `POST /v1/payment-intents/{id}/authorize`
@@ -93,13 +92,13 @@ extension API {
             digest: digest(assertion.value, for: .assertion), clientData: clientData, on: occasion(inbound))
         switch progress {
         case .done: return Response(.noContent)
-        case .pending(let payment): return json(.accepted, payment.json(pollAfter: pollInterval))
+        case .pending(let payment): return resource(.accepted, payment.json(pollAfter: pollInterval))
         }
     }
 
     /// An answer as it was given the first time, byte for byte.
     private func replay(_ answer: StoredAnswer) -> Response {
-        var response = json(HTTP.Status(parsed: answer.status) ?? .ok, answer.body)
+        var response = resource(HTTP.Status(parsed: answer.status) ?? .ok, answer.body)
         if answer.status >= 400 {
             response.headers = ["content-type": "application/problem+json"]
         }

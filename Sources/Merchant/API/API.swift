@@ -9,7 +9,9 @@ import Transport
 
 /// The merchant's HTTP interface: every request goes through `respond(to:)`, and every failure becomes a problem
 /// document there.
-struct API: Sendable {
+///
+/// A class, because what is handed on to ten thousand waiting requests should be one word long.
+final class API: Sendable {
     let world: World
     let authenticator: Authenticator
     let institutions: InstitutionCatalog
@@ -36,34 +38,39 @@ struct API: Sendable {
     }
 
     /// Answers one request, whatever it is.
-    func respond(to request: Request, _ context: RequestContext) async -> Response {
+    func respond(to request: Request, _ context: RequestContext) async -> Reply {
         let inbound = Inbound(
             request: request, requestID: RequestID.taken(from: request) ?? RequestID.made(),
             client: access.proxies.client(of: request, from: context.peer))
-        var response: Response
+        let reply: Reply
         do {
-            response = try await dispatch(inbound)
+            reply = try await dispatch(inbound)
         } catch {
-            response = refusal(error, to: inbound)
+            reply = .response(refusal(error, to: inbound))
         }
-        response.headers.append(RequestID.field, inbound.requestID)
-        access.crossOrigin.share(&response, answering: request)
-        return response
+        let sharing = access.crossOrigin.sharing(with: request)
+        return reply.finished { [requestID = inbound.requestID] response in
+            response.headers.append(RequestID.field, requestID)
+            sharing?.apply(to: &response)
+        }
     }
 
-    private func dispatch(_ inbound: Inbound) async throws -> Response {
+    private func dispatch(_ inbound: Inbound) async throws -> Reply {
         let request = inbound.request
         switch router.match(request.method, request.target.path) {
         case .nothing: throw APIError.notFound
         case .otherMethod(let allowed):
-            if let answer = access.crossOrigin.preflight(request, methods: allowed) { return answer }
+            if let answer = access.crossOrigin.preflight(request, methods: allowed) {
+                return .response(answer)
+            }
             var error = APIError(.methodNotAllowed, "method_not_allowed", "This resource does not know the method.")
             error.headers = [("allow", allowed.joined(separator: ", "))]
             throw error
         case .operation(let operation, let id):
             var inbound = inbound
             inbound.pathID = id
-            return try await perform(operation, inbound)
+            if let reply = try await waitForChange(operation, inbound) { return reply }
+            return .response(try await perform(operation, inbound))
         }
     }
 
@@ -93,7 +100,7 @@ struct API: Sendable {
         }
     }
 
-    private func user(of inbound: Inbound) async throws -> UserSubject {
+    func user(of inbound: Inbound) async throws -> UserSubject {
         let user = try await authenticator.authenticate(inbound.request.headers.values("authorization"))
         try access.admit(user)
         return user
@@ -146,8 +153,10 @@ extension API {
     }
 
     func json(_ status: HTTP.Status, _ body: [UInt8]) -> Response {
-        Response(status, headers: ["content-type": "application/json", "cache-control": "no-store"], body: body)
+        Response(status, headers: Self.jsonHeaders, body: body)
     }
+
+    private static let jsonHeaders: Headers = ["content-type": "application/json", "cache-control": "no-store"]
 
     /// A page of a list, newest first, with the cursor of the next one.
     func page<Record>(

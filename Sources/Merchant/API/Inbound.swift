@@ -57,6 +57,8 @@ struct Inbound: Sendable {
 struct Query {
     static let limitDefault = 20
     static let limits = 1...100
+    /// In seconds. Less than the time after which phones, and what stands between, give a connection up.
+    static let waits = 1...30
 
     let fields: FormFields
 
@@ -71,6 +73,19 @@ struct Query {
                 "?limit", "out_of_range", "The limit is \(Query.limits.lowerBound) to \(Query.limits.upperBound).")
         }
         return limit
+    }
+
+    /// How long a change may be waited for; nothing where the answer is wanted at once.
+    func wait() throws(APIError) -> Duration? {
+        guard let text = fields["wait"] else { return nil }
+        guard text.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }), let seconds = Int(text),
+            Query.waits.contains(seconds)
+        else {
+            throw .invalid(
+                "?wait", "out_of_range",
+                "A wait is \(Query.waits.lowerBound) to \(Query.waits.upperBound) whole seconds.")
+        }
+        return .seconds(seconds)
     }
 
     /// Behind which record the page begins. Ids sort by time, so a cursor stays right while records are added.

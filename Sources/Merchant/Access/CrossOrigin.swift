@@ -27,16 +27,26 @@ struct CrossOrigin: Sendable {
             ])
     }
 
-    /// Lets the page that asked read the answer, whatever it is, if it is one of ours.
-    func share(_ response: inout Response, answering request: Request) {
-        guard !origins.isEmpty, isCovered(request) else { return }
-        // Also for those who are told nothing: a cache must not give their answer to a page that may read it.
-        response.headers.append("vary", "origin")
-        guard let origin = allowedOrigin(of: request) else { return }
-        response.headers.append("access-control-allow-origin", origin)
+    /// What an answer to the request gets, whatever it is, so that the page that asked may read it if it is one of
+    /// ours; nil where pages play no part.
+    func sharing(with request: Request) -> Sharing? {
+        guard !origins.isEmpty, isCovered(request) else { return nil }
         // No operation is called OPTIONS: to that, the answer is about another request.
-        guard request.method != .options else { return }
-        response.headers.append("access-control-expose-headers", CrossOrigin.responseFields)
+        return Sharing(origin: allowedOrigin(of: request), exposes: request.method != .options)
+    }
+
+    /// The fields that let a page read an answer.
+    struct Sharing: Sendable {
+        fileprivate let origin: String?
+        fileprivate let exposes: Bool
+
+        func apply(to response: inout Response) {
+            // Also for those who are told nothing: a cache must not give their answer to a page that may read it.
+            response.headers.append("vary", "origin")
+            guard let origin else { return }
+            response.headers.append("access-control-allow-origin", origin)
+            if exposes { response.headers.append("access-control-expose-headers", CrossOrigin.responseFields) }
+        }
     }
 
     /// The one origin that the request names, where it is allowed. Browsers write it in lower case and without the
@@ -56,7 +66,7 @@ struct CrossOrigin: Sendable {
     private static let requestFields =
         "authorization, content-type, idempotency-key, if-none-match, x-device-id, x-request-id, traceparent"
     /// What an app may read beside what every page may.
-    private static let responseFields =
+    fileprivate static let responseFields =
         "etag, idempotent-replayed, location, retry-after, www-authenticate, x-request-id"
     /// How long a browser need not ask again: one payment from begin to end. An origin that is struck off the list may
     /// go on sending for as long, though it reads no answer any more.

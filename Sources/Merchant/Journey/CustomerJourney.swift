@@ -28,8 +28,8 @@ struct CustomerJourney: Sendable {
             var again = try known.record.transition(on: .triedAgain)
             again.person = person
             guard
-                let claimed = try await world.store.update(
-                    known, to: again, event: "tried_again", planned: planned, cause: occasion.cause)
+                let claimed = try await write(
+                    again, over: known, event: "tried_again", planned: planned, cause: occasion.cause)
             else { throw JourneyRefusal.inProgress }
             return (try await ask(for: claimed, on: occasion), true)
         }
@@ -44,13 +44,13 @@ struct CustomerJourney: Sendable {
     func look(at stored: Stored<Customer>) async throws {
         guard stored.record.state == .creating else { return }
         switch await news(of: stored.record) {
-        case .event(let event): try await write(event, over: stored)
+        case .event(let event): try await end(stored, by: event)
         case .absent where stored.isOverdue:
-            try await write(.notCreated, failureCode: Failure.creationLost.code, over: stored)
+            try await end(stored, by: .notCreated, failureCode: Failure.creationLost.code)
         case .absent, .unreadable:
             let overdue = stored.isOverdue ? stored.deadline.map { stored.clock.now - $0 } : nil
-            _ = try await world.store.update(
-                stored, to: stored.record, event: "looked",
+            _ = try await write(
+                stored.record, over: stored, event: "looked",
                 planned: .goesOn(
                     nextLook: overdue.map(world.patience.doubtInterval) ?? world.patience.pollInterval,
                     deadline: stored.deadline), cause: .poller)
@@ -58,12 +58,23 @@ struct CustomerJourney: Sendable {
     }
 
     /// A late write of a server that was away must lose: there is no second attempt here.
-    private func write(
-        _ event: Customer.Event, failureCode: String? = nil, over stored: Stored<Customer>
+    private func end(
+        _ stored: Stored<Customer>, by event: Customer.Event, failureCode: String? = nil
     ) async throws {
         let next = try stored.record.transition(on: event)
-        _ = try await world.store.update(
-            stored, to: next, event: event.name, failureCode: failureCode, planned: .entered(nil), cause: .poller)
+        _ = try await write(
+            next, over: stored, event: event.name, failureCode: failureCode, planned: .entered(nil), cause: .poller)
+    }
+
+    /// Writes the next state and tells those who wait; nothing comes back when somebody else was faster.
+    private func write(
+        _ next: Customer, over stored: Stored<Customer>, event: String, failureCode: String? = nil, planned: Planned,
+        cause: Cause
+    ) async throws -> Stored<Customer>? {
+        let written = try await world.store.update(
+            stored, to: next, event: event, failureCode: failureCode, planned: planned, cause: cause)
+        if let written, written.record != stored.record { world.changes.announce(written.record.id) }
+        return written
     }
 
     private func news(of customer: Customer) async -> News<Customer.Event> {
@@ -114,8 +125,8 @@ struct CustomerJourney: Sendable {
         for _ in 0..<attemptsMax {
             if current.record.state == .created { return current }
             let next = try current.record.transition(on: event)
-            let written = try await world.store.update(
-                current, to: next, event: event.name, failureCode: failureCode, planned: .entered(nil), cause: cause)
+            let written = try await write(
+                next, over: current, event: event.name, failureCode: failureCode, planned: .entered(nil), cause: cause)
             if let written { return written }
             guard let fresh = try await world.store.customer(of: stored.record.subject) else { break }
             current = fresh

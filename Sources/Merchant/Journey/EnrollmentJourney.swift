@@ -254,8 +254,9 @@ extension EnrollmentJourney {
         return .goesOn(nextLook: max(pause, world.patience.pollInterval), deadline: stored.deadline)
     }
 
-    /// Tells the log of a change of state.
+    /// Tells those who wait of a change, and the log of a change of state.
     func tell(_ written: Stored<Enrollment>, after stored: Stored<Enrollment>, cause: Cause) {
+        if written.record != stored.record { world.changes.announce(written.record.id) }
         guard written.record.state != stored.record.state else { return }
         world.log.info(
             "enrollment.\(written.record.state.rawValue)",

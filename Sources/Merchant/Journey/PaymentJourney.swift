@@ -358,8 +358,10 @@ extension PaymentJourney {
         }
     }
 
-    /// Tells the log of a change of state, and raises the loudest alarm there is when a reference was paid twice.
+    /// Tells those who wait of a change, and the log of a change of state; raises the loudest alarm there is when a
+    /// reference was paid twice.
     private func tell(_ written: Stored<Payment>, after stored: Stored<Payment>, cause: Cause) async throws {
+        if written.record != stored.record { world.changes.announce(written.record.id) }
         guard written.record.historyState != stored.record.historyState else { return }
         world.log.log(
             level: written.record.isInDoubt ? .error : .info, "payment.\(written.record.historyState)",

@@ -15,6 +15,8 @@ struct World: Sendable {
     let patience: Patience
     let policy: Policy
     let identities: Identities
+    /// Hears of every change of a record that apps can see, once it is committed.
+    let changes: Changes
     let log: Logger
 }
 

@@ -172,7 +172,7 @@ private struct Stand: Sendable {
     init(loop: EventLoop) throws {
         let (banks, clock, log) = (Banks(), Box(Monotonic(nanoseconds: 0)), LogRecorder())
         let origin = try #require(URL("https://api.belvo.example/")?.origin)
-        let credentials = try #require(Credentials(secretID: "id", secretPassword: "password"))
+        let credentials = try #require(Belvo.Credentials(secretID: "id", secretPassword: "password"))
         let belvo = Belvo.Client(configuration: Configuration(origin: origin, credentials: credentials)) { _, _ in
             try await banks.answer()
         }

@@ -25,6 +25,7 @@ struct Stage: Sendable {
     let admin: HTTP.Client
     let log: LogRecorder
     let settings: Settings
+    let addresses: MerchantServer.Addresses
 
     static let secret = "a-secret-of-the-tests-that-is-long-enough"
 
@@ -87,7 +88,7 @@ struct Stage: Sendable {
         let addresses = try await merchant.start(work: work)
         let stage = Stage(
             loop: loop, sandbox: sandbox, merchant: merchant, database: observer, client: client(to: addresses.api),
-            admin: client(to: addresses.admin), log: log, settings: settings)
+            admin: client(to: addresses.admin), log: log, settings: settings, addresses: addresses)
         let result: Result<Void, any Error>
         do { result = .success(try await body(stage)) } catch { result = .failure(error) }
         await stage.client.closeIdle(on: loop)
@@ -95,6 +96,20 @@ struct Stage: Sendable {
         await merchant.stop()
         await belvo.drain(loops: [loop], within: .seconds(1))
         await observer.close()
+        try result.get()
+    }
+
+    /// Another instance of the same server, on the same database and with the same Belvo, while the body runs.
+    func withAnotherInstance(_ body: (Stage) async throws -> Void) async throws {
+        let other = try MerchantServer(settings: settings, loops: [loop], log: log.logger)
+        let addresses = try await other.start(work: .whenTold)
+        let stage = Stage(
+            loop: loop, sandbox: sandbox, merchant: other, database: database, client: Self.client(to: addresses.api),
+            admin: Self.client(to: addresses.admin), log: log, settings: settings, addresses: addresses)
+        let result: Result<Void, any Error>
+        do { result = .success(try await body(stage)) } catch { result = .failure(error) }
+        await stage.client.closeIdle(on: loop)
+        await other.stop()
         try result.get()
     }
 

@@ -1,0 +1,32 @@
+import FoundationEssentials
+
+/// What instances tell each other through PostgreSQL: who speaks, and the ids of records that have changed, with a
+/// blank between them.
+struct ChangeNotice: Sendable {
+    static let channel = "record_changes"
+    /// Each takes 37 bytes, and a notification has less than 8000 (PostgreSQL's manual, NOTIFY).
+    static let recordsMax = 200
+
+    /// What no other instance is called.
+    private let sender: String
+
+    init(sender: UInt64) {
+        self.sender = String(sender, radix: 16)
+    }
+
+    /// As few payloads as the records need.
+    func payloads(telling records: [UUID]) -> [String] {
+        stride(from: 0, to: records.count, by: Self.recordsMax).map { start in
+            records[start..<min(start + Self.recordsMax, records.count)].reduce(into: sender) { payload, record in
+                payload += " \(record.uuidString)"
+            }
+        }
+    }
+
+    /// The records that a payload tells of. None when it is our own; what is no id is passed over.
+    func records(in payload: String) -> [UUID] {
+        let words = payload.split(separator: " ")
+        guard let speaker = words.first, speaker != sender else { return [] }
+        return words.dropFirst().compactMap { UUID(uuidString: String($0)) }
+    }
+}
