@@ -27,6 +27,8 @@ extension Enrollment {
         case timedOut
         /// The creation was sent, and Belvo does not know of it.
         case creationLost
+        /// The creation was sent, and neither its answer nor a look-up says what became of it.
+        case creationUnknown
     }
 
     /// What Belvo says of an enrollment when it is read.
@@ -64,6 +66,7 @@ extension Enrollment {
     public func transition(on event: Event) throws(TransitionRefused) -> Enrollment {
         var next = self
         switch (state, event) {
+        case (.creating, .creationUnknown): break
         case (.creating, .created(let belvoID, let redirectURL)):
             next.belvoID = belvoID
             next.redirectURL = redirectURL
@@ -158,6 +161,7 @@ extension Enrollment.Event {
         case .refused: "refused"
         case .timedOut: "timed_out"
         case .creationLost: "creation_lost"
+        case .creationUnknown: "creation_unknown"
         }
     }
 }

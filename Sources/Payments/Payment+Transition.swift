@@ -17,6 +17,8 @@ extension Payment {
         case timedOut
         /// The creation was sent, and Belvo does not know of it.
         case creationLost
+        /// The creation was sent, and neither its answer nor a look-up says what became of it.
+        case creationUnknown
     }
 
     /// What Belvo says of a payment intent.
@@ -99,6 +101,8 @@ extension Payment {
         case (_, .reported(let report)): next.apply(report)
         case (.succeeded, _), (.failed, _): throw refusal(of: event)
 
+        case (.creating, .creationUnknown): break
+
         case (.awaitingSignature, .authorizationSent(let digest)):
             next.assertionDigest = digest
             next.state = .authorizing
@@ -177,6 +181,7 @@ extension Payment.Event {
         case .refused: "refused"
         case .timedOut: "timed_out"
         case .creationLost: "creation_lost"
+        case .creationUnknown: "creation_unknown"
         }
     }
 }

@@ -9,6 +9,7 @@ extension API {
 
     /// `POST /v1/enrollments`
     func createEnrollment(_ inbound: Inbound, _ subject: UserSubject) async throws -> Response {
+        let key = try IdempotencyKey.optional(in: inbound.request)
         let reader = try inbound.json()
         let institution = reader.read("institution") { (value) throws(JSONFault) in
             guard let id = value.string.flatMap({ Belvo.Institution.ID($0) }) else {
@@ -25,15 +26,20 @@ extension API {
         guard let institution, let platform, let signals, let deviceID = signals.deviceID,
             let tenure = signals.accountTenure, reader.isFaultless
         else { throw reader.faults }
-        guard let bank = try await institutions.offered().first(where: { $0.id == institution }) else {
-            throw JourneyRefusal.institutionUnavailable
-        }
-        let progress = try await enrollments.create(
-            EnrollmentJourney.Wish(
-                institution: institution.uuid, platform: platform, name: name, callbackURL: callbackURL,
-                riskSignals: signals.raw, deviceID: deviceID, accountTenure: tenure, metadata: metadata),
-            at: bank, for: subject, on: occasion(inbound))
-        return answer(progress, done: .created)
+        let wish = EnrollmentJourney.Wish(
+            institution: institution.uuid, platform: platform, name: name,
+            callbackURL: try enrollments.callbackURL(callbackURL), riskSignals: signals.raw, deviceID: deviceID,
+            accountTenure: tenure, metadata: metadata)
+        let pause = pollInterval
+        let body = { @Sendable (enrollment: Stored<Enrollment>) in enrollment.json(pollAfter: pause) }
+        let request = keyed(
+            key, on: .enrollments, of: subject, inbound,
+            canonical: wish.canonical(
+                riskSignals: canonical(wish.riskSignals.bytes), metadata: canonical(wish.metadata?.json)),
+            body: body)
+        let creation = try await enrollments.create(
+            wish, for: subject, as: request, offered: institutions.offered, on: occasion(inbound))
+        return answer(creation, body: body)
     }
 
     /// `GET /v1/enrollments?device_id=&status=&belvo_id=`
@@ -96,15 +102,23 @@ extension API {
         }
     }
 
-    private func answer(_ progress: Progress<Stored<Enrollment>>, done: HTTP.Status) -> Response {
-        let body = progress.resource.json(pollAfter: pollInterval)
-        if case .pending = progress { return resource(.accepted, body) }
-        return resource(done, body)
-    }
-
     /// Where there is nothing to show yet.
     var pollOnly: [UInt8] {
         JSONWriter.object { NextAction.poll(after: pollInterval).write(to: &$0) }
+    }
+}
+
+extension EnrollmentJourney.Wish {
+    /// The wish in one spelling, however the app spelled it.
+    fileprivate func canonical(riskSignals: [UInt8]?, metadata: [UInt8]?) -> [UInt8] {
+        JSONWriter.object { text in
+            text.member("institution", institution.uuidString)
+            text.member("platform", platform.rawValue)
+            text.member("name", name?.text)
+            text.member("callback_url", callbackURL)
+            text.memberRaw("risk_signals", json: riskSignals)
+            text.memberRaw("metadata", json: metadata)
+        }
     }
 }
 

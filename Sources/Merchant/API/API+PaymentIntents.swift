@@ -38,28 +38,13 @@ extension API {
         let wish = PaymentJourney.Wish(
             enrollment: enrollment, reference: reference, amount: amount, description: description,
             statementDescription: statement ?? StatementDescription(description), metadata: metadata)
-        let claim = IdempotencyClaim(
-            subject: subject, route: .paymentIntents, key: key,
-            requestDigest: digest(wish.canonical, for: .idempotentRequest))
         let pause = pollInterval
-        let requestID = inbound.requestID
-        let creation = try await payments.create(
-            wish, claiming: claim, on: occasion(inbound),
-            answer: { payment in
-                // Without its challenge there is nothing to sign yet: the app polls, as after any 202.
-                StoredAnswer(status: HTTP.Status.created.code, body: payment.json(pollAfter: pause))
-            },
-            refusal: { error in
-                let response = APIError(describing: error).response(requestID: requestID)
-                return StoredAnswer(status: response.status.code, body: response.body)
-            })
-        switch creation {
-        case .made(let progress), .known(let progress):
-            let body = progress.resource.json(pollAfter: pollInterval)
-            if case .pending = progress { return resource(.accepted, body) }
-            return resource(.created, body)
-        case .replayed(let answer): return replay(answer)
-        }
+        // Without its challenge there is nothing to sign yet: the app polls, as after a 202.
+        let body = { @Sendable (payment: Stored<Payment>) in payment.json(pollAfter: pause) }
+        let request = keyed(
+            key, on: .paymentIntents, of: subject, inbound,
+            canonical: wish.canonical(metadata: canonical(wish.metadata?.json)), body: body)
+        return answer(try await payments.create(wish, by: subject, as: request, on: occasion(inbound)), body: body)
     }
 
     /// `GET /v1/payment-intents?status=&reference=`
@@ -95,50 +80,18 @@ extension API {
         case .pending(let payment): return resource(.accepted, payment.json(pollAfter: pollInterval))
         }
     }
-
-    /// An answer as it was given the first time, byte for byte.
-    private func replay(_ answer: StoredAnswer) -> Response {
-        var response = resource(HTTP.Status(parsed: answer.status) ?? .ok, answer.body)
-        if answer.status >= 400 {
-            response.headers = ["content-type": "application/problem+json"]
-        }
-        response.headers.append("idempotent-replayed", "true")
-        return response
-    }
-}
-
-/// What tells a repeated request from another one (IETF draft, The Idempotency-Key HTTP Header Field).
-enum IdempotencyKey {
-    static let lengths = 1...255
-
-    /// The key, which the request must carry exactly once.
-    static func required(in request: Request) throws(APIError) -> String {
-        let values = request.headers.values("idempotency-key")
-        guard let key = values.first else {
-            throw APIError(.badRequest, "idempotency_key_required", "This request needs an Idempotency-Key.")
-        }
-        guard values.count == 1, lengths.contains(key.utf8.count),
-            key.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
-        else {
-            throw APIError(
-                .badRequest, "idempotency_key_malformed", "An Idempotency-Key is 1 to 255 visible ASCII characters.")
-        }
-        return key
-    }
 }
 
 extension PaymentJourney.Wish {
     /// The wish in one spelling, however the app spelled it.
-    fileprivate var canonical: [UInt8] {
+    fileprivate func canonical(metadata: [UInt8]?) -> [UInt8] {
         JSONWriter.object { text in
             text.member("enrollment", enrollment.description)
             text.member("reference", reference?.text)
             text.member("amount", amount.description)
             text.member("description", description.text)
             text.member("statement_description", statementDescription.text)
-            // It was parsed before it became metadata, so it parses again.
-            text.memberRaw(
-                "metadata", json: metadata.flatMap { try? JSONDocument(parsing: $0.json).root.canonicalBytes() })
+            text.memberRaw("metadata", json: metadata)
         }
     }
 }

@@ -13,7 +13,8 @@ struct EnrollmentJourney: Sendable {
         let institution: UUID
         let platform: Enrollment.Platform
         let name: EnrollmentName?
-        let callbackURL: String?
+        /// One of the merchant's own.
+        let callbackURL: String
         /// Passed on as they came, and not kept.
         let riskSignals: RawJSON
         let deviceID: String
@@ -22,10 +23,16 @@ struct EnrollmentJourney: Sendable {
         let metadata: Metadata?
     }
 
-    /// Starts an enrollment. `bank` is the institution as it is offered now.
+    /// Starts an enrollment. `offered` finds the banks that are offered now; what the app is told is stored with the
+    /// outcome, for the same request under the same key.
     func create(
-        _ wish: Wish, at bank: Belvo.Institution, for subject: UserSubject, on occasion: Occasion
-    ) async throws -> Progress<Stored<Enrollment>> {
+        _ wish: Wish, for subject: UserSubject, as request: KeyedRequest<Enrollment>,
+        offered: () async throws -> [Belvo.Institution], on occasion: Occasion
+    ) async throws -> Creation<Enrollment> {
+        if let known = try await replay(request, of: subject) { return known }
+        guard let bank = try await offered().first(where: { $0.id.uuid == wish.institution }) else {
+            throw JourneyRefusal.institutionUnavailable
+        }
         guard let customer = try await world.store.customer(of: subject), let payer = customer.record.belvoID else {
             throw JourneyRefusal.customerRequired
         }
@@ -37,33 +44,60 @@ struct EnrollmentJourney: Sendable {
             id: Enrollment.ID(world.identities.next()), subject: subject, customer: customer.record.id,
             institution: Enrollment.Institution(
                 id: bank.id.uuid, displayName: bank.displayName, iconLogo: bank.iconLogo),
-            platform: wish.platform, name: wish.name, callbackURL: try callbackURL(wish.callbackURL),
+            platform: wish.platform, name: wish.name, callbackURL: wish.callbackURL,
             metadata: wish.metadata, createdAt: .earliest)
         let remembered = try await world.store.insert(
-            enrollment, deviceID: wish.deviceID, planned: .entered(enrollment.schedule(world.patience)),
-            cause: occasion.cause)
-        guard let remembered else { throw JourneyRefusal.contended }
+            enrollment, deviceID: wish.deviceID, claiming: request.claim,
+            planned: .entered(enrollment.schedule(world.patience)), cause: occasion.cause)
+        guard let remembered else {
+            guard let known = try await replay(request, of: subject) else { throw JourneyRefusal.inProgress }
+            return known
+        }
+        return .made(try await ask(for: remembered, wish, payer: payer, request, on: occasion))
+    }
+
+    private func ask(
+        for remembered: Stored<Enrollment>, _ wish: Wish, payer: UUID, _ request: KeyedRequest<Enrollment>,
+        on occasion: Occasion
+    ) async throws -> Progress<Stored<Enrollment>> {
+        let enrollment = remembered.record
         do {
             let created = try await world.belvo.createEnrollment(
                 NewEnrollment(
                     externalID: enrollment.id.description, customer: Belvo.Customer.ID(payer),
-                    institution: Belvo.Institution.ID(bank.id.uuid), name: wish.name?.text,
+                    institution: Belvo.Institution.ID(wish.institution), name: wish.name?.text,
                     platform: Belvo.Platform(wish.platform), callbackURL: enrollment.callbackURL,
                     riskSignals: wish.riskSignals, metadata: try wish.metadata.map { try RawJSON(parsing: $0.json) }),
                 trace: occasion.trace)
-            return .done(try await record(.reported(report(created)), on: remembered, cause: occasion.cause))
+            let event = Enrollment.Event.reported(report(created))
+            return .done(
+                try await record(event, on: remembered, cause: occasion.cause, settling: request.answered))
         } catch let error as BelvoError {
             if let refusal = error.refusal {
-                try await record(.refused(.refused(refusal)), on: remembered, cause: occasion.cause)
+                try await record(.refused(.refused(refusal)), on: remembered, cause: occasion.cause) { _ in
+                    request.answered(error)
+                }
                 throw error
             }
             if error.leftNothing {
-                try await record(.refused(.notSent), on: remembered, cause: occasion.cause)
+                try await record(.refused(.notSent), on: remembered, cause: occasion.cause) { _ in request.released }
                 throw error
             }
             world.log.warning("enrollment.outcome_unknown", metadata: ["enrollment_id": "\(enrollment.id)"])
-            return .pending(remembered)
+            // From here on it is looked for as often as anything that waits for Belvo.
+            let unknown = try await record(.creationUnknown, on: remembered, cause: occasion.cause) { _ in
+                request.outcomeUnknown
+            }
+            return unknown.record.state == .creating ? .pending(unknown) : .done(unknown)
         }
+    }
+
+    private func replay(
+        _ request: KeyedRequest<Enrollment>, of subject: UserSubject
+    ) async throws -> Creation<Enrollment>? {
+        try await world.replay(
+            request, record: { try await world.store.enrollment(Enrollment.ID($0), of: subject) },
+            isUnknown: { $0.state == .creating })
     }
 
     func enrollment(
@@ -138,7 +172,8 @@ struct EnrollmentJourney: Sendable {
         return .pending(sent)
     }
 
-    private func callbackURL(_ wanted: String?) throws -> String {
+    /// The address to which the bank sends the user back: the one that the app asks for, if the merchant has it.
+    func callbackURL(_ wanted: String?) throws -> String {
         guard let wanted else { return world.policy.callbackURLs[0] }
         guard world.policy.callbackURLs.contains(wanted) else { throw JourneyRefusal.callbackURLNotAllowed }
         return wanted
@@ -218,12 +253,15 @@ extension EnrollmentJourney {
     /// it is: a poller may have read the end before the call that led to it was answered.
     @discardableResult
     func record(
-        _ event: Enrollment.Event, on stored: Stored<Enrollment>, cause: Cause
+        _ event: Enrollment.Event, on stored: Stored<Enrollment>, cause: Cause,
+        settling: (Stored<Enrollment>) -> IdempotencySettlement = { _ in .unchanged }
     ) async throws -> Stored<Enrollment> {
         var current = stored
         for _ in 0..<attemptsMax {
             guard let next = try? current.record.transition(on: event) else { return current }
-            if let written = try await write(next, over: current, event: event.name, cause: cause) { return written }
+            let written = try await write(
+                next, over: current, event: event.name, cause: cause, settling: settling)
+            if let written { return written }
             guard let fresh = try await world.store.enrollment(stored.record.id) else { break }
             current = fresh
         }
@@ -232,12 +270,17 @@ extension EnrollmentJourney {
 
     /// Writes the next state; nothing comes back when somebody else was faster.
     func write(
-        _ next: Enrollment, over stored: Stored<Enrollment>, event: String, cause: Cause
+        _ next: Enrollment, over stored: Stored<Enrollment>, event: String, cause: Cause,
+        settling: (Stored<Enrollment>) -> IdempotencySettlement = { _ in .unchanged }
     ) async throws -> Stored<Enrollment>? {
         let moment = next == stored.record ? stored.updatedAt : stored.clock.now
+        // The answer that is stored with the change shows the record as it will be.
+        var preview = stored
+        preview.record = next
+        preview.updatedAt = moment
         let written = try await world.store.update(
             stored, to: next, redirectState: next.redirectURL.flatMap(redirectState), event: event,
-            planned: planned(next, over: stored), cause: cause, at: moment)
+            planned: planned(next, over: stored), cause: cause, at: moment, key: settling(preview))
         if let written { tell(written, after: stored, cause: cause) }
         return written
     }

@@ -17,39 +17,29 @@ struct PaymentJourney: Sendable {
         let metadata: Metadata?
     }
 
-    /// What a wish with an idempotency key came to.
-    enum Creation: Sendable {
-        case made(Progress<Stored<Payment>>)
-        /// The same key and body came before: the answer is the one that was given then.
-        case replayed(StoredAnswer)
-        /// The same key and body came before and its outcome was not known then: the payment as it is now.
-        case known(Progress<Stored<Payment>>)
-    }
-
-    /// Opens a payment. `answer` writes what the app is told, so that it can be stored with the outcome.
+    /// Opens a payment. What the app is told is stored with the outcome, for the same request under the same key.
     func create(
-        _ wish: Wish, claiming claim: IdempotencyClaim, on occasion: Occasion,
-        answer: @Sendable (Stored<Payment>) -> StoredAnswer, refusal: @Sendable (BelvoError) -> StoredAnswer?
-    ) async throws -> Creation {
-        if let used = try await world.store.usedKey(claim) { return try await replay(used, claim) }
+        _ wish: Wish, by subject: UserSubject, as request: KeyedRequest<Payment>, on occasion: Occasion
+    ) async throws -> Creation<Payment> {
+        if let known = try await replay(request, of: subject) { return known }
         guard !world.policy.requiresOrders else { throw JourneyRefusal.orderRequired }
         guard wish.amount <= world.policy.paymentMax else {
             throw JourneyRefusal.amountTooHigh(max: world.policy.paymentMax)
         }
-        let payment = try await payment(for: wish, by: claim.subject)
+        let payment = try await payment(for: wish, by: subject)
         if let reference = wish.reference {
-            try await refuseIfPaid(reference, of: claim.subject)
-            try await askAboutEarlier(reference, of: claim.subject, on: occasion)
+            try await refuseIfPaid(reference, of: subject)
+            try await askAboutEarlier(reference, of: subject, on: occasion)
         }
 
         let planned = Planned.entered(payment.schedule(world.patience, signatureTime: nil))
-        switch try await world.store.insert(payment, claiming: claim, planned: planned, cause: occasion.cause) {
+        switch try await world.store.insert(payment, claiming: request.claim, planned: planned, cause: occasion.cause) {
         case .keyIsTaken:
-            guard let used = try await world.store.usedKey(claim) else { throw JourneyRefusal.inProgress }
-            return try await replay(used, claim)
-        case .referenceIsHeld: throw try await holder(of: wish.reference, subject: claim.subject)
+            guard let known = try await replay(request, of: subject) else { throw JourneyRefusal.inProgress }
+            return known
+        case .referenceIsHeld: throw try await holder(of: wish.reference, subject: subject)
         case .payment(let remembered):
-            return .made(try await ask(for: remembered, claim, on: occasion, answer: answer, refusal: refusal))
+            return .made(try await ask(for: remembered, request, on: occasion))
         }
     }
 
@@ -135,8 +125,7 @@ extension PaymentJourney {
     }
 
     private func ask(
-        for remembered: Stored<Payment>, _ claim: IdempotencyClaim, on occasion: Occasion,
-        answer: @Sendable (Stored<Payment>) -> StoredAnswer, refusal: @Sendable (BelvoError) -> StoredAnswer?
+        for remembered: Stored<Payment>, _ request: KeyedRequest<Payment>, on occasion: Occasion
     ) async throws -> Progress<Stored<Payment>> {
         let payment = remembered.record
         do {
@@ -151,35 +140,33 @@ extension PaymentJourney {
                 trace: occasion.trace)
             let event = Payment.Event.reported(report(intent))
             return .done(
-                try await record(event, on: remembered, cause: occasion.cause) { .answer(claim, answer($0)) })
+                try await record(event, on: remembered, cause: occasion.cause, settling: request.answered))
         } catch let error as BelvoError {
             if let no = error.refusal {
                 try await record(.refused(.refused(no)), on: remembered, cause: occasion.cause) { _ in
-                    refusal(error).map { .answer(claim, $0) } ?? .unchanged
+                    request.answered(error)
                 }
                 throw error
             }
             if error.leftNothing {
-                try await record(.refused(.notSent), on: remembered, cause: occasion.cause) { _ in .release(claim) }
+                try await record(.refused(.notSent), on: remembered, cause: occasion.cause) { _ in request.released }
                 throw error
             }
             world.log.warning("payment.outcome_unknown", metadata: ["payment_id": "\(payment.id)"])
-            try await world.store.noteOutcomeUnknown(claim)
-            return .pending(remembered)
+            // From here on it is looked for as often as anything that waits for Belvo.
+            let unknown = try await record(.creationUnknown, on: remembered, cause: occasion.cause) { _ in
+                request.outcomeUnknown
+            }
+            return unknown.record.state == .creating ? .pending(unknown) : .done(unknown)
         }
     }
 
-    private func replay(_ used: UsedKey, _ claim: IdempotencyClaim) async throws -> Creation {
-        guard used.requestDigest == claim.requestDigest else { throw JourneyRefusal.idempotencyKeyReused }
-        if let answer = used.answer { return .replayed(answer) }
-        guard let payment = try await world.store.payment(Payment.ID(used.recordID), of: claim.subject) else {
-            throw JourneyRefusal.inProgress
-        }
-        guard payment.record.state == .creating else { return .known(.done(payment)) }
-        // Within the time of one call the first request is still being worked on, unless it has said that nobody knows.
-        let isOver = used.isOutcomeUnknown || used.age > world.patience.callDeadline + .seconds(1)
-        guard isOver else { throw JourneyRefusal.inProgress }
-        return .known(.pending(payment))
+    private func replay(
+        _ request: KeyedRequest<Payment>, of subject: UserSubject
+    ) async throws -> Creation<Payment>? {
+        try await world.replay(
+            request, record: { try await world.store.payment(Payment.ID($0), of: subject) },
+            isUnknown: { $0.state == .creating })
     }
 
     /// Before a reference is used once more, Belvo says how the attempts ended that we gave up by ourselves. One of
@@ -405,36 +392,5 @@ extension PaymentJourney {
     /// How long the challenge lives, as the options say.
     private func signatureTime(of payment: Payment) -> Duration? {
         payment.fidoOptions.flatMap { FIDOTimeout.milliseconds(in: $0) }.map(Duration.milliseconds)
-    }
-
-    func report(_ intent: Belvo.PaymentIntent) -> Payment.Report {
-        if case .unknown(let word) = intent.status {
-            world.log.error("payment.unknown_status", metadata: ["belvo_id": "\(intent.id)", "status": "\(word)"])
-        }
-        return Payment.Report(
-            belvoID: intent.id.uuid, externalID: intent.externalID, status: ProviderStatus(intent.status),
-            providerStatus: intent.status.word, amount: intent.amountCentavos.map(Money.init(centavos:)),
-            currency: intent.currency, customer: intent.customer?.uuid,
-            beneficiaryBankAccount: intent.beneficiaryBankAccount?.uuid, enrollment: intent.enrollment?.uuid,
-            facts: Payment.ProviderFacts(
-                provider: intent.biometricPix.provider, consentID: intent.biometricPix.consentID,
-                endToEndID: intent.biometricPix.endToEndID.flatMap { EndToEndID($0) },
-                externalPaymentID: intent.biometricPix.externalPaymentID,
-                providerRequestID: intent.biometricPix.providerRequestID),
-            fidoOptions: intent.biometricPix.fidoOptions?.json.bytes, failureCode: intent.failureCode,
-            failureMessage: intent.failureMessage)
-    }
-}
-
-extension ProviderStatus {
-    init(_ status: PaymentIntentStatus) {
-        switch status {
-        case .succeeded: self = .succeeded
-        case .failed, .canceled: self = .failed
-        // SCHEDULE_FINISHED ends a schedule, not a payment: its charge tells (belvo-api.md §6.3).
-        case .processing, .scheduled, .scheduleFinished: self = .processing
-        case .pending, .requiresPaymentMethod, .requiresAction: self = .pending
-        case .unknown: self = .unknown
-        }
     }
 }

@@ -11,26 +11,28 @@ extension Store {
         app_now() AS read_at
         """
 
-    /// Remembers an enrollment before Belvo is asked, with the device that it is for.
+    /// Remembers an enrollment before Belvo is asked, with the device that it is for, and claims its idempotency key,
+    /// in one statement. Nothing comes back when the key was used before.
     func insert(
-        _ enrollment: Enrollment, deviceID: String, planned: Planned, cause: Cause
+        _ enrollment: Enrollment, deviceID: String, claiming claim: IdempotencyClaim?, planned: Planned, cause: Cause
     ) async throws -> Stored<Enrollment>? {
         let device = vault.seal(Array(deviceID.utf8), in: .enrollmentsDevice, of: enrollment.id.uuid)
         return try await database.execute(
             """
-            WITH made AS (
+            WITH \(fragment: claiming(claim, for: enrollment.id.uuid)), made AS (
                 INSERT INTO enrollments (
                     id, subject, customer_id, state, institution_id, institution_name, institution_icon, platform,
                     name, callback_url, device_ciphertext, device_lookup, metadata, created_at, updated_at,
                     next_poll_at, deadline_at)
-                VALUES (
-                    \(enrollment.id), \(enrollment.subject), \(enrollment.customer), \(enrollment.state),
+                SELECT
+                    record_id, \(enrollment.subject), \(enrollment.customer), \(enrollment.state),
                     \(enrollment.institution.id), \(enrollment.institution.displayName),
                     \(enrollment.institution.iconLogo), \(enrollment.platform), \(enrollment.name),
                     \(enrollment.callbackURL), \(device), \(vault.lookup(deviceID, for: .device)),
                     \(enrollment.metadata.map { JSONColumn($0.json) }), app_now(), app_now(),
                     app_now() + \(planned.nextLookMicroseconds) * interval '1 microsecond',
-                    app_now() + \(planned.deadlineMicroseconds) * interval '1 microsecond')
+                    app_now() + \(planned.deadlineMicroseconds) * interval '1 microsecond'
+                FROM claimed
                 RETURNING \(fragment: Self.enrollmentColumns)
             ), recorded AS (
                 INSERT INTO state_history (record_type, record_id, state_after, caused_by, request_id)
@@ -105,17 +107,18 @@ extension Store {
         ).map(readEnrollment)
     }
 
-    /// Writes an enrollment's next state. Nothing comes back when somebody else was faster.
+    /// Writes an enrollment's next state, and with it what its idempotency key answers from now on. Nothing comes back
+    /// when somebody else was faster.
     ///
     /// `redirectState` is the `state` in the redirect address, where it became known by this change.
     func update(
         _ before: Stored<Enrollment>, to after: Enrollment, redirectState: String? = nil, event: String,
-        planned: Planned, cause: Cause, at moment: Timestamp
+        planned: Planned, cause: Cause, at moment: Timestamp, key: IdempotencySettlement = .unchanged
     ) async throws -> Stored<Enrollment>? {
         try await database.execute(
             changing(
                 before, to: after, redirectState: redirectState, event: event, planned: planned, cause: cause,
-                at: moment)
+                at: moment, key: key)
         ).first.map(readEnrollment)
     }
 
@@ -146,7 +149,7 @@ extension Store {
 
     private func changing(
         _ before: Stored<Enrollment>, to after: Enrollment, redirectState: String?, event: String,
-        planned: Planned, cause: Cause, at moment: Timestamp
+        planned: Planned, cause: Cause, at moment: Timestamp, key: IdempotencySettlement = .unchanged
     ) -> SQL {
         let redirectStateLookup = redirectState.map { vault.lookup($0, for: .redirectState) }
         return """
@@ -177,7 +180,7 @@ extension Store {
                 SELECT 'enrollment', id, \(before.record.state.rawValue), state, \(cause.actor), \(cause.requestID),
                     \(after.failure.map { "\(event): \($0.code)" } ?? event)
                 FROM changed WHERE state <> \(before.record.state.rawValue)
-            )
+            )\(fragment: settling(key))
             SELECT * FROM changed
             """
     }

@@ -6,6 +6,7 @@ import Postgres
 struct IdempotencyClaim: Sendable {
     /// The routes on which keys are kept, each a scope of its own.
     enum Route: String, Sendable {
+        case enrollments = "POST /v1/enrollments"
         case paymentIntents = "POST /v1/payment-intents"
     }
 
@@ -21,6 +22,8 @@ enum IdempotencySettlement: Sendable {
     case unchanged
     /// From now on the key gives this answer.
     case answer(IdempotencyClaim, StoredAnswer)
+    /// The app is told 202: from now on the key answers with what became of the record.
+    case outcomeUnknown(IdempotencyClaim)
     /// Nothing happened: the key can be used as if it were new.
     case release(IdempotencyClaim)
 }
@@ -72,15 +75,6 @@ extension Store {
             age: age)
     }
 
-    /// Remembers that the app was told 202: from now on the key answers with what became of the record.
-    func noteOutcomeUnknown(_ claim: IdempotencyClaim) async throws {
-        try await database.execute(
-            """
-            UPDATE idempotency_keys SET outcome_unknown = true
-            WHERE subject = \(claim.subject) AND route = \(claim.route.rawValue) AND key = \(claim.key)
-            """)
-    }
-
     private func forget(_ claim: IdempotencyClaim, claimedAt: Timestamp) async throws {
         try await database.execute(
             """
@@ -88,6 +82,21 @@ extension Store {
             WHERE subject = \(claim.subject) AND route = \(claim.route.rawValue) AND key = \(claim.key)
                 AND claimed_at = \(claimedAt)
             """)
+    }
+
+    /// The part of a record's insertion that claims its key, and gives the record's id, as `record_id`, if the key was
+    /// free, or if there is none.
+    func claiming(_ claim: IdempotencyClaim?, for id: UUID) -> SQL {
+        guard let claim else { return "claimed AS (SELECT CAST(\(id) AS uuid) AS record_id)" }
+        return """
+            claimed AS (
+                INSERT INTO idempotency_keys (subject, route, key, request_digest, record_id)
+                VALUES (
+                    \(claim.subject), \(claim.route.rawValue), \(claim.key), \(claim.requestDigest), \(id))
+                ON CONFLICT ON CONSTRAINT idempotency_keys_are_scoped DO NOTHING
+                RETURNING record_id
+            )
+            """
     }
 
     /// The part of a record's update that settles its key; it applies only if the record was changed.
@@ -98,6 +107,14 @@ extension Store {
             """
             , settled AS (
                 UPDATE idempotency_keys SET response_status = \(Int32(answer.status)), response_body = \(answer.body)
+                WHERE subject = \(claim.subject) AND route = \(claim.route.rawValue) AND key = \(claim.key)
+                    AND EXISTS (SELECT FROM changed)
+            )
+            """
+        case .outcomeUnknown(let claim):
+            """
+            , settled AS (
+                UPDATE idempotency_keys SET outcome_unknown = true
                 WHERE subject = \(claim.subject) AND route = \(claim.route.rawValue) AND key = \(claim.key)
                     AND EXISTS (SELECT FROM changed)
             )

@@ -10,8 +10,8 @@ extension Store {
         id, subject, enrollment_id, state, in_doubt, belvo_id, belvo_idempotency_key, reference, amount_centavos,
         description, statement_description, belvo_customer_id, belvo_enrollment_id, beneficiary_bank_account,
         provider_status, provider, consent_id, end_to_end_id, external_payment_id, provider_request_id, fido_options,
-        assertion_digest, authorization_accepted, failure_code, failure_message, failure_authority, metadata,
-        created_at, updated_at, version, deadline_at, app_now() AS read_at
+        assertion_digest, authorization_accepted, failure_code, failure_message, failure_authority,
+        metadata, created_at, updated_at, version, deadline_at, app_now() AS read_at
         """
 
     /// What became of an attempt to remember a payment.
@@ -25,18 +25,12 @@ extension Store {
 
     /// Remembers a payment before Belvo is asked, and claims its idempotency key, in one statement.
     func insert(
-        _ payment: Payment, claiming claim: IdempotencyClaim, planned: Planned, cause: Cause
+        _ payment: Payment, claiming claim: IdempotencyClaim?, planned: Planned, cause: Cause
     ) async throws -> Remembered {
         do {
             let rows = try await database.execute(
                 """
-                WITH claimed AS (
-                    INSERT INTO idempotency_keys (subject, route, key, request_digest, record_id)
-                    VALUES (
-                        \(claim.subject), \(claim.route.rawValue), \(claim.key), \(claim.requestDigest), \(payment.id))
-                    ON CONFLICT ON CONSTRAINT idempotency_keys_are_scoped DO NOTHING
-                    RETURNING record_id
-                ), made AS (
+                WITH \(fragment: claiming(claim, for: payment.id.uuid)), made AS (
                     INSERT INTO payments (
                         id, subject, enrollment_id, state, belvo_idempotency_key, reference, holds_reference,
                         amount_centavos, description, statement_description, belvo_customer_id, belvo_enrollment_id,

@@ -9,6 +9,8 @@ import Testing
     @Test func `who a user is and what a phone signed stand in no table and no log`() async throws {
         try await Stage.open { stage in
             var shopper = try await Shopper.arrive(on: stage)
+            // Of a keyed request the digest is kept, and what it is made of is not.
+            #expect(try await shopper.keyed(shopper.enrollmentBody).status == 201)
             let bond = try await shopper.startEnrollment()
             let reply = try shopper.decide(bond)
             // On a bad day, when more is logged and more is kept.
@@ -37,7 +39,7 @@ import Testing
                 oneShots(of: reply) + [
                     "Ana Souza", "52998224725", "529.982.247-25", "ana@example.com", "5511987654321",
                     shopper.deviceID, try #require(shopper.app.token),
-                    stage.sandbox.configuration.secretPassword, Stage.secret,
+                    stage.sandbox.configuration.secretPassword, Stage.secret, "userTimeZoneOffset", "-23.5614",
                 ]
             let (registered, signed) = (
                 try JSONDocument(parsing: Array(confirmation.utf8)).root["confirmation_data"]?["response"],

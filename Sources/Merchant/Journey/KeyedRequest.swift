@@ -1,0 +1,54 @@
+import Belvo
+import FoundationEssentials
+import Payments
+
+/// A wish that an app may repeat under an idempotency key: how it is known again, and what it is answered.
+///
+/// Without a claim nothing is stored, and every request is a new one.
+struct KeyedRequest<Record: Sendable>: Sendable {
+    let claim: IdempotencyClaim?
+    /// What the app is told of the record that was made.
+    let made: @Sendable (Stored<Record>) -> StoredAnswer
+    /// What the app is told of Belvo's no.
+    let refused: @Sendable (BelvoError) -> StoredAnswer
+
+    func answered(_ record: Stored<Record>) -> IdempotencySettlement {
+        claim.map { .answer($0, made(record)) } ?? .unchanged
+    }
+
+    func answered(_ error: BelvoError) -> IdempotencySettlement {
+        claim.map { .answer($0, refused(error)) } ?? .unchanged
+    }
+
+    var outcomeUnknown: IdempotencySettlement { claim.map { .outcomeUnknown($0) } ?? .unchanged }
+
+    var released: IdempotencySettlement { claim.map { .release($0) } ?? .unchanged }
+}
+
+/// What a wish with an idempotency key came to.
+enum Creation<Record: Sendable>: Sendable {
+    case made(Progress<Stored<Record>>)
+    /// The same key and body came before: the answer is the one that was given then.
+    case replayed(StoredAnswer)
+    /// The same key and body came before and its outcome was not known then: the record as it is now.
+    case known(Progress<Stored<Record>>)
+}
+
+extension World {
+    /// What a request comes to whose key was used before; nothing when it was not, or when there is no key.
+    ///
+    /// `record` reads what the first request made, and `isUnknown` says whether its outcome is still not known.
+    func replay<Record>(
+        _ request: KeyedRequest<Record>, record: (UUID) async throws -> Stored<Record>?, isUnknown: (Record) -> Bool
+    ) async throws -> Creation<Record>? {
+        guard let claim = request.claim, let used = try await store.usedKey(claim) else { return nil }
+        guard used.requestDigest == claim.requestDigest else { throw JourneyRefusal.idempotencyKeyReused }
+        if let answer = used.answer { return .replayed(answer) }
+        guard let stored = try await record(used.recordID) else { throw JourneyRefusal.inProgress }
+        guard isUnknown(stored.record) else { return .known(.done(stored)) }
+        // Within the time of one call the first request is still being worked on, unless it has said that nobody knows.
+        let isOver = used.isOutcomeUnknown || used.age > patience.callDeadline + .seconds(1)
+        guard isOver else { throw JourneyRefusal.inProgress }
+        return .known(.pending(stored))
+    }
+}

@@ -1,0 +1,37 @@
+import Belvo
+import Logging
+import Payments
+
+extension PaymentJourney {
+    /// What Belvo says of a payment intent, in the merchant's terms. A word that nobody knows raises an alarm.
+    func report(_ intent: Belvo.PaymentIntent) -> Payment.Report {
+        if case .unknown(let word) = intent.status {
+            world.log.error("payment.unknown_status", metadata: ["belvo_id": "\(intent.id)", "status": "\(word)"])
+        }
+        return Payment.Report(
+            belvoID: intent.id.uuid, externalID: intent.externalID, status: ProviderStatus(intent.status),
+            providerStatus: intent.status.word, amount: intent.amountCentavos.map(Money.init(centavos:)),
+            currency: intent.currency, customer: intent.customer?.uuid,
+            beneficiaryBankAccount: intent.beneficiaryBankAccount?.uuid, enrollment: intent.enrollment?.uuid,
+            facts: Payment.ProviderFacts(
+                provider: intent.biometricPix.provider, consentID: intent.biometricPix.consentID,
+                endToEndID: intent.biometricPix.endToEndID.flatMap { EndToEndID($0) },
+                externalPaymentID: intent.biometricPix.externalPaymentID,
+                providerRequestID: intent.biometricPix.providerRequestID),
+            fidoOptions: intent.biometricPix.fidoOptions?.json.bytes, failureCode: intent.failureCode,
+            failureMessage: intent.failureMessage)
+    }
+}
+
+extension ProviderStatus {
+    init(_ status: PaymentIntentStatus) {
+        switch status {
+        case .succeeded: self = .succeeded
+        case .failed, .canceled: self = .failed
+        // SCHEDULE_FINISHED ends a schedule, not a payment: its charge tells (belvo-api.md §6.3).
+        case .processing, .scheduled, .scheduleFinished: self = .processing
+        case .pending, .requiresPaymentMethod, .requiresAction: self = .pending
+        case .unknown: self = .unknown
+        }
+    }
+}

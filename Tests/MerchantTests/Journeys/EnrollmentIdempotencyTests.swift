@@ -1,0 +1,167 @@
+import BelvoSandbox
+import HTTP
+import SoftwareAuthenticator
+import Testing
+
+/// Enrollments keep the promise that payments keep: the same key and the same body are the same answer, and one effect.
+@Suite struct EnrollmentIdempotencyTests {
+    @Test func `a repeated key answers byte for byte, however the body is spelled`() async throws {
+        try await Stage.open { stage in
+            let shopper = try await Shopper.arrive(on: stage)
+            let first = try await shopper.keyed(shopper.enrollmentBody)
+            #expect(first.status == 201)
+            #expect(first.response.headers["idempotent-replayed"] == nil)
+            // The enrollment goes on meanwhile; the answer stays what it was. And Belvo need not be there.
+            let bond = Shopper.Bond(id: try first.string("id"), belvoID: try first.string("belvo_id"))
+            try await shopper.complete(shopper.decide(bond))
+            stage.sandbox.next(.dropRequest, on: nil, count: nil)
+            let spellings = [
+                shopper.enrollmentBody,
+                """
+                { "name":"Ana\\u0027s phone", "risk_signals" : \(shopper.signals) ,"platform":"IOS",
+                  "institution": "\(Shopper.bank.uppercased())", "metadata": null }
+                """,
+                // What is left out is what it defaults to.
+                shopper.enrollmentBody.dropLast() + #", "callback_url": "https://shop.example/enrollments/callback"}"#,
+            ]
+            for body in spellings {
+                let again = try await shopper.keyed(body)
+                #expect(again.status == 201, "\(body)")
+                #expect(again.response.body == first.response.body, "\(body)")
+                #expect(again.response.headers["idempotent-replayed"] == "true")
+            }
+            #expect(stage.countCalls(.createEnrollment) == 1)
+        }
+    }
+
+    @Test func `another body under a used key is refused, also when only the phone's signals differ`() async throws {
+        try await Stage.open { stage in
+            let shopper = try await Shopper.arrive(on: stage)
+            #expect(try await shopper.keyed(shopper.enrollmentBody).status == 201)
+            for (old, new) in [
+                (#""name": "Ana's phone""#, #""name": "Ana's tablet""#),
+                (#""platform": "IOS""#, #""platform": "ANDROID""#),
+                (#""screenBrightness":64"#, #""screenBrightness":65"#), (shopper.deviceID, "another-device"),
+                (#""isCharging":true"#, #""isCharging":false"#),
+            ] {
+                let body = shopper.enrollmentBody.replacing(old, with: new)
+                #expect(body != shopper.enrollmentBody)
+                let other = try await shopper.keyed(body)
+                #expect(other.status == 422, "\(new)")
+                #expect(try other.string("code") == "idempotency_key_reused", "\(new)")
+            }
+            #expect(stage.countCalls(.createEnrollment) == 1)
+        }
+    }
+
+    @Test func `without a key each request is an enrollment of its own, and a malformed one is refused`() async throws {
+        try await Stage.open { stage in
+            let shopper = try await Shopper.arrive(on: stage)
+            #expect(try await shopper.startEnrollment().id != shopper.startEnrollment().id)
+            for key in ["", "with space", String(repeating: "k", count: 256)] {
+                let answer = try await shopper.keyed(shopper.enrollmentBody, key: key)
+                #expect(answer.status == 400, "\(key)")
+                #expect(try answer.string("code") == "idempotency_key_malformed", "\(key)")
+            }
+            #expect(stage.countCalls(.createEnrollment) == 2)
+        }
+    }
+
+    @Test func `a refusal of Belvo's is replayed as well`() async throws {
+        try await Stage.open { stage in
+            let shopper = try await Shopper.arrive(on: stage)
+            stage.sandbox.next(.refused(400, code: "invalid"), on: .createEnrollment)
+            let first = try await shopper.keyed(shopper.enrollmentBody)
+            #expect(first.status == 422)
+            let again = try await shopper.keyed(shopper.enrollmentBody)
+            #expect(again.status == 422)
+            #expect(again.response.body == first.response.body)
+            #expect(again.response.headers["idempotent-replayed"] == "true")
+            #expect(again.response.headers["content-type"] == "application/problem+json")
+            #expect(stage.countCalls(.createEnrollment) == 1)
+        }
+    }
+
+    @Test func `what had faults, was not allowed or was turned away releases its key`() async throws {
+        try await Stage.open { stage in
+            let newcomer = try await stage.app(of: "bia")
+            let shopper = try await Shopper.arrive(on: stage)
+            let early = try await newcomer.send(
+                .post, "/v1/enrollments", shopper.enrollmentBody, headers: ["idempotency-key": "tap-1"])
+            #expect(try early.string("code") == "customer_required")
+            let elsewhere = shopper.enrollmentBody.replacing(Shopper.bank, with: "00000000-0000-4000-8000-000000000000")
+            for (body, status) in [("{}", 400), ("not json", 400), (elsewhere, 422)] {
+                #expect(try await shopper.keyed(body).status == status, "\(body)")
+            }
+            for trouble in Trouble.turnedAway {
+                stage.sandbox.next(trouble.fault, on: .createEnrollment)
+                try trouble.expectTold(try await shopper.keyed(shopper.enrollmentBody))
+            }
+            let made = try await shopper.keyed(shopper.enrollmentBody)
+            #expect(made.status == 201)
+            #expect(made.response.headers["idempotent-replayed"] == nil)
+        }
+    }
+
+    @Test func `what nobody knows is answered from the present state`() async throws {
+        try await Stage.open { stage in
+            let shopper = try await Shopper.arrive(on: stage)
+            for isThere in [true, false] {
+                let key = "tap-\(isThere)"
+                stage.sandbox.variants.listLagMilliseconds = 3_000
+                stage.sandbox.next(isThere ? .dropAnswer : .dropRequest, on: .createEnrollment)
+                let first = try await shopper.keyed(shopper.enrollmentBody, key: key)
+                #expect(first.status == 202)
+                let second = try await shopper.keyed(shopper.enrollmentBody, key: key)
+                #expect(second.status == 202)
+                #expect(second.text == first.text)
+                stage.sandbox.advance(by: .seconds(3))
+                try await stage.pass(isThere ? .seconds(3) : .seconds(61))
+                let third = try await shopper.keyed(shopper.enrollmentBody, key: key)
+                #expect(third.status == 201)
+                #expect(try third.string("id") == first.string("id"))
+                #expect(try third.string("next_action", "type") == (isThere ? "redirect" : "retry"))
+            }
+            #expect(stage.countCalls(.createEnrollment) == 2)
+        }
+    }
+
+    @Test func `twenty taps at once with one key are one enrollment`() async throws {
+        try await Stage.open { stage in
+            let shopper = try await Shopper.arrive(on: stage)
+            let answers = try await withThrowingTaskGroup(returning: [Answer].self) { group in
+                for _ in 0..<20 { group.addTask { try await shopper.keyed(shopper.enrollmentBody) } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            let made = answers.filter { $0.status == 201 }
+            #expect(Set(made.map(\.text)).count == 1)
+            for answer in answers where answer.status != 201 {
+                #expect(answer.status == 409)
+                #expect(try answer.string("code") == "in_progress")
+                #expect(answer.response.headers["retry-after"] == "1")
+            }
+            #expect(stage.countCalls(.createEnrollment) == 1)
+        }
+    }
+
+    @Test func `a key belongs to its user and its route, and lives for 72 hours`() async throws {
+        try await Stage.open { stage in
+            var ana = try await Shopper.arrive(on: stage)
+            let bia = try await Shopper.arrive(on: stage, as: "bia", taxID: "111.444.777-35")
+            let first = try await ana.keyed(ana.enrollmentBody)
+            #expect(try await bia.keyed(bia.enrollmentBody).string("id") != first.string("id"))
+            #expect(try await ana.openPayment(ana.enroll()).status == 201)
+            try await stage.advance(by: .seconds(72 * 3_600 - 60))
+            #expect(try await ana.keyed(ana.enrollmentBody).text == first.text)
+            try await stage.advance(by: .seconds(60))
+            #expect(try await ana.keyed(ana.enrollmentBody).string("id") != first.string("id"))
+        }
+    }
+}
+
+extension Shopper {
+    /// Starts an enrollment under a key.
+    func keyed(_ body: some StringProtocol, key: String = "tap-1") async throws -> Answer {
+        try await app.send(.post, "/v1/enrollments", String(body), headers: ["idempotency-key": key])
+    }
+}
