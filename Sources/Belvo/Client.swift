@@ -26,4 +26,11 @@ public struct Client: Sendable {
         self.clock = clock
         self.send = send
     }
+
+    /// The same client, whose calls take no longer than this.
+    public func within(_ limit: Duration) -> Client {
+        var configuration = configuration
+        configuration.timeout = min(configuration.timeout, limit)
+        return Client(configuration: configuration, clock: clock, send: send)
+    }
 }

@@ -104,7 +104,7 @@ public struct Enrollment: Sendable, Equatable {
     /// When an enrollment in its present state is looked at; nothing when it is terminal.
     public func schedule(_ patience: Patience) -> Schedule? {
         switch state {
-        case .creating: Schedule(firstLook: patience.callDeadline + .seconds(5), deadline: patience.creationGrace)
+        case .creating: Schedule(firstLook: patience.askingDeadline + .seconds(5), deadline: patience.creationGrace)
         // Where the user has to go is not known yet.
         case .atBank where redirectURL == nil:
             Schedule(firstLook: patience.pollInterval, deadline: patience.userDeadline)

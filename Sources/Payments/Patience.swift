@@ -10,8 +10,13 @@ public struct Patience: Sendable, Equatable {
     public var creationGrace = Duration.seconds(60)
     /// How long a call to Belvo may take in all. A record whose call is under way is not looked at before that.
     public var callDeadline = Duration.milliseconds(10_000)
+    /// How long a look-up may take beyond that, right after a call whose answer says nothing.
+    public var lookUpDeadline = Duration.seconds(2)
 
     public init() {}
+
+    /// How long a request may wait for Belvo in all: after that, somebody else finds out what became of it.
+    public var askingDeadline: Duration { callDeadline + lookUpDeadline }
 
     /// How long to wait before the next look at an authorized payment whose deadline passed so long ago.
     ///

@@ -120,7 +120,7 @@ public struct Payment: Sendable, Equatable {
     public func schedule(_ patience: Patience, signatureTime: Duration?) -> Schedule? {
         switch state {
         case .creating:
-            return Schedule(firstLook: patience.callDeadline + .seconds(5), deadline: patience.creationGrace)
+            return Schedule(firstLook: patience.askingDeadline + .seconds(5), deadline: patience.creationGrace)
         case .awaitingOptions: return Schedule(firstLook: patience.pollInterval, deadline: patience.pollDeadline)
         case .awaitingSignature:
             let deadline = min(signatureTime.map { $0 + .seconds(60) } ?? patience.userDeadline, patience.userDeadline)

@@ -43,7 +43,7 @@ struct CustomerJourney: Sendable {
     /// Looks for a customer whose creation was sent and never answered.
     func look(at stored: Stored<Customer>) async throws {
         guard stored.record.state == .creating else { return }
-        switch await news(of: stored.record) {
+        switch await news(of: stored.record, from: world.belvo) {
         case .event(let event): try await end(stored, by: event)
         case .absent where stored.isOverdue:
             try await end(stored, by: .notCreated, failureCode: Failure.creationLost.code)
@@ -77,9 +77,9 @@ struct CustomerJourney: Sendable {
         return written
     }
 
-    private func news(of customer: Customer) async -> News<Customer.Event> {
+    private func news(of customer: Customer, from belvo: Belvo.Client) async -> News<Customer.Event> {
         do {
-            let found = try await world.belvo.findCustomers(externalID: customer.id.description)
+            let found = try await belvo.findCustomers(externalID: customer.id.description)
             guard let first = found.first else { return .absent }
             guard let event = Customer.Event(first) else {
                 world.log.error("customer.without_creation_time", metadata: ["customer_id": "\(customer.id)"])
@@ -103,7 +103,7 @@ struct CustomerJourney: Sendable {
                 trace: occasion.trace)
             guard let event = Customer.Event(created) else {
                 // Belvo has it and did not say since when: reading tells.
-                return .pending(stored)
+                return try await lookUp(stored, on: occasion)
             }
             return .done(try await record(event, on: stored, cause: occasion.cause))
         } catch let error as BelvoError {
@@ -113,8 +113,24 @@ struct CustomerJourney: Sendable {
                 throw error
             }
             world.log.warning("customer.outcome_unknown", metadata: ["customer_id": "\(stored.record.id)"])
-            return .pending(stored)
+            return try await lookUp(stored, on: occasion)
         }
+    }
+
+    /// Looks once, and not for long, for a customer whose creation has just been sent, and was not answered as it
+    /// should. From then on it is looked for as often as anything that waits for Belvo.
+    private func lookUp(
+        _ stored: Stored<Customer>, on occasion: Occasion
+    ) async throws -> Progress<Stored<Customer>> {
+        if case .event(let found) = await news(
+            of: stored.record, from: world.belvo.within(world.patience.lookUpDeadline))
+        {
+            return .done(try await record(found, on: stored, cause: occasion.cause))
+        }
+        let waiting = try await world.store.update(
+            stored, to: stored.record, event: "creation_unknown",
+            planned: .goesOn(nextLook: world.patience.pollInterval, deadline: stored.deadline), cause: occasion.cause)
+        return .pending(waiting ?? stored)
     }
 
     @discardableResult
@@ -136,7 +152,7 @@ struct CustomerJourney: Sendable {
 
     private var schedule: Schedule {
         Schedule(
-            firstLook: world.patience.callDeadline + .seconds(5),
+            firstLook: world.patience.askingDeadline + .seconds(5),
             deadline: world.patience.callDeadline + world.patience.creationGrace)
     }
 }

@@ -84,6 +84,10 @@ struct EnrollmentJourney: Sendable {
                 throw error
             }
             world.log.warning("enrollment.outcome_unknown", metadata: ["enrollment_id": "\(enrollment.id)"])
+            if case .event(let found) = await lookUp(enrollment) {
+                return .done(
+                    try await record(found, on: remembered, cause: occasion.cause, settling: request.answered))
+            }
             // From here on it is looked for as often as anything that waits for Belvo.
             let unknown = try await record(.creationUnknown, on: remembered, cause: occasion.cause) { _ in
                 request.outcomeUnknown
@@ -168,8 +172,15 @@ struct EnrollmentJourney: Sendable {
             try await record(event, on: sent, cause: occasion.cause)
             throw error
         }
-        // It may have arrived. The poller reads the enrollment until Belvo tells.
-        return .pending(sent)
+        // It may have arrived. Only reading can tell: now, or when the poller does.
+        world.log.warning("enrollment.confirmation_unknown", metadata: ["enrollment_id": "\(sent.record.id)"])
+        guard case .event(let found) = await lookUp(sent.record) else { return .pending(sent) }
+        return try progress(of: try await record(found, on: sent, cause: occasion.cause))
+    }
+
+    /// Reads Belvo once, and not for long, right after a call whose answer says nothing.
+    private func lookUp(_ enrollment: Enrollment) async -> News<Enrollment.Event> {
+        await news(of: enrollment, from: world.belvo.within(world.patience.lookUpDeadline))
     }
 
     /// The address to which the bank sends the user back: the one that the app asks for, if the merchant has it.
@@ -184,7 +195,7 @@ struct EnrollmentJourney: Sendable {
 extension EnrollmentJourney {
     /// Reads Belvo about an enrollment whose look is due, and records what it says.
     func look(at stored: Stored<Enrollment>) async throws {
-        let news = await news(of: stored.record)
+        let news = await news(of: stored.record, from: world.belvo)
         var current = stored
         if case .event(let event) = news {
             // A late write of a server that was away must lose: no second attempt here.
@@ -206,9 +217,9 @@ extension EnrollmentJourney {
         }
     }
 
-    private func news(of enrollment: Enrollment) async -> News<Enrollment.Event> {
+    private func news(of enrollment: Enrollment, from belvo: Belvo.Client) async -> News<Enrollment.Event> {
         do {
-            return try await ask(about: enrollment).map { .event($0) } ?? .absent
+            return try await ask(belvo, about: enrollment).map { .event($0) } ?? .absent
         } catch {
             world.log.warning(
                 "enrollment.unreadable", metadata: ["enrollment_id": "\(enrollment.id)", "reason": "\(error)"])
@@ -217,20 +228,22 @@ extension EnrollmentJourney {
     }
 
     /// What Belvo has to say about the enrollment in its present state; nothing when it does not know it.
-    private func ask(about enrollment: Enrollment) async throws -> Enrollment.Event? {
+    private func ask(_ belvo: Belvo.Client, about enrollment: Enrollment) async throws -> Enrollment.Event? {
         guard let belvoID = enrollment.belvoID.map({ Belvo.Enrollment.ID($0) }) else {
-            let found = try await world.belvo.findEnrollments(externalID: enrollment.id.description)
+            let found = try await belvo.findEnrollments(externalID: enrollment.id.description)
             return found.first.map { .reported(report($0)) }
         }
         let mayHaveOptions = enrollment.state == .awaitingOptions || enrollment.state == .atBank
-        if mayHaveOptions, let options = try await registrationOptions(of: belvoID) { return .optionsArrived(options) }
-        return .reported(report(try await world.belvo.readEnrollment(belvoID)))
+        if mayHaveOptions, let options = try await registrationOptions(of: belvoID, from: belvo) {
+            return .optionsArrived(options)
+        }
+        return .reported(report(try await belvo.readEnrollment(belvoID)))
     }
 
     /// The options, if the bank has given them. A refusal here says less than the enrollment itself.
-    private func registrationOptions(of id: Belvo.Enrollment.ID) async throws -> [UInt8]? {
+    private func registrationOptions(of id: Belvo.Enrollment.ID, from belvo: Belvo.Client) async throws -> [UInt8]? {
         do {
-            guard case .ready(let options) = try await world.belvo.readRegistrationOptions(of: id) else { return nil }
+            guard case .ready(let options) = try await belvo.readRegistrationOptions(of: id) else { return nil }
             return options.json.bytes
         } catch BelvoError.refused {
             return nil

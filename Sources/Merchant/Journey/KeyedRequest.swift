@@ -47,7 +47,7 @@ extension World {
         guard let stored = try await record(used.recordID) else { throw JourneyRefusal.inProgress }
         guard isUnknown(stored.record) else { return .known(.done(stored)) }
         // Within the time of one call the first request is still being worked on, unless it has said that nobody knows.
-        let isOver = used.isOutcomeUnknown || used.age > patience.callDeadline + .seconds(1)
+        let isOver = used.isOutcomeUnknown || used.age > patience.askingDeadline + .seconds(1)
         guard isOver else { throw JourneyRefusal.inProgress }
         return .known(.pending(stored))
     }

@@ -153,6 +153,10 @@ extension PaymentJourney {
                 throw error
             }
             world.log.warning("payment.outcome_unknown", metadata: ["payment_id": "\(payment.id)"])
+            if case .event(let found) = await lookUp(payment) {
+                return .done(
+                    try await record(found, on: remembered, cause: occasion.cause, settling: request.answered))
+            }
             // From here on it is looked for as often as anything that waits for Belvo.
             let unknown = try await record(.creationUnknown, on: remembered, cause: occasion.cause) { _ in
                 request.outcomeUnknown
@@ -182,7 +186,7 @@ extension PaymentJourney {
     private func askAboutEarlier(_ earlier: Stored<Payment>, on occasion: Occasion) async throws {
         let event: Payment.Event?
         do {
-            event = try await ask(about: earlier.record)
+            event = try await ask(world.belvo, about: earlier.record)
         } catch BelvoError.notFound {
             event = nil  // Given up long ago, and Belvo does not have it: there is nothing to be paid.
         }
@@ -218,9 +222,15 @@ extension PaymentJourney {
             try await record(.authorizationNotSent, on: sent, cause: occasion.cause)
             throw error
         }
-        // It may have arrived, and money may move. Only reading can tell; the poller does.
+        // It may have arrived, and money may move. Only reading can tell: now, or when the poller does.
         world.log.warning("payment.authorization_unknown", metadata: ["payment_id": "\(sent.record.id)"])
-        return .pending(sent)
+        guard case .event(let found) = await lookUp(sent.record) else { return .pending(sent) }
+        return try progress(of: try await record(found, on: sent, cause: occasion.cause))
+    }
+
+    /// Reads Belvo once, and not for long, right after a call whose answer says nothing.
+    private func lookUp(_ payment: Payment) async -> News<Payment.Event> {
+        await news(of: payment, from: world.belvo.within(world.patience.lookUpDeadline))
     }
 }
 
@@ -228,7 +238,7 @@ extension PaymentJourney {
 extension PaymentJourney {
     /// Reads Belvo about a payment whose look is due, and records what it says.
     func look(at stored: Stored<Payment>) async throws {
-        let news = await news(of: stored.record)
+        let news = await news(of: stored.record, from: world.belvo)
         var current = stored
         if case .event(let event) = news {
             // A late write of a server that was away must lose: no second attempt here.
@@ -245,9 +255,9 @@ extension PaymentJourney {
         }
     }
 
-    private func news(of payment: Payment) async -> News<Payment.Event> {
+    private func news(of payment: Payment, from belvo: Belvo.Client) async -> News<Payment.Event> {
         do {
-            return try await ask(about: payment).map { .event($0) } ?? .absent
+            return try await ask(belvo, about: payment).map { .event($0) } ?? .absent
         } catch {
             world.log.warning(
                 "payment.unreadable", metadata: ["payment_id": "\(payment.id)", "reason": "\(error)"])
@@ -256,12 +266,12 @@ extension PaymentJourney {
     }
 
     /// What Belvo has to say about the payment; nothing when Belvo does not know it.
-    private func ask(about payment: Payment) async throws -> Payment.Event? {
+    private func ask(_ belvo: Belvo.Client, about payment: Payment) async throws -> Payment.Event? {
         if let belvoID = payment.belvoID {
-            let intent = try await world.belvo.readPaymentIntent(Belvo.PaymentIntent.ID(belvoID))
+            let intent = try await belvo.readPaymentIntent(Belvo.PaymentIntent.ID(belvoID))
             return .reported(checked(report(intent), against: payment))
         }
-        let found = try await world.belvo.findPaymentIntents(externalID: payment.id.description)
+        let found = try await belvo.findPaymentIntents(externalID: payment.id.description)
         if found.count > 1 {
             world.log.error("payment.created_twice", metadata: ["payment_id": "\(payment.id)"])
         }

@@ -5,12 +5,40 @@ import Testing
 /// Becoming a customer while the way to Belvo is bad.
 @Suite struct CustomerTroubleTests {
     @Test(arguments: Trouble.doubts + [Trouble.missingID])
+    func `a customer whose creation was not answered is looked up at once`(doubt: Trouble.Doubt) async throws {
+        try await Stage.open { stage in
+            let app = try await stage.app(of: "ana")
+            stage.sandbox.next(doubt.fault, on: .createCustomer)
+            let first = try await app.send(.put, "/v1/customer", Shopper.customerBody())
+            #expect(first.status == (doubt.isDone ? 201 : 202))
+            #expect(try (first.raw("account_tenure") != "null") == doubt.isDone)
+            #expect(stage.countCalls(.createCustomer) == 1)
+            #expect(stage.countCalls(.listCustomers) == 1)
+            let again = try await app.send(.put, "/v1/customer", Shopper.customerBody())
+            #expect(again.status == (doubt.isDone ? 200 : 202))
+            #expect(again.text == first.text)
+            #expect(stage.countCalls(.listCustomers) == 1)
+        }
+    }
+
+    @Test func `a customer without a time of creation is read again`() async throws {
+        try await Stage.open { stage in
+            let app = try await stage.app(of: "ana")
+            stage.sandbox.next(.altered([.init("/created_at", nil)]), on: .createCustomer)
+            let answer = try await app.send(.put, "/v1/customer", Shopper.customerBody())
+            #expect(answer.status == 201)
+            #expect(try answer.raw("account_tenure") != "null")
+        }
+    }
+
+    @Test(arguments: Trouble.doubts + [Trouble.missingID])
     func `a customer whose creation was not answered is asked for once, and found or made again`(
         doubt: Trouble.Doubt
     ) async throws {
         try await Stage.open { stage in
             let app = try await stage.app(of: "ana")
             stage.sandbox.next(doubt.fault, on: .createCustomer)
+            stage.sandbox.next(.dropRequest, on: .listCustomers)
             for _ in 0..<2 {
                 let answer = try await app.send(.put, "/v1/customer", Shopper.customerBody())
                 #expect(answer.status == 202)
@@ -19,11 +47,11 @@ import Testing
             }
             #expect(stage.countCalls(.createCustomer) == 1)
 
-            try await stage.pass(.seconds(16))
+            try await stage.poll()
             let found = try await app.send(.get, "/v1/customer")
             #expect(try (found.raw("belvo_id") != "null") == doubt.isDone)
             // What Belvo does not know after the grace time was lost; then it is asked for again.
-            try await stage.pass(.seconds(60))
+            try await stage.pass(.seconds(70))
             let again = try await app.send(.put, "/v1/customer", Shopper.customerBody())
             #expect(again.status == (doubt.isDone ? 200 : 201))
             #expect(stage.countCalls(.createCustomer) == (doubt.isDone ? 1 : 2))
@@ -45,12 +73,13 @@ import Testing
         try await Stage.open { stage in
             let app = try await stage.app(of: "ana")
             stage.sandbox.next(.dropAnswer, on: .createCustomer)
+            stage.sandbox.next(.dropRequest, on: .listCustomers)
             #expect(try await app.send(.put, "/v1/customer", Shopper.customerBody()).status == 202)
             for _ in 0..<2 {
                 let other = try await app.send(.put, "/v1/customer", Shopper.customerBody(taxID: "111.444.777-35"))
                 #expect(other.status == 409)
                 #expect(try other.string("code") == "identifier_differs")
-                try await stage.pass(.seconds(16))
+                try await stage.poll()
             }
         }
     }

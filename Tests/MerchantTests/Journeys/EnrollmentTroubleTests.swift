@@ -4,17 +4,51 @@ import Testing
 
 /// Enrolling while the way to Belvo is bad.
 @Suite struct EnrollmentTroubleTests {
+    @Test func `an enrollment whose creation was not answered is looked up at once`() async throws {
+        try await Stage.open { stage in
+            let shopper = try await Shopper.arrive(on: stage)
+            for doubt in (Trouble.doubts + [Trouble.missingID]) where doubt.isDone {
+                let looks = stage.countCalls(.listEnrollments)
+                stage.sandbox.next(doubt.fault, on: .createEnrollment)
+                let answer = try await shopper.keyed(shopper.enrollmentBody, key: "\(looks)")
+                #expect(answer.status == 201, "\(doubt.name)")
+                #expect(try answer.string("next_action", "type") == "redirect", "\(doubt.name)")
+                #expect(stage.countCalls(.listEnrollments) == looks + 1, "\(doubt.name)")
+                let again = try await shopper.keyed(shopper.enrollmentBody, key: "\(looks)")
+                #expect(again.response.body == answer.response.body, "\(doubt.name)")
+                #expect(again.response.headers["idempotent-replayed"] == "true", "\(doubt.name)")
+            }
+        }
+    }
+
+    @Test(arguments: [("SUCCEEDED", 204), ("FAILED", 409)])
+    func `a registration that was not answered is read once, and its end counts`(end: String, status: Int) async throws
+    {
+        try await Stage.open { stage in
+            if end == "SUCCEEDED" { stage.sandbox.variants.enrollmentSettlement = .immediately }
+            var shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.reachFingerprint()
+            if end == "FAILED" { try stage.sandbox.cancel(enrollment: bond.belvoID) }
+            stage.sandbox.next(.dropAnswer, on: .confirmEnrollment)
+            #expect(try await shopper.confirm(bond).status == status)
+            #expect(try await shopper.enrollment(bond).string("status") == end)
+            #expect(stage.countCalls(.confirmEnrollment) == 1)
+            #expect(stage.countCalls(.getEnrollment) == 1)
+        }
+    }
+
     @Test func `an enrollment whose creation was not answered is found, or fails as lost`() async throws {
         try await Stage.open { stage in
             let shopper = try await Shopper.arrive(on: stage)
             for doubt in Trouble.doubts + [Trouble.missingID] {
                 stage.sandbox.next(doubt.fault, on: .createEnrollment)
+                stage.sandbox.next(.garbageBody, on: .listEnrollments)
                 let answer = try await shopper.app.send(.post, "/v1/enrollments", shopper.enrollmentBody)
                 #expect(answer.status == 202, "\(doubt.name)")
                 #expect(try answer.string("next_action", "type") == "poll", "\(doubt.name)")
                 let id = try answer.string("id")
 
-                try await stage.pass(.seconds(16))
+                try await stage.poll()
                 let found = try await shopper.app.send(.get, "/v1/enrollments/\(id)")
                 #expect(
                     try found.string("next_action", "type") == (doubt.isDone ? "redirect" : "poll"), "\(doubt.name)")

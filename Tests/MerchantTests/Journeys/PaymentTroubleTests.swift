@@ -4,6 +4,59 @@ import Testing
 
 /// Paying while the way to Belvo is bad.
 @Suite struct PaymentTroubleTests {
+    @Test func `a payment whose creation was not answered is looked up at once`() async throws {
+        try await Stage.open { stage in
+            var shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.enroll()
+            for (number, doubt) in (Trouble.doubts + [Trouble.missingID]).enumerated() where doubt.isDone {
+                let (reference, key) = ("order-\(number)", "tap-\(number)")
+                let looks = stage.countCalls(.listPaymentIntents)
+                stage.sandbox.next(doubt.fault, on: .createPaymentIntent)
+                let answer = try await shopper.openPayment(bond, reference: reference, key: key)
+                #expect(answer.status == 201, "\(doubt.name)")
+                #expect(try answer.string("next_action", "type") == "sign", "\(doubt.name)")
+                #expect(stage.countCalls(.listPaymentIntents) == looks + 1, "\(doubt.name)")
+                let again = try await shopper.openPayment(bond, reference: reference, key: key)
+                #expect(again.response.body == answer.response.body, "\(doubt.name)")
+                #expect(again.response.headers["idempotent-replayed"] == "true", "\(doubt.name)")
+                #expect(stage.sandbox.countIntents(externalID: try answer.string("id")).created == 1)
+            }
+        }
+    }
+
+    @Test func `a look-up is not waited for longer than two seconds, and is not repeated`() async throws {
+        try await Stage.open { stage in
+            var shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.enroll()
+            stage.sandbox.next(.dropAnswer, on: .createPaymentIntent)
+            stage.sandbox.next(.delayAnswer(.seconds(8)), on: .listPaymentIntents)
+            let start = ContinuousClock.now
+            #expect(try await shopper.openPayment(bond).status == 202)
+            // Without its bound it would wait for the whole eight.
+            #expect(ContinuousClock.now - start < .seconds(5))
+            #expect(stage.countCalls(.listPaymentIntents) == 1)
+            try await stage.poll()
+            #expect(try await shopper.openPayment(bond).string("next_action", "type") == "sign")
+        }
+    }
+
+    @Test(arguments: [("SUCCEEDED", 204), ("FAILED", 422)])
+    func `a signature that was not answered is read once, and its end counts`(end: String, status: Int) async throws {
+        try await Stage.open { stage in
+            if end == "SUCCEEDED" { stage.sandbox.variants.paymentSettlement = .immediately }
+            var shopper = try await Shopper.arrive(on: stage)
+            let bill = try await shopper.bill(try await shopper.enroll())
+            if end == "FAILED" { try stage.sandbox.fail(intent: bill.belvoID) }
+            stage.sandbox.next(.dropAnswer, on: .authorizePaymentIntent)
+            let answer = try await shopper.authorize(bill)
+            #expect(answer.status == status)
+            if end == "FAILED" { #expect(try answer.string("code") == "payment_failed") }
+            #expect(try await shopper.payment(bill).string("status") == end)
+            #expect(stage.countCalls(.authorizePaymentIntent) == 1)
+            #expect(stage.countCalls(.getPaymentIntent) == 1)
+        }
+    }
+
     @Test func `a payment whose creation was not answered is found by its external id, or fails as lost`() async throws
     {
         try await Stage.open { stage in
@@ -12,6 +65,7 @@ import Testing
             for (number, doubt) in (Trouble.doubts + [Trouble.missingID]).enumerated() {
                 let (reference, key) = ("order-\(number)", "tap-\(number)")
                 stage.sandbox.next(doubt.fault, on: .createPaymentIntent)
+                stage.sandbox.next(.refused(500, code: "unexpected"), on: .listPaymentIntents)
                 let answer = try await shopper.openPayment(bond, reference: reference, key: key)
                 #expect(answer.status == 202, "\(doubt.name): \(answer.text)")
                 #expect(try answer.string("next_action", "type") == "poll", "\(doubt.name)")
@@ -23,7 +77,7 @@ import Testing
                 #expect(other.status == 409, "\(doubt.name)")
                 #expect(try other.string("payment_intent") == id, "\(doubt.name)")
 
-                try await stage.pass(.seconds(16))
+                try await stage.poll()
                 let found = try await shopper.payment(id)
                 #expect(try found.string("next_action", "type") == (doubt.isDone ? "sign" : "poll"), "\(doubt.name)")
                 try await stage.pass(.seconds(60))
