@@ -47,6 +47,7 @@ let package = Package(
                 .embedInCode("0004_remember_enrollments.sql"),
                 .embedInCode("0005_remember_payments.sql"),
                 .embedInCode("0006_answer_repeated_requests_alike.sql"),
+                .embedInCode("0007_remember_what_users_give_up.sql"),
                 .embedInCode("0008_give_a_widget_token_again.sql"),
             ],
             swiftSettings: strict

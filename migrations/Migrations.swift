@@ -14,6 +14,7 @@ public let migrations: [Migration] = [
     Migration("0004_remember_enrollments", PackageResources._004_remember_enrollments_sql),
     Migration("0005_remember_payments", PackageResources._005_remember_payments_sql),
     Migration("0006_answer_repeated_requests_alike", PackageResources._006_answer_repeated_requests_alike_sql),
+    Migration("0007_remember_what_users_give_up", PackageResources._007_remember_what_users_give_up_sql),
     Migration("0008_give_a_widget_token_again", PackageResources._008_give_a_widget_token_again_sql),
 ]
 

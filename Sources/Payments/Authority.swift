@@ -23,6 +23,8 @@ public struct Failure: Sendable, Hashable {
 
     /// Its time passed before the next step was taken.
     public static let timedOut = Failure(code: "timed_out", authority: .merchant)
+    /// The user gave it up before it was authorized.
+    public static let canceled = Failure(code: "canceled", authority: .merchant)
     /// Its creation never left this machine, or was not let in: Belvo does not have it.
     public static let notSent = Failure(code: "not_sent", authority: .merchant)
     /// Its creation was sent, and Belvo did not know it after the grace time.

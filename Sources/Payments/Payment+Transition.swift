@@ -19,6 +19,8 @@ extension Payment {
         case creationLost
         /// The creation was sent, and neither its answer nor a look-up says what became of it.
         case creationUnknown
+        /// The user gives it up.
+        case cancelRequested
     }
 
     /// What Belvo says of a payment intent.
@@ -103,7 +105,13 @@ extension Payment {
 
         case (.creating, .creationUnknown): break
 
-        case (.awaitingSignature, .authorizationSent(let digest)):
+        // What may be known at Belvo is given up when it is known there, or known to be absent.
+        case (.creating, .cancelRequested): next.isCancelRequested = true
+        case (.awaitingOptions, .cancelRequested), (.awaitingSignature, .cancelRequested):
+            next.isCancelRequested = true
+            next.fail(.canceled)
+
+        case (.awaitingSignature, .authorizationSent(let digest)) where !isCancelRequested:
             next.assertionDigest = digest
             next.state = .authorizing
         case (.authorizing, .authorizationAccepted): next.isAuthorizationAccepted = true
@@ -115,8 +123,8 @@ extension Payment {
         case (_, .refused(let failure)): next.fail(failure)
         // Never by time once it was authorized: the bank may still pay it.
         case (.authorizing, .timedOut): next.isInDoubt = true
-        case (_, .timedOut): next.fail(.timedOut)
-        case (.creating, .creationLost): next.fail(.creationLost)
+        case (_, .timedOut): next.fail(isCancelRequested ? .canceled : .timedOut)
+        case (.creating, .creationLost): next.fail(isCancelRequested ? .canceled : .creationLost)
         default: throw refusal(of: event)
         }
         return next
@@ -145,6 +153,8 @@ extension Payment {
             if state == .creating || state == .awaitingOptions {
                 state = fidoOptions == nil ? .awaitingOptions : .awaitingSignature
             }
+            // Given up before it was known; unless somebody has authorized it elsewhere meanwhile.
+            if isCancelRequested, status == .pending, mayLapse(after: report) { fail(.canceled) }
         }
     }
 
@@ -182,6 +192,7 @@ extension Payment.Event {
         case .timedOut: "timed_out"
         case .creationLost: "creation_lost"
         case .creationUnknown: "creation_unknown"
+        case .cancelRequested: "cancel_requested"
         }
     }
 }

@@ -76,6 +76,8 @@ public struct Payment: Sendable, Equatable {
     public package(set) var assertionDigest: [UInt8]?
     /// Whether Belvo has said that it took the assertion; until then only reading can tell.
     public package(set) var isAuthorizationAccepted = false
+    /// The user has given it up; while its creation is not known it cannot be FAILED yet.
+    public package(set) var isCancelRequested = false
     public package(set) var failure: Failure?
 
     /// A new payment, about to be asked for.

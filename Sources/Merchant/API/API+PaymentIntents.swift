@@ -80,6 +80,19 @@ extension API {
         case .pending(let payment): return resource(.accepted, payment.json(pollAfter: pollInterval))
         }
     }
+
+    /// `POST /v1/payment-intents/{id}/cancel`
+    func cancelPaymentIntent(_ inbound: Inbound, _ subject: UserSubject) async throws -> Response {
+        // There is nothing to say beside the id: an empty object says as much as no body.
+        if !inbound.request.body.isEmpty {
+            let reader = try inbound.json()
+            guard reader.isFaultless else { throw reader.faults }
+        }
+        let progress = try await payments.cancel(inbound.id(), of: subject, on: occasion(inbound))
+        let body = progress.resource.json(pollAfter: pollInterval)
+        if case .pending = progress { return json(.accepted, body) }
+        return json(.ok, body)
+    }
 }
 
 extension PaymentJourney.Wish {

@@ -97,6 +97,7 @@ final class API: Sendable {
         case .listPaymentIntents: return try await listPaymentIntents(inbound, user(of: inbound))
         case .getPaymentIntent: return try await getPaymentIntent(inbound, user(of: inbound))
         case .authorizePaymentIntent: return try await authorizePaymentIntent(inbound, user(of: inbound))
+        case .cancelPaymentIntent: return try await cancelPaymentIntent(inbound, user(of: inbound))
         }
     }
 

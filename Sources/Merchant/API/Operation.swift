@@ -10,7 +10,7 @@ enum Operation: CaseIterable, Sendable {
     case getRegistrationOptions
     case confirmEnrollment
     case createPaymentIntent, listPaymentIntents, getPaymentIntent
-    case authorizePaymentIntent
+    case authorizePaymentIntent, cancelPaymentIntent
     case landOnCallback, postCallback
     case getAppleAssociation, getAndroidAssociation
     case live, ready
@@ -32,7 +32,7 @@ enum Operation: CaseIterable, Sendable {
             .get
         case .putCustomer: .put
         case .mintWidgetToken, .createEnrollment, .completeRedirection, .confirmEnrollment, .createPaymentIntent,
-            .authorizePaymentIntent, .postCallback:
+            .authorizePaymentIntent, .cancelPaymentIntent, .postCallback:
             .post
         }
     }
@@ -51,6 +51,7 @@ enum Operation: CaseIterable, Sendable {
         case .createPaymentIntent, .listPaymentIntents: "/v1/payment-intents"
         case .getPaymentIntent: "/v1/payment-intents/{id}"
         case .authorizePaymentIntent: "/v1/payment-intents/{id}/authorize"
+        case .cancelPaymentIntent: "/v1/payment-intents/{id}/cancel"
         case .landOnCallback, .postCallback: "/enrollments/callback"
         case .getAppleAssociation: "/.well-known/apple-app-site-association"
         case .getAndroidAssociation: "/.well-known/assetlinks.json"

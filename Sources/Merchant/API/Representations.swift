@@ -144,6 +144,8 @@ extension Stored<Payment> {
     func nextAction(pollAfter: Duration) -> NextAction {
         switch record.state {
         case .creating, .awaitingOptions, .authorizing: .poll(after: pollAfter)
+        // Given up, and somebody else has authorized it at Belvo: its end is waited for.
+        case .awaitingSignature where record.isCancelRequested: .poll(after: pollAfter)
         case .awaitingSignature: record.fidoOptions.map(NextAction.sign(options:)) ?? .poll(after: pollAfter)
         case .succeeded: .nothing
         case .failed: .retry(RetryReason(failureCode: record.failure?.code))

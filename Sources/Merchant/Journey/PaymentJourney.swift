@@ -48,6 +48,37 @@ struct PaymentJourney: Sendable {
         return payment
     }
 
+    /// Gives a payment up that was never sent to be authorized. While nobody knows whether Belvo has it, the wish is
+    /// remembered.
+    ///
+    /// Belvo has no such call: a payment that nobody authorizes lapses there by itself, and what Belvo says of it later
+    /// still counts.
+    func cancel(
+        _ id: Payment.ID, of subject: UserSubject, on occasion: Occasion
+    ) async throws -> Progress<Stored<Payment>> {
+        for _ in 0..<attemptsMax {
+            let stored = try await payment(id, of: subject)
+            let payment = stored.record
+            guard payment.assertionDigest == nil else { throw JourneyRefusal.wrongState(payment.state.rawValue) }
+            if payment.state == .failed { return .done(stored) }
+            // Somebody else has authorized it at Belvo, and money may be moving.
+            if let word = payment.providerStatus, ProviderStatus(PaymentIntentStatus(word)) != .pending {
+                throw JourneyRefusal.wrongState(word.lowercased())
+            }
+            guard let next = try? payment.transition(on: .cancelRequested) else {
+                throw JourneyRefusal.wrongState(payment.state.rawValue)
+            }
+            // The same wish again changes nothing.
+            if next == payment { return .pending(stored) }
+            let event = Payment.Event.cancelRequested
+            guard let written = try await write(next, over: stored, event: event.name, cause: occasion.cause) else {
+                continue
+            }
+            return written.record.state == .failed ? .done(written) : .pending(written)
+        }
+        throw JourneyRefusal.contended
+    }
+
     /// Passes on the user's signature: the one call that moves money, made once.
     ///
     /// `clientData` is the part of the assertion that says what was signed.
@@ -60,8 +91,8 @@ struct PaymentJourney: Sendable {
             guard known == digest else { throw JourneyRefusal.alreadyDone }
             return try progress(of: stored)
         }
-        guard stored.record.state == .awaitingSignature, !stored.isOverdue, let options = stored.record.fidoOptions,
-            let belvoID = stored.record.belvoID
+        guard stored.record.state == .awaitingSignature, !stored.record.isCancelRequested, !stored.isOverdue,
+            let options = stored.record.fidoOptions, let belvoID = stored.record.belvoID
         else { throw JourneyRefusal.wrongState(stored.record.state.rawValue) }
         if let reference = stored.record.reference {
             try await refuseIfPaid(reference, of: subject)

@@ -10,7 +10,7 @@ extension Store {
         id, subject, enrollment_id, state, in_doubt, belvo_id, belvo_idempotency_key, reference, amount_centavos,
         description, statement_description, belvo_customer_id, belvo_enrollment_id, beneficiary_bank_account,
         provider_status, provider, consent_id, end_to_end_id, external_payment_id, provider_request_id, fido_options,
-        assertion_digest, authorization_accepted, failure_code, failure_message, failure_authority,
+        assertion_digest, authorization_accepted, cancel_requested, failure_code, failure_message, failure_authority,
         metadata, created_at, updated_at, version, deadline_at, app_now() AS read_at
         """
 
@@ -159,6 +159,7 @@ extension Store {
                 fido_options = \(after.fidoOptions.map(JSONColumn.init)),
                 assertion_digest = \(after.assertionDigest),
                 authorization_accepted = \(after.isAuthorizationAccepted),
+                cancel_requested = \(after.isCancelRequested),
                 failure_code = \(after.failure?.code), failure_message = \(after.failure?.message),
                 failure_authority = \(after.failure?.authority),
                 updated_at = \(moment), version = version + 1, leased_until = NULL,
@@ -225,6 +226,7 @@ extension Store {
         payment.fidoOptions = try row.decode("fido_options", as: JSONColumn?.self)?.bytes
         payment.assertionDigest = try row.decode("assertion_digest")
         payment.isAuthorizationAccepted = try row.decode("authorization_accepted")
+        payment.isCancelRequested = try row.decode("cancel_requested")
         payment.failure = try Failure(row: row)
         return Stored(
             record: payment, version: try row.decode("version"), updatedAt: try row.decode("updated_at"),

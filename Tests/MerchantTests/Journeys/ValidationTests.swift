@@ -117,6 +117,8 @@ import Testing
             let app = try await stage.app(of: "ana")
             for operation in Operation.allCases where operation.method != .get && operation.access == .user {
                 guard operation != .mintWidgetToken else { continue }
+                // What needs no body takes an empty object as well.
+                let whenEmpty = operation == .cancelPaymentIntent ? 404 : 400
                 let target = "\(operation.path)".replacing("{id}", with: "00000000-0000-7000-8000-000000000000")
                 for type in ["text/plain", "application/x-www-form-urlencoded", "application/jsonp"] {
                     let answer = try await app.raw(
@@ -127,7 +129,7 @@ import Testing
                 let charset = try await app.raw(
                     operation.method, target, body: "{}",
                     headers: ["content-type": "Application/JSON; charset=utf-8", "idempotency-key": "tap"])
-                #expect(charset.status == 400, "\(operation)")
+                #expect(charset.status == whenEmpty, "\(operation)")
             }
         }
     }

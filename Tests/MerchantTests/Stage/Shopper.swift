@@ -140,6 +140,13 @@ struct Shopper {
         try await app.send(.post, "/v1/payment-intents/\(bill.id)/authorize", authorization(of: bill))
     }
 
+    /// Gives the payment up.
+    func cancel(_ bill: Bill, _ body: String? = nil) async throws -> Answer { try await cancel(bill.id, body) }
+
+    func cancel(_ id: String, _ body: String? = nil) async throws -> Answer {
+        try await app.send(.post, "/v1/payment-intents/\(id)/cancel", body)
+    }
+
     func payment(_ bill: Bill) async throws -> Answer { try await payment(bill.id) }
 
     func payment(_ id: String) async throws -> Answer {

@@ -108,6 +108,39 @@ import Testing
         #expect(back.assertionDigest == nil)
     }
 
+    @Test(
+        arguments: [
+            (.creating, .creating), (.awaitingOptions, .failed), (.awaitingSignature, .failed), (.authorizing, nil),
+            (.succeeded, nil), (.failed, nil),
+        ] as [(Payment.State, Payment.State?)])
+    func `only what was never sent to be authorized can be given up`(state: Payment.State, end: Payment.State?) throws {
+        let payment = try payment(state)
+        guard let end else {
+            #expect(throws: TransitionRefused.self) { try payment.transition(on: .cancelRequested) }
+            return
+        }
+        let next = try payment.transition(on: .cancelRequested)
+        #expect(next.state == end)
+        #expect(next.isCancelRequested)
+        #expect(next.failure == (end == .failed ? .canceled : nil))
+    }
+
+    @Test func `what was given up before it was known ends as soon as it is known, unless money may be moving`() throws
+    {
+        let given = try payment(.creating).transition(on: .cancelRequested)
+        let known = try given.transition(on: .reported(report(of: given, .pending, options: [1])))
+        #expect(known.failure == .canceled)
+        #expect(known.belvoID == belvoID)
+        #expect(try given.transition(on: .creationLost).failure == .canceled)
+        #expect(try given.transition(on: .reported(report(of: given, .failed))).failure?.authority == .belvo)
+        #expect(try known.transition(on: .reported(report(of: known, .succeeded))).state == .succeeded)
+        let moving = try given.transition(on: .reported(report(of: given, .processing, options: [1])))
+        #expect(moving.state == .awaitingSignature)
+        #expect(throws: TransitionRefused.self) { try moving.transition(on: .authorizationSent(digest: [7])) }
+        #expect(try moving.transition(on: .reported(report(of: moving, .pending))).failure == .canceled)
+        #expect(try moving.transition(on: .timedOut).failure == .canceled)
+    }
+
     @Test func `money that may be moving keeps a payment from lapsing`() throws {
         let payment = try payment(.awaitingSignature)
         #expect(payment.mayLapse(after: report(of: payment, .pending)))
