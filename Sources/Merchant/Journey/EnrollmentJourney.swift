@@ -145,7 +145,7 @@ struct EnrollmentJourney: Sendable {
                 Belvo.Enrollment.ID(belvoID), confirmationData: confirmation, trace: occasion.trace)
             return .done(try await record(.confirmationAccepted, on: sent, cause: occasion.cause))
         } catch let error as BelvoError {
-            return try await settle(sent, after: error, undoing: .confirmationNotSent, on: occasion)
+            return try await settle(sent, after: error, from: stored, on: occasion)
         }
     }
 
@@ -159,17 +159,18 @@ struct EnrollmentJourney: Sendable {
         }
     }
 
-    /// Records what a failed one-shot call means.
+    /// Records what a failed confirmation means; `before` is the enrollment as it was when it was sent.
     private func settle(
-        _ sent: Stored<Enrollment>, after error: BelvoError, undoing event: Enrollment.Event,
-        on occasion: Occasion
+        _ sent: Stored<Enrollment>, after error: BelvoError, from before: Stored<Enrollment>, on occasion: Occasion
     ) async throws -> Progress<Stored<Enrollment>> {
         if let refusal = error.refusal {
             try await record(.refused(.refused(refusal)), on: sent, cause: occasion.cause)
             throw error
         }
         if error.leftNothing {
-            try await record(event, on: sent, cause: occasion.cause)
+            // The user's time goes on where it was: trying again and again must not make it longer.
+            try await record(
+                .confirmationNotSent, on: sent, keeping: before.deadline, cause: occasion.cause)
             throw error
         }
         // It may have arrived. Only reading can tell: now, or when the poller does.
@@ -263,17 +264,18 @@ extension EnrollmentJourney {
     /// Applies an event to the freshest state, however many others change the record meanwhile.
     ///
     /// Where the record has gone further already, the event comes too late to matter, and the record comes back as
-    /// it is: a poller may have read the end before the call that led to it was answered.
+    /// it is: a poller may have read the end before the call that led to it was answered. With a `deadline` the state
+    /// that is entered has the rest of that time, and not its whole own.
     @discardableResult
     func record(
-        _ event: Enrollment.Event, on stored: Stored<Enrollment>, cause: Cause,
+        _ event: Enrollment.Event, on stored: Stored<Enrollment>, keeping deadline: Timestamp? = nil, cause: Cause,
         settling: (Stored<Enrollment>) -> IdempotencySettlement = { _ in .unchanged }
     ) async throws -> Stored<Enrollment> {
         var current = stored
         for _ in 0..<attemptsMax {
             guard let next = try? current.record.transition(on: event) else { return current }
             let written = try await write(
-                next, over: current, event: event.name, cause: cause, settling: settling)
+                next, over: current, event: event.name, keeping: deadline, cause: cause, settling: settling)
             if let written { return written }
             guard let fresh = try await world.store.enrollment(stored.record.id) else { break }
             current = fresh
@@ -283,17 +285,20 @@ extension EnrollmentJourney {
 
     /// Writes the next state; nothing comes back when somebody else was faster.
     func write(
-        _ next: Enrollment, over stored: Stored<Enrollment>, event: String, cause: Cause,
-        settling: (Stored<Enrollment>) -> IdempotencySettlement = { _ in .unchanged }
+        _ next: Enrollment, over stored: Stored<Enrollment>, event: String, keeping deadline: Timestamp? = nil,
+        cause: Cause, settling: (Stored<Enrollment>) -> IdempotencySettlement = { _ in .unchanged }
     ) async throws -> Stored<Enrollment>? {
         let moment = next == stored.record ? stored.updatedAt : stored.clock.now
         // The answer that is stored with the change shows the record as it will be.
         var preview = stored
         preview.record = next
         preview.updatedAt = moment
+        let planned =
+            deadline.map { Planned.goesOn(nextLook: max($0 - stored.clock.now, .zero), deadline: $0) }
+            ?? self.planned(next, over: stored)
         let written = try await world.store.update(
             stored, to: next, redirectState: next.redirectURL.flatMap(redirectState), event: event,
-            planned: planned(next, over: stored), cause: cause, at: moment, key: settling(preview))
+            planned: planned, cause: cause, at: moment, key: settling(preview))
         if let written { tell(written, after: stored, cause: cause) }
         return written
     }
