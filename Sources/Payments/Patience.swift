@@ -20,11 +20,16 @@ public struct Patience: Sendable, Equatable {
 
     /// How long to wait before the next look at an authorized payment whose deadline passed so long ago.
     ///
+    /// Past `doubtPatience` somebody has to find out by other means.
+    ///
     /// Every 10 s at first, backing off to 2 minutes within the first hour; every 15 minutes for a week; then hourly.
     public func doubtInterval(overdue age: Duration) -> Duration {
         if age < .seconds(3_600) { return min(max(age / 10, .seconds(10)), .seconds(120)) }
-        return age < .seconds(7 * 86_400) ? .seconds(900) : .seconds(3_600)
+        return age < Patience.doubtPatience ? .seconds(900) : .seconds(3_600)
     }
+
+    /// How long an authorized payment may be in doubt until each look at it raises an alarm.
+    public static let doubtPatience = Duration.seconds(7 * 86_400)
 }
 
 /// When a record in its present state is to be looked at, counted from the change that led to the state.

@@ -284,6 +284,17 @@ extension PaymentJourney {
         } else if current.version == stored.version {
             _ = try await write(current.record, over: current, event: "looked", cause: .poller)
         }
+        remind(of: current)
+    }
+
+    /// Raises an alarm about what has been in doubt for so long that somebody has to ask Belvo by other means.
+    private func remind(of stored: Stored<Payment>) {
+        guard stored.record.isInDoubt, let deadline = stored.deadline else { return }
+        let age = stored.clock.now - deadline
+        guard age >= Patience.doubtPatience else { return }
+        world.log.critical(
+            "payment.in_doubt_for_long",
+            metadata: ["payment_id": "\(stored.record.id)", "days": "\(age.components.seconds / 86_400)"])
     }
 
     private func news(of payment: Payment, from belvo: Belvo.Client) async -> News<Payment.Event> {

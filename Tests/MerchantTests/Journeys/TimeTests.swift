@@ -1,5 +1,6 @@
 import BelvoSandbox
 import HTTP
+import Postgres
 import Testing
 
 /// Both clocks: Belvo's begins with the step that waits for Belvo, and a person's goes on through a failed attempt.
@@ -81,5 +82,40 @@ import Testing
             try await stage.pass(.seconds(20))
             #expect(try await shopper.payment(bill).string("failure_code") == "timed_out")
         }
+    }
+
+    @Test func `what is in doubt is read with growing pauses, and after a week with an alarm`() async throws {
+        try await Stage.open { stage in
+            var shopper = try await Shopper.arrive(on: stage)
+            let bill = try await shopper.bill(try await shopper.enroll())
+            try await shopper.authorize(bill)
+            try await stage.pass(.seconds(120))
+            // So much later the next look follows after so many seconds.
+            for (later, pause) in [
+                (10, 10), (590, 60), (1_200, 120), (1_790, 120), (120, 900), (6 * 86_400, 900), (86_400, 3_600),
+            ] {
+                #expect(!stage.log.holds("payment.in_doubt_for_long"), "\(pause)")
+                try await stage.pass(.seconds(later))
+                let seconds = try #require(try await stage.secondsToNextLook(at: bill))
+                // The clock of the database goes on by itself meanwhile.
+                #expect((pause - 6...pause + 1).contains(seconds), "after \(later): \(seconds)")
+            }
+            #expect(stage.log.holds("payment.in_doubt_for_long"))
+            let answer = try await shopper.payment(bill)
+            #expect(try answer.string("status") == "PENDING")
+            #expect(try answer.raw("in_doubt") == "true")
+        }
+    }
+}
+
+extension Stage {
+    /// How long it is until a payment is looked at next.
+    fileprivate func secondsToNextLook(at bill: Shopper.Bill) async throws -> Int? {
+        try await database.rows(
+            """
+            SELECT ceil(extract(epoch FROM next_poll_at - app_now()))::bigint AS seconds
+            FROM payments WHERE id::text = \(bill.id)
+            """
+        ).first.map { Int(try $0.decode("seconds", as: Int64.self)) }
     }
 }
