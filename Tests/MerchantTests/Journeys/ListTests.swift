@@ -64,6 +64,66 @@ import Testing
         }
     }
 
+    @Test func `a device may be named in the header, and each filter narrows what the others leave`() async throws {
+        try await Stage.open { stage in
+            var shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.enroll()
+            let waiting = try await shopper.startEnrollment()
+            let (device, path) = (shopper.deviceID, "/v1/enrollments")
+            for (query, header, expected) in [
+                ("", device, [waiting.id, bond.id]), ("?status=SUCCEEDED", device, [bond.id]),
+                // What the address says goes before what the header says.
+                ("?device_id=other", device, []), ("?device_id=\(device)", "other", [waiting.id, bond.id]),
+                ("?device_id=\(device)&status=PENDING&belvo_id=\(waiting.belvoID)", nil, [waiting.id]),
+                ("?device_id=\(device)&status=PENDING&belvo_id=\(bond.belvoID)", nil, []),
+                ("?device_id=other&status=PENDING&belvo_id=\(waiting.belvoID)", nil, []),
+                ("?status=SUCCEEDED&belvo_id=\(waiting.belvoID)", device, []),
+                ("?limit=1&status=SUCCEEDED", device, [bond.id]),
+            ] as [(String, String?, [String])] {
+                let list =
+                    if let header {
+                        try await shopper.app.send(.get, path + query, headers: ["x-device-id": header])
+                    } else { try await shopper.app.send(.get, path + query) }
+                #expect(try list.each("id", in: "results") == expected, "\(query) \(header ?? "-")")
+                #expect(try list.raw("next") == "null", "\(query)")
+            }
+        }
+    }
+
+    @Test func `a narrowed list of payments goes on where it was, although rows come and change`() async throws {
+        try await Stage.open { stage in
+            var shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.enroll()
+            // One reference, tried again and again, between payments for other things.
+            var canceled: [String] = []
+            for number in 0..<5 {
+                let bill = try await shopper.bill(bond, key: "tap-\(number)")
+                #expect(try await shopper.cancel(bill).status == 200)
+                canceled.append(bill.id)
+                _ = try await shopper.bill(bond, reference: "other-\(number)", key: "other-\(number)")
+            }
+            let live = try await shopper.bill(bond, key: "tap-live")
+            var shown: [String] = []
+            var query = "status=FAILED&reference=order-1&limit=2"
+            for page in 0..<3 {
+                let list = try await shopper.app.send(.get, "/v1/payment-intents?\(query)")
+                shown += try list.each("id", in: "results").compactMap(\.self)
+                // Rows that come or become FAILED meanwhile are newer than the cursor: for the next reading.
+                if page == 0 { #expect(try await shopper.cancel(live).status == 200) }
+                let more = try await shopper.bill(bond, key: "more-\(page)")
+                #expect(try await shopper.cancel(more).status == 200)
+                let next = try list.json["next"]?.string
+                #expect((next == nil) == (page == 2))
+                query = "status=FAILED&reference=order-1&limit=2&cursor=\(next ?? "")"
+            }
+            #expect(shown == canceled.reversed())
+            let both = try await shopper.app.send(.get, "/v1/payment-intents?status=PENDING&reference=other-3")
+            #expect(try both.each("reference", in: "results") == ["other-3"])
+            let none = try await shopper.app.send(.get, "/v1/payment-intents?status=PENDING&reference=order-1")
+            #expect(none.text == #"{"results":[],"next":null}"#)
+        }
+    }
+
     @Test func `enrollments are listed while Belvo is down`() async throws {
         try await Stage.open { stage in
             let shopper = try await Shopper.arrive(on: stage)
