@@ -25,10 +25,18 @@ struct AccessRules: Sendable {
 
     /// Whether a refusal of this client's is to be logged: strangers must not fill the log.
     func mayLogRefusal(of client: IPAddress) -> Bool {
-        refusalRate?.take(for: client, at: now()) == nil
+        refusalRate?.take(for: client.subscriber, at: now()) == nil
     }
 
     private static let refusalLinesPerSecond = 1
+}
+
+extension IPAddress {
+    /// What stands for whoever has the address: a subscriber has a whole IPv6 network of 64 bits or more (RFC 6177 §2)
+    /// and can send from any address in it.
+    fileprivate var subscriber: IPAddress {
+        if case .v6(let high, _) = self { .v6(high, 0) } else { self }
+    }
 }
 
 extension APIError {

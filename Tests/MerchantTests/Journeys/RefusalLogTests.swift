@@ -48,6 +48,12 @@ import Testing
             clock.advance(by: .seconds(1))
             for _ in 0..<50 { _ = try await stranger.send(.get, "/v1/customer") }
             #expect(lines() == 4)
+            // All addresses of one IPv6 network are one client's.
+            for number in 1...9 {
+                let address = "2001:db8::\(number):1"
+                _ = try await stranger.send(.get, "/v1/customer", headers: ["x-forwarded-for": address])
+            }
+            #expect(lines() == 6)
         }
     }
 
