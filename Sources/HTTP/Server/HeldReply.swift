@@ -31,15 +31,15 @@ public struct HeldReply: Sendable {
 
 extension Reply {
     /// The reply with a last touch: at once for a response, for a held one when it is there.
-    public func finished(_ touch: @escaping @Sendable (inout Response) -> Void) -> Reply {
-        switch self {
+    public consuming func finished(_ touch: @escaping @Sendable (inout Response) -> Void) -> Reply {
+        switch consume self {
         case .response(var response):
             touch(&response)
             return .response(response)
         case .held(let held):
             return .held(
                 HeldReply(bell: held.bell, until: held.end) { reason in await held.answer(reason).finished(touch) })
-        case .raw: return self
+        case .raw(let bytes): return .raw(bytes)
         }
     }
 }

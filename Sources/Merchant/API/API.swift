@@ -48,11 +48,19 @@ final class API: Sendable {
         } catch {
             reply = .response(refusal(error, to: inbound))
         }
-        let sharing = access.crossOrigin.sharing(with: request)
-        return reply.finished { [requestID = inbound.requestID] response in
-            response.headers.append(RequestID.field, requestID)
-            sharing?.apply(to: &response)
+        let (requestID, sharing) = (inbound.requestID, access.crossOrigin.sharing(with: request))
+        switch consume reply {
+        case .response(var response):
+            complete(&response, of: requestID, sharing)
+            return .response(response)
+        case let later: return later.finished { self.complete(&$0, of: requestID, sharing) }
         }
+    }
+
+    /// What every answer carries, also one that comes later.
+    private func complete(_ response: inout Response, of requestID: String, _ sharing: CrossOrigin.Sharing?) {
+        response.headers.append(RequestID.field, requestID)
+        sharing?.apply(to: &response)
     }
 
     private func dispatch(_ inbound: Inbound) async throws -> Reply {
