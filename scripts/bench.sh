@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measure speed and memory beside nginx and pgbench; writes bench/results.md.
+# Measure speed and memory, or with `waiting` only what requests that wait cost; writes bench/results.md.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
@@ -11,6 +11,7 @@ cd "$(dirname "$0")/.."
 . scripts/lib/bench-world.sh
 . scripts/lib/bench-rounds.sh
 . scripts/lib/bench-report.sh
+. scripts/lib/bench-waiting.sh
 
 # How much is measured: in all a few minutes, in rounds so short that both sides of a ratio see the same machine.
 livez_connections=64 livez_rounds=5
@@ -21,11 +22,14 @@ starts=10
 warm_up_seconds=2
 round_seconds=2
 idle_seconds=3
+waiting_apps=10000 waiting_users=50 waiting_changes=200
 
 main() {
+    local section=${1:-all}
+    [[ $section == all || $section == waiting ]] || fail "there is no section \"$section\"; there is \"waiting\"."
     at_exit clean_up
     ensure_toolchain
-    ensure_packages nginx-light wrk
+    if [[ $section == all ]]; then ensure_packages nginx-light wrk; fi
     build_programs
     load_before=$(cut -d ' ' -f 1 /proc/loadavg)
     make_scratch
@@ -35,6 +39,11 @@ main() {
     "$programs/merchant" migrate --config "$settings" >"$scratch/migrate.log" ||
         fail "merchant migrate failed; see above."
     start_sandbox
+    if [[ $section == waiting ]]; then
+        measure_waiting
+        replace_waiting
+        return
+    fi
 
     measure_starts
 
@@ -51,8 +60,16 @@ main() {
     stop_child "$nginx_pid"
     measure_creations
     take loaded_kib "$(resident_kib "$merchant_pid")"
+    stop_child "$load_pid"
+    stop_child "$merchant_pid"
 
-    write_results >"$scratch/results.md"
+    measure_waiting
+
+    {
+        write_results
+        printf '\n'
+        write_waiting
+    } >"$scratch/results.md"
     cp "$scratch/results.md" bench/results.md
     cat bench/results.md
 }
@@ -64,6 +81,18 @@ build_programs() {
             fail "the build of $product failed; see above."
     done
     programs=$(swift build --configuration release --show-bin-path)
+}
+
+# The last section of bench/results.md, written anew.
+replace_waiting() {
+    write_waiting >"$scratch/waiting.md"
+    {
+        sed '/^## Waiting requests$/,$d' bench/results.md | sed -e :a -e '/^\n*$/{$d;N;ba' -e '}'
+        printf '\n'
+        cat "$scratch/waiting.md"
+    } >"$scratch/results.md"
+    cp "$scratch/results.md" bench/results.md
+    cat "$scratch/waiting.md"
 }
 
 clean_up() {

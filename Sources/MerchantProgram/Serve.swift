@@ -15,6 +15,7 @@ struct Serve: ParsableCommand {
     func run() throws {
         try Signals.block([SIGINT, SIGTERM])
         CoreDumps.forbid()
+        DescriptorLimit.raise()
         let settings = options.settings()
         let log = Logger.jsonLines(label: "merchant", level: settings.logLevel, now: WallClock.now)
         let first = try EventLoop()

@@ -39,10 +39,15 @@ struct App: Sendable {
         }
     }
 
-    private func exchange(_ request: Request) async throws -> JSONValue {
+    /// Sends a request as the user, and gives the answer, whatever it is.
+    func answer(to request: Request, within limit: Duration = Self.deadline) async throws -> Response {
         var request = request
         request.headers.append("authorization", "Bearer \(token)")
-        let response = try await client.send(request, deadline: Self.deadline)
+        return try await client.send(request, deadline: limit)
+    }
+
+    private func exchange(_ request: Request) async throws -> JSONValue {
+        let response = try await answer(to: request)
         guard (200..<300).contains(response.status.code) else { throw Unexpected(request, response) }
         return try JSONDocument(parsing: response.body.isEmpty ? Array("null".utf8) : response.body).root
     }

@@ -22,9 +22,7 @@ struct Drive: ParsableCommand {
     @Option(help: "A file of tokens, one a line, each for a user of its own.") var tokens: String
 
     func run() throws {
-        let tokens = try PhoneFile.contents(of: tokens).split(separator: 0x0A).map {
-            String(decoding: $0, as: UTF8.self)
-        }
+        let tokens = try PhoneFile.lines(of: tokens)
         let bank = Client(
             origin: try origin(sandbox), tls: try .client(extraAuthorities: sandboxCAFile),
             configuration: .connections(tokens.count))
@@ -47,10 +45,19 @@ struct Drive: ParsableCommand {
         loop.run()
     }
 
-    private func origin(_ text: String) throws -> URL.Origin {
-        guard let url = URL(text) else { throw ValidationError("\(text) is not an http or https URL.") }
-        return url.origin
+}
+
+extension PhoneFile {
+    /// The lines of a file.
+    static func lines(of path: String) throws -> [String] {
+        try contents(of: path).split(separator: 0x0A).map { String(decoding: $0, as: UTF8.self) }
     }
+}
+
+/// The origin that an option names.
+func origin(_ text: String) throws -> URL.Origin {
+    guard let url = URL(text) else { throw ValidationError("\(text) is not an http or https URL.") }
+    return url.origin
 }
 
 extension ClientConfiguration {
@@ -63,7 +70,7 @@ extension ClientConfiguration {
 }
 
 /// One line, at once: standard output is a pipe to a script that waits for it.
-private func say(_ line: String) {
+func say(_ line: String) {
     print(line)
     fflush(nil)
 }

@@ -42,12 +42,14 @@ struct Count {
     var line: String {
         let sorted = durations.sorted()
         let microseconds = elapsed.wholeNanoseconds / 1_000
-        return "\(sorted.count) \(failures) \(microseconds) \(percentile(50, of: sorted)) \(percentile(99, of: sorted))"
+        return "\(sorted.count) \(failures) \(microseconds) \(sorted.percentile(50)) \(sorted.percentile(99))"
     }
+}
 
-    /// The smallest value that so many in a hundred do not exceed; 0 of none.
-    private func percentile(_ percent: Int, of sorted: [Int64]) -> Int64 {
-        sorted.isEmpty ? 0 : sorted[max(0, (sorted.count * percent + 99) / 100 - 1)]
+extension [Int64] {
+    /// The smallest of these sorted values that so many in a hundred do not exceed; 0 of none.
+    func percentile(_ percent: Int) -> Int64 {
+        isEmpty ? 0 : self[Swift.max(0, (count * percent + 99) / 100 - 1)]
     }
 }
 

@@ -159,21 +159,32 @@ answer_bytes() {
 
 # start_load: the load generator, with an enrolled phone for each user of the largest crowd.
 start_load() {
-    local number users=${payment_users[-1]}
-    for ((number = 0; number < users; number++)); do
-        "$programs/merchant" token --subject "load-$number" --config "$settings"
+    local users=${payment_users[-1]}
+    make_tokens load "$users"
+    start_on_orders "$programs/LoadProgram" drive --merchant "$merchant_url" --sandbox "$sandbox_url" \
+        --sandbox-ca-file "$scratch/secrets/ca.pem" --tokens "$scratch/tokens"
+    say "Enrolling $users phones ..."
+    hear
+}
+
+# make_tokens NAME COUNT: one for each user NAME-0, NAME-1 ...
+make_tokens() {
+    local number
+    for ((number = 0; number < $2; number++)); do
+        "$programs/merchant" token --subject "$1-$number" --config "$settings"
     done >"$scratch/tokens"
+}
+
+# start_on_orders COMMAND...: a load generator that does what `order` says.
+start_on_orders() {
+    rm -f "$scratch/orders" "$scratch/answers"
     mkfifo "$scratch/orders" "$scratch/answers"
     # Opened in both directions, so that opening waits for nobody.
     exec 7<>"$scratch/orders" 8<>"$scratch/answers"
     # shellcheck disable=SC2016 # The inner shell's.
     start "load generator" TERM "$scratch/load.log" "${on_other_processor[@]}" \
-        bash -c 'scratch=$1; shift; exec "$@" <"$scratch/orders" >"$scratch/answers" 7>&- 8>&-' bash "$scratch" \
-        "$programs/LoadProgram" drive --merchant "$merchant_url" --sandbox "$sandbox_url" \
-        --sandbox-ca-file "$scratch/secrets/ca.pem" --tokens "$scratch/tokens"
+        bash -c 'scratch=$1; shift; exec "$@" <"$scratch/orders" >"$scratch/answers" 7>&- 8>&-' bash "$scratch" "$@"
     load_pid=$started
-    say "Enrolling $users phones ..."
-    hear
 }
 
 # order WORD...: has the load generator do something; sets `answer`.
