@@ -51,6 +51,11 @@ struct WaitingApp: Sendable {
         _ = try await app.get(path)
     }
 
+    /// Reads it on another connection than the app's own.
+    func read(through client: Client) async throws {
+        _ = try await App(client: client, token: app.token).get(path)
+    }
+
     /// Waits for as long as it takes, and gives the moment at which the app was told.
     func waitForChange() async throws -> Monotonic {
         while true {

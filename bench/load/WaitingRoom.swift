@@ -8,6 +8,8 @@ import Transport
 /// Everything here runs on one loop.
 final class WaitingRoom {
     private let apps: [WaitingApp]
+    /// Another connection to where the apps wait.
+    private let here: Client
     private let other: Client
     private let loop: EventLoop
     private var waits: [Task<Monotonic, any Error>] = []
@@ -16,8 +18,9 @@ final class WaitingRoom {
     /// So many at a time: the server is to be measured while it waits, not while it is stormed.
     private static let width = 32
 
-    private init(_ apps: [WaitingApp], other: Client, on loop: EventLoop) {
+    private init(_ apps: [WaitingApp], at here: Client, other: Client, on loop: EventLoop) {
         self.apps = apps
+        self.here = here
         self.other = other
         self.loop = loop
     }
@@ -35,7 +38,7 @@ final class WaitingRoom {
         }
         var apps: [WaitingApp] = []
         for share in shares { apps += try await share.value }
-        return WaitingRoom(apps, other: Client(origin: other), on: loop)
+        return WaitingRoom(apps, at: client, other: Client(origin: other), on: loop)
     }
 
     /// Does what the order says and gives the line that answers it.
@@ -51,7 +54,8 @@ final class WaitingRoom {
                 for app in apps[start..<min(start + Self.width, apps.count)] {
                     waits.append(loop.task { try await app.waitForChange() })
                 }
-                try await loop.sleep(for: .milliseconds(5))
+                // Read behind them, so that by then the server has read for all of these, and holds them.
+                try await apps[start].read(through: here)
             }
             return "waiting"
         case ("change", 2):
