@@ -12,6 +12,7 @@ cd "$(dirname "$0")/.."
 . scripts/lib/bench-rounds.sh
 . scripts/lib/bench-report.sh
 . scripts/lib/bench-waiting.sh
+. scripts/lib/bench-waiting-report.sh
 
 # How much is measured: in all a few minutes, in rounds so short that both sides of a ratio see the same machine.
 livez_connections=64 livez_rounds=5

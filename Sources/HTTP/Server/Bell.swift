@@ -10,6 +10,7 @@ public final class Bell {
 
     public init() {}
 
+    /// Wakes the reply, now or as soon as it is held.
     public func ring() {
         guard let sleeper else {
             hasRung = true
