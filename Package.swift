@@ -106,6 +106,9 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        // For developers of apps: Foundation alone, nothing of the server.
+        .target(name: "AppLoop", path: "examples/AppLoop", swiftSettings: strict),
+
         .testTarget(name: "StyleTests", swiftSettings: strict),
         .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: strict),
         .testTarget(name: "TransportTests", dependencies: ["Transport", "TestSupport"], swiftSettings: strict),
@@ -127,7 +130,7 @@ let package = Package(
         .testTarget(
             name: "MerchantTests",
             dependencies: [
-                "Merchant", "BelvoSandbox", "SoftwareAuthenticator", "TestSupport", logging,
+                "Merchant", "BelvoSandbox", "SoftwareAuthenticator", "TestSupport", "AppLoop", logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "JWTKit", package: "jwt-kit"),

@@ -14,7 +14,7 @@ enum Checkout {
 
     /// Everything people write here, except prose: read once.
     static let files: [TextFile] = {
-        let folders = ["Sources", "Tests", "bench", "migrations", "config", "scripts"].flatMap { texts(under: $0) }
+        let folders = ["Sources", "Tests", "examples", "bench", "migrations", "config", "scripts"].flatMap { texts(under: $0) }
         let single = ["Package.swift", "dev", ".ci/run", "Dockerfile", "docker-compose.yml"].compactMap { text(at: $0) }
         return folders + single
     }()

@@ -51,6 +51,8 @@ struct Layer: Sendable {
             own: ["BelvoSandbox", "Transport", "HTTP"],
             others: ["Glibc", "ArgumentParser"]
         ),
+        // What apps copy: nothing of the server, and nothing that a phone does not have.
+        Layer("examples/AppLoop", others: ["Foundation", "FoundationNetworking"]),
     ]
 
     /// The layer that a file belongs to.

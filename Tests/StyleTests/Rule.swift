@@ -41,6 +41,8 @@ extension TextFile {
     /// The files of this target are full of samples of what is forbidden.
     var isOfStyleTests: Bool { path.hasPrefix("Tests/StyleTests/") }
     var isSwift: Bool { path.hasSuffix(".swift") }
+    /// On a phone Foundation is there anyway.
+    var isForApps: Bool { path.hasPrefix("examples/") || path.hasPrefix("Tests/MerchantTests/Examples/") }
     var isSource: Bool { path.hasPrefix("Sources/") && isSwift }
 }
 

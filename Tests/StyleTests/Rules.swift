@@ -116,7 +116,7 @@ extension Rule {
 
     static let foundation = Rule.line(
         "nothing imports Foundation, which costs memory, or SwiftNIO, which this project does without",
-        applies: { $0.isSwift },
+        applies: { $0.isSwift && !$0.isForApps },
         fault: { lines, index in
             guard let module = ImportedModule.name(in: lines[index]) else { return nil }
             let isRefused = module == "Foundation" || module.hasPrefix("NIO") || module.hasPrefix("_NIO")

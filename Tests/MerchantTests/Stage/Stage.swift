@@ -14,8 +14,8 @@ import Transport
 /// Everything a journey is played on: a database of its own, the sandbox in Belvo's place, and the merchant's server
 /// between them, in one process on one loop, each reached over real sockets.
 ///
-/// Nothing happens by itself. The sandbox is moved by the test, the database's clock by `advance(by:)`, and the
-/// workers make one pass when `work()` says so.
+/// Nothing happens by itself, unless a test asks for it. The sandbox is moved by the test, the database's clock by
+/// `advance(by:)`, and the workers make one pass when `work()` says so.
 struct Stage: Sendable {
     let loop: EventLoop
     let sandbox: Sandbox
@@ -23,22 +23,26 @@ struct Stage: Sendable {
     let database: Database
     let client: HTTP.Client
     let admin: HTTP.Client
+    /// Belvo's address, and the bank's.
+    let bank: HTTP.Client
+    let addresses: MerchantServer.Addresses
     let log: LogRecorder
     let settings: Settings
-    let addresses: MerchantServer.Addresses
 
     static let secret = "a-secret-of-the-tests-that-is-long-enough"
 
     /// Plays the body on a fresh stage, and takes the stage down whatever happens.
     static func open(
-        environment changes: [String: String] = [:], clock: IntervalClock = .machine,
+        environment changes: [String: String] = [:], sandbox configuration: SandboxConfiguration = .test(),
+        clock: IntervalClock = .machine,
         work: MerchantServer.WorkMode = .whenTold,
         _ body: @escaping @Sendable (Stage) async throws -> Void
     ) async throws {
         try await Door.stages.inside {
             try await withLoop { loop in
                 try await TestDatabase.with(.merchant) { database in
-                    try await play(on: loop, database.connectionString, changes, clock, work, body)
+                    try await play(
+                        on: loop, database.connectionString, changes, configuration, clock, work, body)
                 }
             }
         }
@@ -52,15 +56,16 @@ struct Stage: Sendable {
             let database = try Database(cluster.connectionString, configuration: .patient)
             try await Migrator(.merchant, of: database).migrate()
             await database.close()
-            try await play(on: loop, cluster.connectionString, [:], .machine, .whenTold, body)
+            try await play(on: loop, cluster.connectionString, [:], .test(), .machine, .whenTold, body)
         }
     }
 
     private static func play(
-        on loop: EventLoop, _ databaseURL: String, _ changes: [String: String], _ clock: IntervalClock,
-        _ work: MerchantServer.WorkMode, _ body: @Sendable (Stage) async throws -> Void
+        on loop: EventLoop, _ databaseURL: String, _ changes: [String: String],
+        _ configuration: SandboxConfiguration, _ clock: IntervalClock, _ work: MerchantServer.WorkMode,
+        _ body: @Sendable (Stage) async throws -> Void
     ) async throws {
-        let sandbox = Sandbox()
+        let sandbox = Sandbox(configuration: configuration)
         let belvo = HTTP.Server(
             refusal: { Response($0.status) }, handler: { request, _ in await sandbox.reply(to: request) })
         let belvoListener = try Listener(at: loopback)
@@ -88,11 +93,13 @@ struct Stage: Sendable {
         let addresses = try await merchant.start(work: work)
         let stage = Stage(
             loop: loop, sandbox: sandbox, merchant: merchant, database: observer, client: client(to: addresses.api),
-            admin: client(to: addresses.admin), log: log, settings: settings, addresses: addresses)
+            admin: client(to: addresses.admin), bank: client(to: belvoListener.address), addresses: addresses, log: log,
+            settings: settings)
         let result: Result<Void, any Error>
         do { result = .success(try await body(stage)) } catch { result = .failure(error) }
         await stage.client.closeIdle(on: loop)
         await stage.admin.closeIdle(on: loop)
+        await stage.bank.closeIdle(on: loop)
         await merchant.stop()
         await belvo.drain(loops: [loop], within: .seconds(1))
         await observer.close()
@@ -105,7 +112,7 @@ struct Stage: Sendable {
         let addresses = try await other.start(work: .whenTold)
         let stage = Stage(
             loop: loop, sandbox: sandbox, merchant: other, database: database, client: Self.client(to: addresses.api),
-            admin: Self.client(to: addresses.admin), log: log, settings: settings, addresses: addresses)
+            admin: Self.client(to: addresses.admin), bank: bank, addresses: addresses, log: log, settings: settings)
         let result: Result<Void, any Error>
         do { result = .success(try await body(stage)) } catch { result = .failure(error) }
         await stage.client.closeIdle(on: loop)

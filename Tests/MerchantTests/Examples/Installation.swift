@@ -1,0 +1,56 @@
+import AppLoop
+import Foundation
+import FoundationNetworking
+import Merchant
+import SoftwareAuthenticator
+import Synchronization
+import Testing
+
+/// The example app on one user's phone: what is built anew at each start, and the folder that outlives it.
+struct Installation {
+    let stage: Stage
+    let folder = FileManager.default.temporaryDirectory.appending(path: "app-loop-\(UUID().uuidString)")
+    let pauses = Pauses()
+
+    /// What comes between a request and its answer.
+    typealias Line = @Sendable (URLRequest, MerchantAPI.Exchange) async throws -> (Data, URLResponse)
+
+    /// The client as the app builds it, with a way to the server on which a test may do harm.
+    func api(
+        fate: Fate = Fate(), token: (@Sendable (String?) async throws -> String)? = nil, line: Line? = nil
+    ) async throws -> MerchantAPI {
+        let bearer = try #require(try await stage.app(of: "ana").token)
+        let network = MerchantAPI.overNetwork()
+        return MerchantAPI(
+            base: try #require(URL(string: "http://\(stage.addresses.api)/")), token: token ?? { _ in bearer },
+            exchange: { request in
+                try fate.step()
+                let answer = if let line { try await line(request, network) } else { try await network(request) }
+                try fate.step()
+                return answer
+            }, sleep: { [pauses] in try await pauses.take($0) })
+    }
+
+    /// The app starts.
+    func journey(_ api: MerchantAPI, on handset: Handset) throws -> Journey {
+        Journey(api: api, device: handset, notebook: try Notebook(folder: folder))
+    }
+
+    var errands: [Errand] {
+        get throws { try Notebook(folder: folder).errands() }
+    }
+
+    func remove() throws { try FileManager.default.removeItem(at: folder) }
+}
+
+/// The pauses that the app makes, remembered as it wanted them and made short: its clock runs fast.
+final class Pauses: Sendable {
+    private let wanted = Mutex<[Duration]>([])
+
+    var all: [Duration] { wanted.withLock { $0 } }
+
+    func take(_ pause: Duration) async throws {
+        wanted.withLock { $0.append(pause) }
+        try await Task.sleep(for: min(pause, .milliseconds(20)))
+    }
+}
