@@ -289,7 +289,7 @@ import Testing
         for languages in [["pt-BR"], ["en-GB"], ["es-419"], ["fr", "es"], ["ja"]] {
             let texts = RetryReason.allCases.map { $0.text(in: languages) }
             #expect(Set(texts).count == RetryReason.allCases.count)
-            #expect(!texts.contains(""))
+            #expect(texts.allSatisfy { !$0.title.isEmpty && !$0.sentence.isEmpty })
         }
         #expect(RetryReason.later.text(in: ["fr", "es-MX"]) == RetryReason.later.text(in: ["es"]))
         #expect(RetryReason.later.text(in: ["ja"]) == RetryReason.later.text(in: ["pt"]))
