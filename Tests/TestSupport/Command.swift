@@ -10,7 +10,7 @@ public struct CommandFailure: Error, CustomStringConvertible {
 }
 
 /// Runs a program to its end, its output thrown away. Blocks. Wraps `posix_spawn` and `waitpid`.
-func runCommand(_ arguments: [String]) throws(CommandFailure) {
+public func runCommand(_ arguments: [String]) throws(CommandFailure) {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
