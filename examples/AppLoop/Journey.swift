@@ -44,8 +44,8 @@ public struct Journey: Sendable {
                 notebook.forget(errand)
                 return .done(record)
             case .retry(let reason):
-                notebook.forget(errand)
                 await device.tell(reason)
+                notebook.forget(errand)
                 return .failed(record, reason)
             case .redirect(let page) where page != openedPage:
                 openedPage = page

@@ -50,18 +50,19 @@ public struct MerchantAPI: Sendable {
     /// or the last `URLError`.
     func answer(to request: URLRequest) async throws -> Answer {
         var request = request
-        var refusedToken: String?
+        var bearer = try await token(nil)
+        var isRenewed = false
         var attempt = 0
         while true {
-            let bearer = try await token(refusedToken)
             request.setValue("Bearer \(bearer)", forHTTPHeaderField: "Authorization")
             let failure: any Error
             var pause = Duration.seconds(1 << min(attempt, 5)) * Double.random(in: 0.5...1)
             do {
                 let answer = try Answer(try await exchange(request))
                 if answer.status < 400 { return answer }
-                if answer.status == 401, refusedToken == nil {
-                    refusedToken = bearer
+                if answer.status == 401, !isRenewed {
+                    bearer = try await token(bearer)
+                    isRenewed = true
                     continue
                 }
                 guard answer.isForNow else { throw Problem(answer) }
