@@ -9,7 +9,7 @@ import Transport
 @testable import Merchant
 
 /// When the list of banks is fetched, who waits for it, and what is shown meanwhile.
-@Suite(.timeLimit(.minutes(1))) struct InstitutionCatalogTests {
+@Suite struct InstitutionCatalogTests {
     @Test func `the list is fetched once however many ask at once`() async throws {
         try await onStand { stand in
             let gate = stand.banks.answers("A", behind: true)
