@@ -54,7 +54,8 @@ public final class MerchantServer: Sendable {
         self.institutions = institutions
         let api = API(
             world: world, authenticator: authenticator, institutions: institutions,
-            health: health, callbackPage: CallbackPage(appLink: settings.appDeepLink),
+            health: health,
+            callbackPage: CallbackPage(appLink: settings.appDeepLink, pollInterval: settings.patience.pollInterval),
             access: AccessRules(settings, clock: clock), associations: AppAssociations(settings), vault: vault)
         let refusal: @Sendable (MessageFault) -> Response = { fault in
             let requestID = RequestID.made()

@@ -32,6 +32,7 @@ public struct Status: Hashable, Sendable, CustomStringConvertible {
     public static let methodNotAllowed = Status(405)
     public static let requestTimeout = Status(408)
     public static let conflict = Status(409)
+    public static let gone = Status(410)
     public static let contentTooLarge = Status(413)
     public static let uriTooLong = Status(414)
     public static let unsupportedMediaType = Status(415)
@@ -65,6 +66,7 @@ public struct Status: Hashable, Sendable, CustomStringConvertible {
         case 405: "Method Not Allowed"
         case 408: "Request Timeout"
         case 409: "Conflict"
+        case 410: "Gone"
         case 413: "Content Too Large"
         case 414: "URI Too Long"
         case 415: "Unsupported Media Type"

@@ -4,7 +4,7 @@ import JSON
 import Payments
 
 extension API {
-    /// `GET /enrollments/callback`: the bank sends the user's browser here.
+    /// `GET /enrollments/callback`: the bank sends the user's browser here, and its page asks here how things stand.
     ///
     /// A person reads the answer, so whatever happens is a page. The query is never logged: it holds a one-shot code.
     func landOnCallback(_ inbound: Inbound) async -> Response {
@@ -14,7 +14,9 @@ extension API {
             return callbackPage.response(.ok, .collecting, for: inbound)
         }
         do {
-            return await receive(try FormFields(parsing: query), inbound)
+            let fields = try FormFields(parsing: query)
+            return fields.names == ["ticket"]
+                ? await show(ticket: fields["ticket"] ?? "", inbound) : await receive(fields, inbound)
         } catch {
             return callbackPage.response(.badRequest, .unreadable, for: inbound)
         }
@@ -35,22 +37,43 @@ extension API {
             return callbackPage.response(.badRequest, .unreadable, for: inbound)
         }
         do {
-            let result = try await RedirectionJourney(world: world).receive(
-                redirection, from: nil, on: occasion(inbound, .callback))
-            switch result {
-            case .settled(let enrollment):
-                return callbackPage.response(.ok, .of(enrollment.record), for: inbound, enrollment: enrollment.record)
-            case .pending(let enrollment):
-                return callbackPage.response(.ok, .working, for: inbound, enrollment: enrollment?.record)
-            }
+            let landing = try await RedirectionJourney(world: world).land(
+                redirection, on: occasion(inbound, .callback))
+            let refused = landing.failure.map { refusal($0, to: inbound) }
+            // Whatever is kept goes on by itself: for the user that is no error.
+            let status = CallbackPage.State(landing) == .failed ? refused?.status ?? .ok : .ok
+            return page(status, landing, inbound)
         } catch {
-            let described = refusal(error, to: inbound)
-            // Stored, and tried again by itself, unless the bank's answer was refused or could not be stored.
-            let isKept = (error as? BelvoError)?.leftNothing ?? false
-            return isKept
-                ? callbackPage.response(.ok, .working, for: inbound)
-                : callbackPage.response(described.status, .failed, for: inbound)
+            return unavailable(error, inbound)
         }
+    }
+
+    /// Where the redirect of a ticket stands. Belvo is not asked: the workers do that.
+    private func show(ticket text: String, _ inbound: Inbound) async -> Response {
+        guard let ticket = CallbackTicket(text, { digest($0, for: .callbackTicket) }) else {
+            return callbackPage.response(.badRequest, .unreadable, for: inbound)
+        }
+        do {
+            guard let landing = try await RedirectionJourney(world: world).landing(ticket.receipt) else {
+                return callbackPage.response(.gone, .expired, for: inbound)
+            }
+            return page(.ok, landing, inbound)
+        } catch {
+            return unavailable(error, inbound)
+        }
+    }
+
+    private func page(_ status: HTTP.Status, _ landing: Landing, _ inbound: Inbound) -> Response {
+        let ticket = CallbackTicket.text(for: landing.receipt.id) { digest($0, for: .callbackTicket) }
+        return callbackPage.response(status, landing, ticket: ticket, for: inbound)
+    }
+
+    /// The redirect is nowhere but in the browser: as long as its page stays open it is brought again.
+    private func unavailable(_ error: any Error, _ inbound: Inbound) -> Response {
+        let described = refusal(error, to: inbound)
+        // What was posted does not come again with the address.
+        let state: CallbackPage.State = inbound.request.method == .get ? .unavailable : .failed
+        return callbackPage.response(described.status, state, for: inbound)
     }
 }
 

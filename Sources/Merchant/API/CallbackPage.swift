@@ -2,134 +2,127 @@ import FoundationEssentials
 import HTTP
 import Payments
 
-/// The page on which a user lands behind the bank: plain, self-contained, and without anything secret in it.
+/// The page on which a user lands behind the bank: small, self-contained, and without anything secret in it.
+///
+/// What it says is in `PageLanguage`, how it looks in `CallbackPage+Markup`, what it does by itself in
+/// `CallbackPage+Script`.
 struct CallbackPage: Sendable {
     /// Opens the app: a custom scheme, or an address of another host. Nothing where there is no app to open.
     let appLink: String?
+    /// Between two looks of a page that waits, at first.
+    let pollInterval: Duration
 
     /// What the page has to say.
-    enum State: Sendable {
+    enum State: Sendable, Equatable {
         /// The parameters may be in the fragment.
         case collecting
+        /// The redirect is on its way, or nobody knows yet what became of it.
         case working
+        /// The bank has confirmed, and the app goes on.
         case approved
         case succeeded
         case failed
+        /// The redirect had been dealt with before; what became of it.
+        case used(Standing)
         /// The parameters are none that a bank sends.
         case unreadable
+        /// The ticket is older than a user may take.
+        case expired
+        /// The redirect could not be stored; the page brings it again.
+        case unavailable
+    }
 
-        static func of(_ enrollment: Enrollment) -> State {
-            switch enrollment.state {
-            case .succeeded: .succeeded
-            case .failed: .failed
-            case .awaitingOptions, .awaitingFingerprint, .confirming: .approved
-            case .creating, .atBank, .completing: .working
-            }
-        }
+    /// How far an enrollment has come whose redirect counts no more.
+    enum Standing: Sendable, Equatable {
+        case approved, succeeded, failed
+    }
+
+    /// What stands on one page.
+    struct Content: Sendable {
+        let state: State
+        /// The app's link, with the enrollment in it where that is known.
+        let link: String?
+        /// Where the page asks how the redirect stands, without the redirect's own parameters.
+        let ticket: String?
+        /// Until the page may ask again; nothing when it has no reason to.
+        let pause: Duration?
+    }
+
+    /// A page without a redirect behind it.
+    func response(_ status: HTTP.Status, _ state: State, for inbound: Inbound) -> Response {
+        respond(status, Content(state: state, link: appLink, ticket: nil, pause: nil), inbound)
+    }
+
+    /// The page of a redirect.
+    func response(_ status: HTTP.Status, _ landing: Landing, ticket: String, for inbound: Inbound) -> Response {
+        let state = State(landing)
+        // A redirect that Belvo refused proves nothing about the enrollment that its `state` names.
+        let enrollment = landing.receipt.outcome == .refused ? nil : landing.enrollment
+        let content = Content(
+            state: state, link: enrollment.flatMap(link) ?? appLink, ticket: ticket,
+            pause: state == .working || state == .approved ? pollInterval : nil)
+        return respond(status, content, inbound, opensApp: enrollment != nil && state.isForApp)
     }
 
     /// The page in the language that the browser asks for.
-    func response(
-        _ status: HTTP.Status, _ state: State, for inbound: Inbound, enrollment: Enrollment? = nil
+    private func respond(
+        _ status: HTTP.Status, _ content: Content, _ inbound: Inbound, opensApp: Bool = false
     ) -> Response {
         let language = PageLanguage(accepting: inbound.request.headers["accept-language"] ?? "")
-        let text = language.text(state)
         let nonce = Base64URL.encode((0..<16).map { _ in UInt8.random(in: 0...255) })
-        var policy = "default-src 'none'; style-src 'nonce-\(nonce)'; form-action 'self'; base-uri 'none'"
-        policy += "; frame-ancestors 'none'"
-        if case .collecting = state { policy += "; script-src 'nonce-\(nonce)'" }
+        let policy = [
+            "default-src 'none'", "style-src 'nonce-\(nonce)'", "script-src 'nonce-\(nonce)'", "img-src data:",
+            "connect-src \(content.pause == nil ? "'none'" : "'self'")",
+            "form-action \(content.state == .collecting ? "'self'" : "'none'")", "base-uri 'none'",
+            "frame-ancestors 'none'",
+        ]
         return Response(
             status,
             headers: [
                 "content-type": "text/html; charset=utf-8", "cache-control": "no-store",
-                "referrer-policy": "no-referrer", "content-security-policy": policy,
+                "referrer-policy": "no-referrer", "content-security-policy": policy.joined(separator: "; "),
                 "x-content-type-options": "nosniff", "content-language": language.tag, "vary": "accept-language",
             ],
-            body: Array(
-                html(text, language, nonce: nonce, link: link(to: enrollment, state), collects: state.collects).utf8))
-    }
-
-    private func html(
-        _ text: PageText, _ language: PageLanguage, nonce: String, link: String?, collects: Bool
-    ) -> String {
-        let button = link.map { "<p><a class=\"button\" href=\"\($0.escapedForHTML)\">\(language.openApp)</a></p>" }
-        return """
-            <!DOCTYPE html>
-            <html lang="\(language.tag)">
-            <head>
-            <meta charset="utf-8">
-            <meta name="viewport" content="width=device-width, initial-scale=1">
-            <meta name="robots" content="noindex">
-            <title>\(text.title)</title>
-            <style nonce="\(nonce)">
-            :root { color-scheme: light dark }
-            body { font: 1.125rem/1.5 system-ui, sans-serif; max-width: 32rem; margin: 0 auto; padding: 2rem 1.25rem }
-            .button { display: block; padding: .9rem 1rem; border-radius: .6rem; text-align: center; \
-            background: #0a5f4e; color: #fff; text-decoration: none; font-weight: 600 }
-            footer { margin-top: 2.5rem; font-size: .875rem }
-            </style>
-            </head>
-            <body>
-            <main>
-            <h1>\(text.title)</h1>
-            <p>\(text.body)</p>
-            \(button ?? "")
-            </main>
-            <footer>\(language.notice)</footer>
-            \(collects ? collector(nonce) : "")
-            </body>
-            </html>
-            """
-    }
-
-    /// Posts what a bank put into the fragment, which browsers do not send, and takes it out of the address first.
-    private func collector(_ nonce: String) -> String {
-        """
-        <form method="post" action="/enrollments/callback" hidden></form>
-        <script nonce="\(nonce)">
-        const fields = new URLSearchParams(location.hash.slice(1));
-        history.replaceState(null, "", location.pathname);
-        if (fields.get("state")) {
-          const form = document.forms[0];
-          for (const [name, value] of fields) {
-            const input = document.createElement("input");
-            input.type = "hidden"; input.name = name; input.value = value;
-            form.append(input);
-          }
-          form.submit();
-        }
-        </script>
-        """
+            body: Array(html(content, language, nonce: nonce, opensApp: opensApp && content.link != nil).utf8))
     }
 
     /// The app's link with our id and the status: nothing that the parameters did not prove already.
-    private func link(to enrollment: Enrollment?, _ state: State) -> String? {
-        guard let appLink else { return nil }
-        guard let enrollment else { return appLink }
-        let separator = appLink.contains("?") ? "&" : "?"
-        return "\(appLink)\(separator)enrollment=\(enrollment.id)&status=\(enrollment.status.rawValue)"
+    private func link(to enrollment: Enrollment) -> String? {
+        appLink.map { link in
+            let separator = link.contains("?") ? "&" : "?"
+            return "\(link)\(separator)enrollment=\(enrollment.id)&status=\(enrollment.status.rawValue)"
+        }
     }
 }
 
 extension CallbackPage.State {
-    fileprivate var collects: Bool {
-        if case .collecting = self { true } else { false }
-    }
-}
-
-extension String {
-    /// Fit to stand in an attribute or a text of an HTML page.
-    fileprivate var escapedForHTML: String {
-        var escaped = ""
-        for character in self {
-            switch character {
-            case "&": escaped += "&amp;"
-            case "<": escaped += "&lt;"
-            case ">": escaped += "&gt;"
-            case "\"": escaped += "&quot;"
-            default: escaped.append(character)
-            }
+    /// What a redirect's page says.
+    init(_ landing: Landing) {
+        let receipt = landing.receipt
+        guard receipt.outcome != .refused else {
+            self = .failed
+            return
         }
-        return escaped
+        guard let enrollment = landing.enrollment else {
+            self = receipt.outcome == .expired ? .failed : .working
+            return
+        }
+        let isUsed = landing.isRepeat || receipt.outcome == .expired
+        switch enrollment.state {
+        case .creating, .atBank, .completing: self = .working
+        // That the bank confirmed is Belvo's word, and of this redirect it has not come.
+        case .awaitingOptions where receipt.outcome != .taken: self = .working
+        case .awaitingOptions, .awaitingFingerprint, .confirming: self = isUsed ? .used(.approved) : .approved
+        case .succeeded: self = isUsed ? .used(.succeeded) : .succeeded
+        case .failed: self = isUsed ? .used(.failed) : .failed
+        }
+    }
+
+    /// Whether the app should go on by itself. Whoever opens an old address finds a button.
+    fileprivate var isForApp: Bool {
+        switch self {
+        case .approved, .succeeded, .failed: true
+        case .collecting, .working, .used, .unreadable, .expired, .unavailable: false
+        }
     }
 }

@@ -44,45 +44,145 @@ enum PageLanguage: Sendable {
         }
     }
 
-    /// The regulation asks to say who initiates the payments (belvo-api.md §10).
+    /// The regulation asks the merchant to say that it is not the regulated payment institution, and who initiates
+    /// the payments (belvo-api.md §10: Resolução Conjunta nº 17).
     var notice: String {
         switch self {
-        case .portuguese: "Os pagamentos são iniciados pela Belvo, iniciadora de transação de pagamento."
-        case .english: "Payments are initiated by Belvo, the payment initiation service provider."
-        case .spanish: "Los pagos son iniciados por Belvo, iniciador de transacciones de pago."
+        case .portuguese:
+            "Pagamentos iniciados pela Belvo, a instituição regulada (iniciadora de transação de pagamento). "
+                + "A loja não é uma instituição de pagamento regulada."
+        case .english:
+            "Payments are initiated by Belvo, the regulated institution (payment initiation service provider). "
+                + "The shop is not a regulated payment institution."
+        case .spanish:
+            "Pagos iniciados por Belvo, la institución regulada (iniciador de transacciones de pago). "
+                + "La tienda no es una institución de pago regulada."
+        }
+    }
+
+    /// What a page says below its button about what it does by itself.
+    func hint(_ state: CallbackPage.State, opensApp: Bool) -> String {
+        if state == .working {
+            return switch self {
+            case .portuguese: "Esta página se atualiza sozinha."
+            case .english: "This page updates by itself."
+            case .spanish: "Esta página se actualiza sola."
+            }
+        }
+        guard opensApp else { return "" }
+        return switch self {
+        case .portuguese: "Se o aplicativo não abrir sozinho, toque no botão."
+        case .english: "If the app does not open by itself, tap the button."
+        case .spanish: "Si la aplicación no se abre sola, toque el botón."
+        }
+    }
+
+    /// The bank's answer is in the fragment, and nobody can read it.
+    var needsScript: String {
+        switch self {
+        case .portuguese:
+            "O JavaScript está desligado neste navegador, e sem ele não dá para receber a resposta deste banco. "
+                + "Ligue-o e recarregue a página, ou tente de novo no aplicativo."
+        case .english:
+            "JavaScript is off in this browser, and without it this bank's answer cannot be received. "
+                + "Turn it on and reload the page, or try again in the app."
+        case .spanish:
+            "JavaScript está desactivado en este navegador, y sin él no se puede recibir la respuesta de este banco. "
+                + "Actívelo y recargue la página, o inténtelo de nuevo en la aplicación."
         }
     }
 
     func text(_ state: CallbackPage.State) -> PageText {
-        switch (self, state) {
-        case (.portuguese, .collecting), (.portuguese, .working):
-            PageText("Estamos concluindo", "Volte ao aplicativo: o cadastro continua lá.")
-        case (.portuguese, .approved):
-            PageText("Banco confirmado", "Volte ao aplicativo para cadastrar a sua biometria.")
-        case (.portuguese, .succeeded): PageText("Tudo pronto", "O seu dispositivo já pode pagar com biometria.")
-        case (.portuguese, .failed):
-            PageText("Não foi possível concluir", "Volte ao aplicativo e tente de novo.")
-        case (.portuguese, .unreadable):
+        switch self {
+        case .portuguese: portuguese(state)
+        case .english: english(state)
+        case .spanish: spanish(state)
+        }
+    }
+
+    private func portuguese(_ state: CallbackPage.State) -> PageText {
+        switch state {
+        case .collecting: PageText("Estamos concluindo", "Recebendo a resposta do seu banco.")
+        case .working: PageText("Estamos concluindo", "Seu banco já respondeu. O cadastro continua no aplicativo.")
+        case .approved: PageText("Banco confirmado", "Agora volte ao aplicativo para cadastrar a sua biometria.")
+        case .succeeded: PageText("Tudo pronto", "O seu aparelho já pode pagar com biometria.")
+        case .failed: PageText("Não foi possível concluir", "Nada foi cobrado. Tente de novo no aplicativo.")
+        case .used(.approved):
+            PageText("Este link já foi usado", "O seu banco já confirmou. Continue no aplicativo.")
+        case .used(.succeeded):
+            PageText("Este link já foi usado", "O seu aparelho já pode pagar com biometria. Continue no aplicativo.")
+        case .used(.failed):
             PageText(
-                "Endereço incompleto", "O banco não enviou os dados esperados. Volte ao aplicativo e tente de novo.")
-        case (.english, .collecting), (.english, .working):
-            PageText("Almost there", "Go back to the app: the registration goes on there.")
-        case (.english, .approved):
-            PageText("Bank confirmed", "Go back to the app to register your fingerprint or face.")
-        case (.english, .succeeded): PageText("All done", "Your device can now pay with biometrics.")
-        case (.english, .failed): PageText("This did not work", "Go back to the app and try again.")
-        case (.english, .unreadable):
-            PageText("Incomplete address", "The bank did not send what was expected. Go back to the app and try again.")
-        case (.spanish, .collecting), (.spanish, .working):
-            PageText("Casi listo", "Vuelva a la aplicación: el registro continúa allí.")
-        case (.spanish, .approved):
-            PageText("Banco confirmado", "Vuelva a la aplicación para registrar su biometría.")
-        case (.spanish, .succeeded): PageText("Todo listo", "Su dispositivo ya puede pagar con biometría.")
-        case (.spanish, .failed): PageText("No se pudo completar", "Vuelva a la aplicación e inténtelo de nuevo.")
-        case (.spanish, .unreadable):
+                "Este link já foi usado",
+                "O cadastro não foi concluído, e nada foi cobrado. Tente de novo no aplicativo.")
+        case .unreadable:
+            PageText("Endereço incompleto", "Faltam dados que o banco deveria enviar. Tente de novo no aplicativo.")
+        case .expired:
+            PageText("Esta página expirou", "Ela vale só por alguns minutos. Veja no aplicativo como ficou o cadastro.")
+        case .unavailable:
             PageText(
-                "Dirección incompleta",
-                "El banco no envió los datos esperados. Vuelva a la aplicación e inténtelo de nuevo.")
+                "Só um momento",
+                "Ainda não conseguimos guardar a resposta do seu banco. Deixe esta página aberta: "
+                    + "ela tenta de novo sozinha.")
+        }
+    }
+
+    private func english(_ state: CallbackPage.State) -> PageText {
+        switch state {
+        case .collecting: PageText("Almost there", "Receiving your bank’s answer.")
+        case .working: PageText("Almost there", "Your bank has answered. The registration goes on in the app.")
+        case .approved: PageText("Bank confirmed", "Now go back to the app to register your fingerprint or face.")
+        case .succeeded: PageText("All done", "Your device can now pay with biometrics.")
+        case .failed: PageText("This did not work", "Nothing was charged. Please try again in the app.")
+        case .used(.approved):
+            PageText("This link was already used", "Your bank has confirmed. Please go on in the app.")
+        case .used(.succeeded):
+            PageText("This link was already used", "Your device can pay with biometrics. Please go on in the app.")
+        case .used(.failed):
+            PageText(
+                "This link was already used",
+                "The registration did not work, and nothing was charged. Please try again in the app.")
+        case .unreadable:
+            PageText(
+                "Incomplete address", "Something that the bank should send is missing. Please try again in the app.")
+        case .expired:
+            PageText(
+                "This page has expired",
+                "It is good for a few minutes only. The app shows how your registration stands.")
+        case .unavailable:
+            PageText(
+                "Just a moment",
+                "We could not save your bank’s answer yet. Please keep this page open: it tries again "
+                    + "by itself.")
+        }
+    }
+
+    private func spanish(_ state: CallbackPage.State) -> PageText {
+        switch state {
+        case .collecting: PageText("Casi listo", "Recibiendo la respuesta de su banco.")
+        case .working: PageText("Casi listo", "Su banco ya respondió. El registro continúa en la aplicación.")
+        case .approved: PageText("Banco confirmado", "Ahora vuelva a la aplicación para registrar su biometría.")
+        case .succeeded: PageText("Todo listo", "Su dispositivo ya puede pagar con biometría.")
+        case .failed: PageText("No se pudo completar", "No se cobró nada. Inténtelo de nuevo en la aplicación.")
+        case .used(.approved):
+            PageText("Este enlace ya se usó", "Su banco ya confirmó. Continúe en la aplicación.")
+        case .used(.succeeded):
+            PageText("Este enlace ya se usó", "Su dispositivo ya puede pagar con biometría. Continúe en la aplicación.")
+        case .used(.failed):
+            PageText(
+                "Este enlace ya se usó",
+                "El registro no se completó y no se cobró nada. Inténtelo de nuevo en la aplicación.")
+        case .unreadable:
+            PageText(
+                "Dirección incompleta", "Faltan datos que el banco debía enviar. Inténtelo de nuevo en la aplicación.")
+        case .expired:
+            PageText(
+                "Esta página venció", "Solo vale por unos minutos. Vea en la aplicación cómo quedó su registro.")
+        case .unavailable:
+            PageText(
+                "Un momento",
+                "Aún no pudimos guardar la respuesta de su banco. Deje abierta esta página: "
+                    + "lo intenta de nuevo sola.")
         }
     }
 }

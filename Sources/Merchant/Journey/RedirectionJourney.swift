@@ -20,17 +20,32 @@ struct RedirectionJourney: Sendable {
 
     private var enrollments: EnrollmentJourney { EnrollmentJourney(world: world) }
 
-    /// Takes a redirect from an app (`poster` is its user) or from a browser (nobody).
+    /// Takes a redirect from an app of this user.
     func receive(
         _ redirection: Redirection, from poster: UserSubject?, on occasion: Occasion
     ) async throws -> Result {
+        let (receipt, isNew) = try await remember(redirection, from: poster)
+        return try await deal(with: redirection, receipt, isNew: isNew, from: poster, on: occasion)
+    }
+
+    /// Stores a redirect from an app (`poster` is its user) or from a browser (nobody), if it is new.
+    func remember(
+        _ redirection: Redirection, from poster: UserSubject?
+    ) async throws -> (receipt: Stored<RedirectReceipt>, isNew: Bool) {
         let owner = try await world.store.enrollment(redirectState: redirection.state)
         if let owner, let poster, owner.record.subject != poster { throw JourneyRefusal.notFound }
         let body = redirection.json
-        let (receipt, isNew) = try await world.store.insertReceipt(
+        return try await world.store.insertReceipt(
             id: world.identities.next(), digest: world.store.vault.lookup(body, for: .redirectReceipt),
             redirectState: redirection.state, enrollment: owner?.record.id, postedBy: poster,
             isError: redirection.isRejection, body: body, nextLook: world.patience.callDeadline + .seconds(5))
+    }
+
+    /// Passes on what was stored, unless that has been done.
+    func deal(
+        with redirection: Redirection, _ receipt: Stored<RedirectReceipt>, isNew: Bool, from poster: UserSubject?,
+        on occasion: Occasion
+    ) async throws -> Result {
         if isNew || receipt.record.outcome == .received {
             return try await passOn(redirection, receipt, from: poster, on: occasion)
         }
@@ -191,7 +206,7 @@ struct RedirectionJourney: Sendable {
         throw JourneyRefusal.contended
     }
 
-    private func age(of receipt: Stored<RedirectReceipt>) -> Duration {
+    func age(of receipt: Stored<RedirectReceipt>) -> Duration {
         receipt.clock.now - receipt.record.receivedAt
     }
 
@@ -200,7 +215,7 @@ struct RedirectionJourney: Sendable {
         if let poster { try await world.store.hasten(enrollmentsAtBankOf: poster) }
     }
 
-    private func owner(of receipt: Stored<RedirectReceipt>) async throws -> Stored<Enrollment>? {
+    func owner(of receipt: Stored<RedirectReceipt>) async throws -> Stored<Enrollment>? {
         guard let id = receipt.record.enrollment else { return nil }
         return try await world.store.enrollment(id)
     }

@@ -61,6 +61,13 @@ extension Store {
         return (try readReceipt(row), false)
     }
 
+    /// The receipt, whoever's it is; on the write lane, so that a standby cannot hide what was stored a moment ago.
+    func receipt(_ id: UUID) async throws -> Stored<RedirectReceipt>? {
+        try await database.execute(
+            "SELECT \(fragment: Self.receiptColumns) FROM redirect_receipts WHERE id = \(id)"
+        ).first.map(readReceipt)
+    }
+
     /// Settles a receipt or marks it as on its way. Nothing comes back when somebody else was faster.
     ///
     /// A settled receipt loses its parameters: the code and the id_token are one-shot secrets.

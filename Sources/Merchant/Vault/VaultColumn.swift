@@ -19,6 +19,7 @@ public enum LookupPurpose: String, CaseIterable, Sendable {
     case device
     case redirectState = "redirect_state"
     case redirectReceipt = "redirect_receipt"
+    case callbackTicket = "callback_ticket"
     case idempotentRequest = "idempotent_request"
     case confirmation
     case assertion

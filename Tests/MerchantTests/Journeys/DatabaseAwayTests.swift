@@ -34,7 +34,7 @@ import Testing
                     #expect(answer.response.headers["retry-after"] == "2", "\(method) \(path)")
                 }
                 let page = try await stage.browser().follow(reply)
-                #expect(page.status == 503 && page.text.contains("<h1>This did not work</h1>"))
+                #expect(page.status == 503 && page.text.contains("<h1>Just a moment</h1>"))
                 // Nothing was asked of Belvo that could not be remembered.
                 #expect(stage.sandbox.calls.count == calls)
                 let detail = try await App(client: stage.admin, token: nil).send(.get, "/readyz")

@@ -29,6 +29,9 @@ struct Stage: Sendable {
     let log: LogRecorder
     let settings: Settings
 
+    /// Where the API is reached, without a slash at the end.
+    var origin: String { "http://\(addresses.api)" }
+
     static let secret = "a-secret-of-the-tests-that-is-long-enough"
 
     /// Plays the body on a fresh stage, and takes the stage down whatever happens.

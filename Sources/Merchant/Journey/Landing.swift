@@ -1,0 +1,63 @@
+import Belvo
+import FoundationEssentials
+import Payments
+
+/// Where a bank's redirect stands that came through a browser, and the enrollment that it is for.
+struct Landing: Sendable {
+    let receipt: RedirectReceipt
+    /// Nothing as long as it is not known whose it is.
+    let enrollment: Enrollment?
+    /// Whether the redirect had been dealt with before it came this time.
+    let isRepeat: Bool
+    /// Why passing it on just now came to nothing.
+    let failure: (any Error)?
+}
+
+extension RedirectionJourney {
+    /// Takes a redirect from a browser, and says where it then stands.
+    ///
+    /// Throws only what kept it from being stored, or from being read again: then the same redirect may come again.
+    /// What went wrong with Belvo stands in the landing.
+    func land(_ redirection: Redirection, on occasion: Occasion) async throws -> Landing {
+        let (receipt, isNew) = try await remember(redirection, from: nil)
+        let isRepeat = !isNew && receipt.record.outcome.isSettled
+        var failure: (any Error)?
+        do {
+            _ = try await deal(with: redirection, receipt, isNew: isNew, from: nil, on: occasion)
+        } catch  where StoreFailure(error) == nil {
+            failure = error
+        }
+        guard let stored = try await world.store.receipt(receipt.record.id) else {
+            throw JourneyRefusal.redirectUnknown
+        }
+        return try await landing(stored, isRepeat: isRepeat, failure: failure)
+    }
+
+    /// Where a redirect stands that was stored before. Nobody else is asked.
+    ///
+    /// Nothing comes back when there is none, or when it is older than a user may take: who holds an address for so
+    /// long learns no more by it.
+    func landing(_ receipt: UUID) async throws -> Landing? {
+        guard let stored = try await world.store.receipt(receipt), age(of: stored) < world.patience.userDeadline
+        else { return nil }
+        return try await landing(stored, isRepeat: false, failure: nil)
+    }
+
+    private func landing(
+        _ receipt: Stored<RedirectReceipt>, isRepeat: Bool, failure: (any Error)?
+    ) async throws -> Landing {
+        Landing(
+            receipt: receipt.record, enrollment: try await owner(of: receipt)?.record, isRepeat: isRepeat,
+            failure: failure)
+    }
+}
+
+extension RedirectReceipt.Outcome {
+    /// Whether nothing more is done with the redirect itself.
+    var isSettled: Bool {
+        switch self {
+        case .received, .sent: false
+        case .taken, .refused, .unknown, .expired: true
+        }
+    }
+}

@@ -1,0 +1,128 @@
+import FoundationEssentials
+import Glibc
+import TestSupport
+
+/// A real browser without a window, for one test: Debian's `chromium`, steered over a pair of pipes.
+///
+/// It has a profile of its own in a temporary directory and a process group of its own. Both are gone when the body
+/// has ended, however it did; and if the test program dies, the pipes close and the browser ends by itself.
+struct Chromium: Sendable {
+    let devTools: DevTools
+    private let process: pid_t
+    private let profile: String
+
+    /// Where the browser is, or nothing.
+    static let path: String? = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].first {
+        (path: String) in
+        access(path, X_OK) == 0
+    }
+
+    /// What a run without a browser says.
+    static let absence = "chromium is not installed: apt-get install chromium chromium-sandbox"
+
+    /// Gives the body a fresh browser.
+    static func open(_ body: (Chromium) async throws -> Void) async throws {
+        guard let path else { throw BrowserFailure(absence) }
+        let chromium = try Chromium(path)
+        async let reading: Void = onThread { chromium.devTools.readAll() }
+        let result: Result<Void, any Error>
+        do { result = .success(try await body(chromium)) } catch { result = .failure(error) }
+        try await onThread { chromium.end() }
+        try await reading
+        try result.get()
+    }
+
+    private init(_ path: String) throws {
+        var template = Array("/tmp/chromium-test.XXXXXX".utf8CString)
+        guard let directory = template.withUnsafeMutableBufferPointer({ $0.baseAddress.flatMap { mkdtemp($0) } })
+        else { throw BrowserFailure("no directory could be made") }
+        profile = String(cString: directory)
+        // The browser reads commands from descriptor 3 and writes to 4 (`--remote-debugging-pipe`).
+        let commands = try Pipe()
+        let messages = try Pipe()
+        var arguments = [
+            path, "--headless", "--remote-debugging-pipe", "--user-data-dir=\(profile)", "--no-first-run",
+            "--no-default-browser-check", "--disable-background-networking", "--disable-component-update",
+            "--disable-sync", "--disable-breakpad", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
+            "--password-store=basic",
+        ]
+        if geteuid() == 0 { arguments.append("--no-sandbox") }
+        process = try Chromium.spawn(arguments, home: profile, reading: commands.end, writing: messages.end)
+        close(commands.end)
+        close(messages.end)
+        devTools = DevTools(reading: messages.start, writing: commands.start)
+    }
+
+    /// Wraps `posix_spawn`: in a process group of its own, with nothing open but the two pipes.
+    private static func spawn(
+        _ arguments: [String], home: String, reading: Int32, writing: Int32
+    ) throws -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] {
+            posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0)
+        }
+        posix_spawn_file_actions_adddup2(&actions, reading, 3)
+        posix_spawn_file_actions_adddup2(&actions, writing, 4)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
+        posix_spawnattr_setpgroup(&attributes, 0)
+        let strings = arguments.map { strdup($0) }
+        let variables: [String] = ["HOME=\(home)", "PATH=/usr/bin:/bin", "LANG=C.UTF-8"]
+        let environment = variables.map { strdup($0) }
+        defer { for string in strings + environment { free(string) } }
+        var child = pid_t()
+        let code = posix_spawn(&child, arguments[0], &actions, &attributes, strings + [nil], environment + [nil])
+        guard code == 0 else { throw BrowserFailure("\(arguments[0]): \(String(cString: strerror(code)))") }
+        return child
+    }
+
+    /// Asks it to end, and ends what has not within 5 s. Blocks.
+    private func end() {
+        devTools.post("Browser.close")
+        var status: Int32 = 0
+        var hasEnded = false
+        for _ in 0..<500 where !hasEnded {
+            hasEnded = waitpid(process, &status, WNOHANG) == process
+            if !hasEnded { usleep(10_000) }
+        }
+        // Its group, where it has left anybody behind.
+        kill(-process, SIGKILL)
+        if !hasEnded { waitpid(process, &status, 0) }
+        devTools.hangUp()
+        // A directory left behind matters less than what the test found.
+        try? FileManager.default.removeItem(atPath: profile)
+    }
+}
+
+/// Two ends far above 3 and 4, so that neither is overwritten in the child before it is moved there.
+private struct Pipe {
+    /// Ours.
+    let start: Int32
+    /// The browser's.
+    let end: Int32
+
+    init() throws {
+        var ends: [Int32] = [0, 0]
+        // One socket pair in place of a pipe has no direction to get wrong.
+        guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
+            throw BrowserFailure("no socket pair could be made")
+        }
+        start = fcntl(ends[0], F_DUPFD_CLOEXEC, 100)
+        end = fcntl(ends[1], F_DUPFD_CLOEXEC, 100)
+        close(ends[0])
+        close(ends[1])
+    }
+}
+
+/// The browser could not do what a test asked of it.
+struct BrowserFailure: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}

@@ -1,0 +1,176 @@
+import BelvoSandbox
+import JSON
+import Testing
+
+/// What the page behind the bank does by itself, in a real browser.
+@Suite(.enabled(if: Chromium.path != nil, "\(Chromium.absence)"), .timeLimit(.minutes(2)))
+struct LandingPageConductTests {
+    /// A page that asks again after so short a time that a test can wait for it.
+    private static let impatient = ["POLL_INTERVAL_MS": "100"]
+
+    @Test func `a fragment is posted as a form, and its page shows the result`() async throws {
+        try await Stage.browse { stage, chromium, shopper in
+            stage.sandbox.variants.callback = .fragment
+            let bond = try await shopper.startEnrollment()
+            let fragment = try shopper.decide(bond).callbackURL.drop { $0 != "#" }
+            let tab = try await Tab(chromium)
+            let start = tab.mark
+            try await tab.call("Page.navigate") { $0.member("url", stage.address(String(fragment))) }
+            let posted = try await tab.event("Network.requestWillBeSent", after: start) {
+                $0["request"]?["method"]?.string == "POST"
+            }
+            #expect(posted["request"]?["url"]?.string == stage.address(""))
+            try await tab.event("Page.loadEventFired", after: start)
+            #expect(try await tab.text(of: "h1") == "Bank confirmed")
+            #expect(stage.countCalls(.completeRedirection) == 1)
+            #expect(try await shopper.enrollment(bond).string("next_action", "type") == "poll")
+            for address in try await tab.history() { #expect(!address.contains("code") && !address.contains("state")) }
+        }
+    }
+
+    @Test func `without anything in the fragment the page says what is missing`() async throws {
+        try await Stage.browse { stage, chromium, _ in
+            let tab = try await Tab(chromium)
+            try await tab.open(stage.address("#nothing=here"))
+            #expect(try await tab.text(of: "h1") == "Incomplete address")
+            #expect(try await tab.text("document.title") == "Incomplete address")
+            #expect(try await tab.text("location.href") == stage.address(""))
+        }
+    }
+
+    @Test func `a page that waits follows the enrollment to its end by itself, and opens the app once`() async throws {
+        try await Stage.browse(environment: Self.impatient) { stage, chromium, shopper in
+            let bond = try await shopper.startEnrollment()
+            stage.sandbox.next(.tooManyRequests(retryAfter: 1), on: .completeRedirection)
+            let tab = try await Tab(chromium)
+            let start = tab.mark
+            try await tab.open(stage.address("?\(Browser.form(try shopper.decide(bond)))"))
+            try await tab.runTimers()
+            #expect(try await tab.text(of: "h1") == "Almost there")
+            #expect(tab.requestedAddresses(after: start).isEmpty)
+            try await tab.watchHeading()
+            _ = try await tab.value("document.querySelector('a').focus(), true")
+
+            try await stage.poll()
+            try await tab.changed(to: "Bank confirmed", after: start)
+            let link = "\(Stage.appLink)&enrollment=\(bond.id)&status="
+            try await tab.event("Page.frameRequestedNavigation", after: start) {
+                $0["url"]?.string == link + "PENDING"
+            }
+            #expect(try await tab.text("document.title") == "Bank confirmed")
+            #expect(try await tab.text("document.querySelector('a').getAttribute('href')") == link + "PENDING")
+            #expect(try await tab.text("document.activeElement.tagName") == "A", "the focus stays where it was")
+
+            try await shopper.finish(bond)
+            try await tab.changed(to: "All done", after: start)
+            #expect(try await tab.text("document.querySelector('a').getAttribute('href')") == link + "SUCCEEDED")
+            #expect(tab.requestedAddresses(after: start) == [link + "PENDING"])
+            // Nothing more to wait for: the page asks no more.
+            #expect(try await tab.value("'every' in document.querySelector('main').dataset").bool == false)
+
+            try await tab.reload()
+            try await tab.runTimers()
+            #expect(try await tab.text(of: "h1") == "All done")
+            #expect(tab.requestedAddresses(after: start) == [link + "PENDING"], "a reload opens nothing again")
+        }
+    }
+
+    @Test func `a page that was out of sight asks at once when it is seen again`() async throws {
+        try await Stage.browse(environment: ["POLL_INTERVAL_MS": "120000"]) { stage, chromium, shopper in
+            let bond = try await shopper.startEnrollment()
+            stage.sandbox.next(.tooManyRequests(retryAfter: 1), on: .completeRedirection)
+            let tab = try await Tab(chromium)
+            try await tab.open(stage.address("?\(Browser.form(try shopper.decide(bond)))"))
+            try await tab.watchHeading()
+            let start = tab.mark
+            try await stage.poll()
+            _ = try await tab.value("document.dispatchEvent(new Event('visibilitychange'))")
+            try await tab.changed(to: "Bank confirmed", after: start)
+        }
+    }
+
+    @Test func `without scripts the browser asks again by itself, and the button leads to the app`() async throws {
+        try await Stage.browse(environment: Self.impatient) { stage, chromium, shopper in
+            let bond = try await shopper.startEnrollment()
+            stage.sandbox.next(.tooManyRequests(retryAfter: 1), on: .completeRedirection)
+            let tab = try await Tab(chromium, .init(runsScripts: false))
+            var start = tab.mark
+            try await tab.open(stage.address("?\(Browser.form(try shopper.decide(bond)))"))
+            #expect(try await tab.text(of: "h1") == "Almost there")
+            try await tab.event("Page.loadEventFired", after: tab.mark)
+            #expect(try await tab.text("location.href").contains("?ticket="))
+            start = tab.mark
+            try await stage.poll()
+            while try await tab.text(of: "h1") != "Bank confirmed" {
+                try await tab.event("Page.loadEventFired", after: start)
+                start = tab.mark
+            }
+            #expect(
+                try await tab.text("document.querySelector('a').getAttribute('href')")
+                    == "\(Stage.appLink)&enrollment=\(bond.id)&status=PENDING")
+            #expect(try await tab.value("document.querySelector('a').checkVisibility()").bool == true)
+            #expect(tab.requestedAddresses().isEmpty)
+            #expect(stage.countCalls(.completeRedirection) == 2)
+        }
+    }
+
+    @Test func `the code leaves the address and the history, and a reload reaches nobody at Belvo`() async throws {
+        try await Stage.browse { stage, chromium, shopper in
+            let bond = try await shopper.startEnrollment()
+            let reply = try shopper.decide(bond)
+            let tab = try await Tab(chromium)
+            try await tab.open(stage.address("?\(Browser.form(reply))"))
+            let calls = stage.sandbox.calls.count
+            for _ in 0..<2 {
+                for address in try await tab.history() {
+                    for secret in ["state", "code", "id_token"] {
+                        #expect(!address.contains("\(secret)="), "\(address)")
+                        #expect(!address.contains(reply[secret] ?? "?"), "\(address)")
+                    }
+                }
+                try await tab.reload()
+                #expect(try await tab.text(of: "h1") == "Bank confirmed")
+            }
+            #expect(stage.sandbox.calls.count == calls)
+        }
+    }
+
+    @Test(arguments: Scene.all)
+    func `the app is opened by itself where it should go on, and else by the button alone`(scene: Scene) async throws {
+        try await Stage.browse { stage, chromium, shopper in
+            let address = stage.address(try await scene.prepare(stage, &shopper))
+            let tab = try await Tab(chromium, .init(runsScripts: !scene.needsScriptsOff))
+            try await tab.open(address)
+            let link = try await tab.text("document.querySelector('a').getAttribute('href')")
+            #expect(link.hasPrefix(Stage.appLink))
+            if scene.opensApp {
+                try await tab.event("Page.frameRequestedNavigation", after: 0) { $0["url"]?.string == link }
+            }
+            try await tab.runTimers()
+            #expect(tab.requestedAddresses() == (scene.opensApp ? [link] : []))
+            // An old address opened again and reloaded is still an old one.
+            if !scene.needsScriptsOff, scene.name != "unavailable" {
+                try await tab.reload()
+                try await tab.runTimers()
+            }
+            #expect(tab.requestedAddresses() == (scene.opensApp ? [link] : []))
+            try await scene.tidy(stage)
+        }
+    }
+
+    @Test func `a redirect that could not be stored is brought again by the page`() async throws {
+        try await Stage.browse { stage, chromium, shopper in
+            let bond = try await shopper.startEnrollment()
+            let reply = try shopper.decide(bond)
+            try await stage.loseReceipts()
+            let tab = try await Tab(chromium)
+            try await tab.open(stage.address("?\(Browser.form(reply))"))
+            #expect(try await tab.text(of: "h1") == "Just a moment")
+            #expect(stage.countCalls(.completeRedirection) == 0)
+            try await stage.findReceipts()
+            try await tab.event("Page.loadEventFired", after: tab.mark)
+            #expect(try await tab.text(of: "h1") == "Bank confirmed")
+            #expect(try await shopper.enrollment(bond).string("next_action", "type") == "poll")
+        }
+    }
+}

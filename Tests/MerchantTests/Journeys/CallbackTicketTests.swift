@@ -1,0 +1,80 @@
+import BelvoSandbox
+import HTTP
+import Testing
+
+/// The address under which the page behind the bank asks how things stand: without the code, and only for who had it.
+@Suite struct CallbackTicketTests {
+    @Test func `a ticket shows where the enrollment stands, and asks nobody at Belvo`() async throws {
+        try await Stage.open(environment: ["APP_DEEP_LINK": "shop://pix"]) { stage in
+            var shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.startEnrollment()
+            let reply = try shopper.decide(bond)
+            let ticket = try await stage.ticket(for: reply)
+            for secret in ["state", "code", "id_token"] { #expect(!ticket.contains(reply[secret] ?? "?")) }
+            let calls = stage.sandbox.calls.count
+            let page = try await stage.browser().open(ticket)
+            #expect(page.status == 200 && page.text.contains("<h1>Bank confirmed</h1>"))
+            #expect(page.text.contains("href=\"shop://pix?enrollment=\(bond.id)&amp;status=PENDING\""))
+            #expect(page.response.headers["cache-control"] == "no-store")
+            #expect(stage.sandbox.calls.count == calls)
+            try await shopper.finish(bond)
+            let last = try await stage.browser().open(ticket)
+            #expect(last.text.contains("<h1>All done</h1>") && last.text.contains("status=SUCCEEDED"))
+        }
+    }
+
+    @Test func `a ticket that was changed in any place is none`() async throws {
+        try await Stage.open { stage in
+            let shopper = try await Shopper.arrive(on: stage)
+            let ticket = try await stage.ticket(for: shopper.decide(shopper.startEnrollment()))
+            let other = try await stage.ticket(for: shopper.decide(shopper.startEnrollment()))
+            let value = ticket.dropFirst("?ticket=".count)
+            #expect(value.count == 64)
+            for place in 0..<64 {
+                var letters = Array(value)
+                letters[place] = letters[place] == "A" ? "B" : "A"
+                let page = try await stage.browser().open("?ticket=\(String(letters))")
+                #expect(page.status == 400, "place \(place)")
+            }
+            let mixed = value.prefix(21) + other.dropFirst("?ticket=".count + 21)
+            for query in [
+                "?ticket=", "?ticket=\(mixed)", "?ticket=\(value.dropLast())", "\(ticket)A", "\(ticket)&state=s",
+                "\(ticket)&ticket=\(value)",
+            ] {
+                let page = try await stage.browser().open(query)
+                #expect(page.status == 400 && page.text.contains("<h1>Incomplete address</h1>"), "\(query)")
+            }
+        }
+    }
+
+    @Test func `a ticket ends when a user may take no longer`() async throws {
+        try await Stage.open { stage in
+            let shopper = try await Shopper.arrive(on: stage)
+            let ticket = try await stage.ticket(for: shopper.decide(shopper.startEnrollment()))
+            try await stage.advance(by: .seconds(895))
+            #expect(try await stage.browser().open(ticket).status == 200)
+            try await stage.advance(by: .seconds(5))
+            let page = try await stage.browser().open(ticket)
+            #expect(page.status == 410 && page.text.contains("<h1>This page has expired</h1>"))
+        }
+    }
+
+    @Test func `whoever knows the state alone learns nothing about its enrollment`() async throws {
+        try await Stage.open(environment: ["APP_DEEP_LINK": "shop://pix"]) { stage in
+            stage.sandbox.variants.unknownCodes = .refused
+            let shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.startEnrollment()
+            let reply = try shopper.decide(bond)
+            let forged = "?state=\(reply["state"] ?? "")&code=forged&id_token=forged"
+            let first = try await stage.browser().open(forged)
+            let ticket = try #require(first.ticket)
+            #expect(try await stage.browser().follow(reply).text.contains("<h1>Bank confirmed</h1>"))
+            let later = [try await stage.browser().open(forged), try await stage.browser().open(ticket)]
+            #expect(first.status == 422)
+            for page in [first] + later {
+                #expect(page.text.contains("<h1>This did not work</h1>"))
+                #expect(page.text.contains("href=\"shop://pix\"") && !page.text.contains(bond.id))
+            }
+        }
+    }
+}
