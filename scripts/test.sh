@@ -13,6 +13,7 @@ scratch=
 main() {
     at_exit clean_up
     ensure_toolchain
+    ensure_browser
     attend bash scripts/lint.sh || exit 1
     attend swift build --build-tests || fail "the build failed; see above."
     start_database

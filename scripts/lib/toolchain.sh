@@ -34,6 +34,15 @@ ensure_packages() {
         fail "apt-get could not install ${missing[*]}; see above."
 }
 
+# ensure_browser: what the tests of the landing page drive. Without it they are skipped, and nothing else is.
+ensure_browser() {
+    ! command -v chromium >/dev/null || return 0
+    if is_root || sudo --non-interactive true 2>/dev/null; then
+        (ensure_packages chromium chromium-sandbox) && return
+    fi
+    say "The landing page's tests are skipped without a browser. As root, run: apt-get install chromium chromium-sandbox"
+}
+
 # install_swift: by swiftly, Swift's own installer (www.swift.org/install/linux, swiftly's "Install Swiftly
 # Automatically"), into the user's home; no profile is changed.
 install_swift() {
