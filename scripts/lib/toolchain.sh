@@ -40,7 +40,7 @@ ensure_browser() {
     if is_root || sudo --non-interactive true 2>/dev/null; then
         (ensure_packages chromium chromium-sandbox) && return
     fi
-    say "The landing page's tests are skipped without a browser. As root, run: apt-get install chromium chromium-sandbox"
+    say "The landing page is not tested without a browser. As root, run: apt-get install chromium chromium-sandbox"
 }
 
 # install_swift: by swiftly, Swift's own installer (www.swift.org/install/linux, swiftly's "Install Swiftly
