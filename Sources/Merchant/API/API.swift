@@ -71,7 +71,7 @@ final class API: Sendable {
             if let answer = access.crossOrigin.preflight(request, methods: allowed) {
                 return .response(answer)
             }
-            var error = APIError(.methodNotAllowed, "method_not_allowed", "This resource does not know the method.")
+            var error = APIError(.methodNotAllowed, .methodNotAllowed, "This resource does not know the method.")
             error.headers = [("allow", allowed.joined(separator: ", "))]
             throw error
         case .operation(let operation, let id):

@@ -8,8 +8,7 @@ import Payments
 /// What the log is told is in `logged`; the two texts are never the same string.
 struct APIError: Error, Sendable {
     var status: HTTP.Status
-    /// Stable, snake_case.
-    var code: String
+    let problem: ProblemCode
     /// One English sentence for the developer of the app.
     var detail: String
     var faults: [JSONFault] = []
@@ -25,9 +24,12 @@ struct APIError: Error, Sendable {
     /// Whether somebody has to look.
     var isAlarm = false
 
-    init(_ status: HTTP.Status, _ code: String, _ detail: String) {
+    /// Stable, snake_case.
+    var code: String { problem.rawValue }
+
+    init(_ status: HTTP.Status, _ code: ProblemCode, _ detail: String) {
         self.status = status
-        self.code = code
+        problem = code
         self.detail = detail
     }
 
@@ -37,12 +39,12 @@ struct APIError: Error, Sendable {
     }
 
     static func invalid(_ faults: [JSONFault]) -> APIError {
-        var error = APIError(.badRequest, "invalid_request", "The request has faults; each is named in errors.")
+        var error = APIError(.badRequest, .invalidRequest, "The request has faults; each is named in errors.")
         error.faults = faults
         return error
     }
 
-    static let notFound = APIError(.notFound, "not_found", "There is no such resource.")
+    static let notFound = APIError(.notFound, .notFound, "There is no such resource.")
 }
 
 // Every failure becomes a status here, and nowhere else.
@@ -53,7 +55,7 @@ extension APIError {
         case let error as JSONFaults: self = .invalid(error.all)
         case let error as JSONSyntaxError:
             self.init(
-                .badRequest, "malformed_json",
+                .badRequest, .malformedJSON,
                 "The body is not JSON: \(error.reason) (line \(error.line), column \(error.column)).")
         case let fault as MessageFault: self.init(fault)
         case let fault as AuthenticationFault: self.init(fault)
@@ -64,7 +66,7 @@ extension APIError {
                 self.init(failure)
                 return
             }
-            self.init(.internalServerError, "internal_error", "Something went wrong here. It has been noted.")
+            self.init(.internalServerError, .internalError, "Something went wrong here. It has been noted.")
             logged = "\(error)"
             isAlarm = true
         }
@@ -72,26 +74,26 @@ extension APIError {
 
     /// A request that could not even be read.
     init(_ fault: MessageFault) {
-        let code =
+        let code: ProblemCode =
             switch fault.status.code {
-            case 408: "request_timeout"
-            case 413: "body_too_large"
-            case 414: "uri_too_long"
-            case 417: "expectation_failed"
-            case 431: "headers_too_large"
-            case 501: "not_implemented"
-            case 505: "http_version_not_supported"
-            default: "malformed_request"
+            case 408: .requestTimeout
+            case 413: .bodyTooLarge
+            case 414: .uriTooLong
+            case 417: .expectationFailed
+            case 431: .headersTooLarge
+            case 501: .notImplemented
+            case 505: .httpVersionNotSupported
+            default: .malformedRequest
             }
         self.init(fault.status, code, "The request cannot be read: \(fault.reason).")
     }
 
     private init(_ fault: AuthenticationFault) {
         if fault == .keysUnavailable {
-            self.init(.serviceUnavailable, "keys_unavailable", "Tokens cannot be checked now: \(fault.publicReason).")
+            self.init(.serviceUnavailable, .keysUnavailable, "Tokens cannot be checked now: \(fault.publicReason).")
             retryAfterSeconds = 2
         } else {
-            self.init(.unauthorized, "unauthorized", "The request needs a valid bearer token: \(fault.publicReason).")
+            self.init(.unauthorized, .unauthorized, "The request needs a valid bearer token: \(fault.publicReason).")
             headers = [("www-authenticate", fault.challenge)]
         }
         logged = fault.publicReason
@@ -101,53 +103,53 @@ extension APIError {
         switch refusal {
         case .notFound: self = .notFound
         case .customerRequired:
-            self.init(.conflict, "customer_required", "Create the user's customer first: PUT /v1/customer.")
+            self.init(.conflict, .customerRequired, "Create the user's customer first: PUT /v1/customer.")
         case .identifierDiffers:
-            self.init(.conflict, "identifier_differs", "The user is a customer with another CPF or CNPJ.")
+            self.init(.conflict, .identifierDiffers, "The user is a customer with another CPF or CNPJ.")
         case .accountTenureDiffers(let expected):
             self = .invalid(
                 "/risk_signals/accountTenure", "differs", "The account tenure of this customer is \(expected).")
         case .institutionUnavailable:
             self.init(
-                .unprocessableContent, "institution_unavailable", "This institution does not offer Biometric Pix now.")
+                .unprocessableContent, .institutionUnavailable, "This institution does not offer Biometric Pix now.")
         case .paymentFailed(let failure):
             let reason = failure?.message ?? failure?.code ?? "no reason was given"
-            self.init(.unprocessableContent, "payment_failed", "The payment has failed: \(reason)")
+            self.init(.unprocessableContent, .paymentFailed, "The payment has failed: \(reason)")
         case .redirectUnknown:
-            self.init(.unprocessableContent, "redirect_unknown", "No enrollment waits for this redirect.")
+            self.init(.unprocessableContent, .redirectUnknown, "No enrollment waits for this redirect.")
         case .enrollmentFailed:
-            self.init(.conflict, "enrollment_failed", "The enrollment has failed; start a new one.")
+            self.init(.conflict, .enrollmentFailed, "The enrollment has failed; start a new one.")
         case .wrongState(let state):
-            self.init(.conflict, "wrong_state", "This cannot be done in the present state (\(state)).")
+            self.init(.conflict, .wrongState, "This cannot be done in the present state (\(state)).")
         case .alreadyDone:
-            self.init(.conflict, "already_done", "This was done before, with something else.")
+            self.init(.conflict, .alreadyDone, "This was done before, with something else.")
         case .enrollmentUnknown:
             self = .invalid("/enrollment", "not_found", "There is no such enrollment.")
         case .enrollmentNotUsable:
-            self.init(.conflict, "enrollment_not_usable", "Only an enrollment that has SUCCEEDED can pay.")
+            self.init(.conflict, .enrollmentNotUsable, "Only an enrollment that has SUCCEEDED can pay.")
         case .paymentInDoubt(let payment):
             self.init(
-                .conflict, "payment_in_doubt", "An earlier payment for this reference is not known to have failed.")
+                .conflict, .paymentInDoubt, "An earlier payment for this reference is not known to have failed.")
             paymentIntent = payment
         case .alreadyPaid(let payment):
-            self.init(.conflict, "already_paid", "This reference has been paid.")
+            self.init(.conflict, .alreadyPaid, "This reference has been paid.")
             paymentIntent = payment
         case .orderRequired:
-            self.init(.conflict, "order_required", "The merchant takes payments for its orders only.")
+            self.init(.conflict, .orderRequired, "The merchant takes payments for its orders only.")
         case .amountTooHigh(let max):
             self = .invalid("/amount", "too_high", "A payment without redirection is at most \(max) BRL.")
         case .idempotencyKeyReused:
             self.init(
-                .unprocessableContent, "idempotency_key_reused", "This Idempotency-Key was used for another request.")
+                .unprocessableContent, .idempotencyKeyReused, "This Idempotency-Key was used for another request.")
         case .inProgress:
-            self.init(.conflict, "in_progress", "The first request is still being worked on.")
+            self.init(.conflict, .inProgress, "The first request is still being worked on.")
             retryAfterSeconds = 1
         case .callbackURLNotAllowed:
             self = .invalid("/callback_url", "not_allowed", "This address is not one of the merchant's callback URLs.")
         case .clientDataInvalid(let fault):
             self = .invalid("\(fault.member)/response/clientDataJSON", fault.fault.code, fault.fault.message)
         case .contended:
-            self.init(.serviceUnavailable, "busy", "Many requests changed this at once.")
+            self.init(.serviceUnavailable, .busy, "Many requests changed this at once.")
             retryAfterSeconds = 1
         }
     }
@@ -156,7 +158,7 @@ extension APIError {
         switch error {
         case .refused(let refusal) where refusal.kind != .content:
             // A path, a method or a media type of ours that Belvo does not know: nothing that an app could mend.
-            self.init(.badGateway, "belvo_misused", "Belvo does not take this server's requests. The operators know.")
+            self.init(.badGateway, .belvoMisused, "Belvo does not take this server's requests. The operators know.")
             belvoRequestID = refusal.requestID
             isAlarm = true
         case .refused(let refusal):
@@ -164,36 +166,36 @@ extension APIError {
                 item.message.map { message in item.field.map { "\($0): \(message)" } ?? message }
             }
             self.init(
-                .unprocessableContent, "refused_by_belvo",
+                .unprocessableContent, .refusedByBelvo,
                 words.isEmpty
                     ? "Belvo refused the request." : "Belvo refused the request: \(words.joined(separator: " "))")
             belvoRequestID = refusal.requestID
         case .denied(let refusal):
-            self.init(.badGateway, "belvo_denied", "Belvo did not let the server in. The operators know.")
+            self.init(.badGateway, .belvoDenied, "Belvo did not let the server in. The operators know.")
             belvoRequestID = refusal.requestID
             isAlarm = true
         case .notFound(let refusal):
-            self.init(.badGateway, "belvo_lost_object", "Belvo does not know this object.")
+            self.init(.badGateway, .belvoLostObject, "Belvo does not know this object.")
             belvoRequestID = refusal.requestID
             isAlarm = true
         case .conflict(let refusal):
-            self.init(.conflict, "wrong_state", "Belvo says that this cannot be done now.")
+            self.init(.conflict, .wrongState, "Belvo says that this cannot be done now.")
             belvoRequestID = refusal.requestID
         case .throttled(let refusal):
-            self.init(.serviceUnavailable, "belvo_unavailable", "Belvo has had enough requests for now.")
+            self.init(.serviceUnavailable, .belvoUnavailable, "Belvo has had enough requests for now.")
             belvoRequestID = refusal.requestID
             retryAfterSeconds = refusal.retryAfter.map { Int($0.components.seconds) } ?? 5
         case .unreachable:
-            self.init(.serviceUnavailable, "belvo_unavailable", "Belvo cannot be reached. Nothing was done.")
+            self.init(.serviceUnavailable, .belvoUnavailable, "Belvo cannot be reached. Nothing was done.")
             retryAfterSeconds = 5
         case .unanswered(.late):
-            self.init(.gatewayTimeout, "belvo_timeout", "Belvo did not answer in time.")
+            self.init(.gatewayTimeout, .belvoTimeout, "Belvo did not answer in time.")
         case .unanswered(let doubt), .outcomeUnknown(let doubt):
-            self.init(.serviceUnavailable, "belvo_unavailable", "Belvo gave no answer.")
+            self.init(.serviceUnavailable, .belvoUnavailable, "Belvo gave no answer.")
             belvoRequestID = doubt.requestID
             retryAfterSeconds = 5
         case .nonsense:
-            self.init(.badGateway, "belvo_nonsense", "Belvo's answer cannot be used. The operators know.")
+            self.init(.badGateway, .belvoNonsense, "Belvo's answer cannot be used. The operators know.")
             isAlarm = true
         }
         logged = "\(error)"
@@ -202,10 +204,10 @@ extension APIError {
     private init(_ failure: StoreFailure) {
         switch failure {
         case .unavailable:
-            self.init(.serviceUnavailable, "database_unavailable", "The server cannot store or read anything now.")
+            self.init(.serviceUnavailable, .databaseUnavailable, "The server cannot store or read anything now.")
             retryAfterSeconds = 2
         case .broken:
-            self.init(.internalServerError, "internal_error", "Something went wrong here. It has been noted.")
+            self.init(.internalServerError, .internalError, "Something went wrong here. It has been noted.")
             isAlarm = true
         }
         logged = failure.description

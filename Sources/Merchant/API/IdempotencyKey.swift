@@ -15,7 +15,7 @@ enum IdempotencyKey {
             key.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
         else {
             throw APIError(
-                .badRequest, "idempotency_key_malformed", "An Idempotency-Key is 1 to 255 visible ASCII characters.")
+                .badRequest, .idempotencyKeyMalformed, "An Idempotency-Key is 1 to 255 visible ASCII characters.")
         }
         return key
     }
@@ -23,7 +23,7 @@ enum IdempotencyKey {
     /// The key, which the request must carry.
     static func required(in request: Request) throws(APIError) -> String {
         guard let key = try optional(in: request) else {
-            throw APIError(.badRequest, "idempotency_key_required", "This request needs an Idempotency-Key.")
+            throw APIError(.badRequest, .idempotencyKeyRequired, "This request needs an Idempotency-Key.")
         }
         return key
     }

@@ -29,7 +29,7 @@ struct Inbound: Sendable {
         let sent = request.headers["content-type"] ?? ""
         let type = sent.prefix { $0 != ";" }.lowercased().trimmingSpaces
         guard type == wanted else {
-            throw APIError(.unsupportedMediaType, "unsupported_media_type", "The body has to be \(wanted).")
+            throw APIError(.unsupportedMediaType, .unsupportedMediaType, "The body has to be \(wanted).")
         }
     }
 

@@ -42,7 +42,7 @@ extension IPAddress {
 extension APIError {
     /// A user who has made too many requests (RFC 6585 §4).
     fileprivate static func rateLimited(retryAfter wait: Duration) -> APIError {
-        var error = APIError(.tooManyRequests, "rate_limited", "This user has made too many requests.")
+        var error = APIError(.tooManyRequests, .rateLimited, "This user has made too many requests.")
         let second = Duration.seconds(1).wholeNanoseconds
         // A second too many is waited rather than a nanosecond too few.
         error.retryAfterSeconds = Int((wait.wholeNanoseconds + second - 1) / second)
