@@ -53,9 +53,15 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "Contract",
+            path: "contract",
+            resources: [.embedInCode("openapi.json")],
+            swiftSettings: strict
+        ),
+        .target(
             name: "Merchant",
             dependencies: [
-                "Transport", "JSON", "HTTP", "Postgres", "Belvo", "Payments", "Migrations", logging,
+                "Transport", "JSON", "HTTP", "Postgres", "Belvo", "Payments", "Migrations", "Contract", logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "JWTKit", package: "jwt-kit"),
             ],
@@ -130,7 +136,7 @@ let package = Package(
         .testTarget(
             name: "MerchantTests",
             dependencies: [
-                "Merchant", "BelvoSandbox", "SoftwareAuthenticator", "TestSupport", "AppLoop", logging,
+                "Merchant", "Contract", "BelvoSandbox", "SoftwareAuthenticator", "TestSupport", "AppLoop", logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "JWTKit", package: "jwt-kit"),

@@ -7,4 +7,4 @@ cd "$(dirname "$0")/.."
 . scripts/lib/toolchain.sh
 
 ensure_toolchain
-swift format format --in-place --recursive --parallel Package.swift Sources Tests examples bench migrations
+swift format format --in-place --recursive --parallel Package.swift Sources Tests examples bench migrations contract

@@ -29,9 +29,10 @@ struct Layer: Sendable {
         // No socket and no clock, so no Glibc.
         Layer("Sources/Payments", others: ["FoundationEssentials"]),
         Layer("migrations"),
+        Layer("contract"),
         Layer(
             "Sources/Merchant",
-            own: ["Transport", "JSON", "HTTP", "Postgres", "Belvo", "Payments", "Migrations"],
+            own: ["Transport", "JSON", "HTTP", "Postgres", "Belvo", "Payments", "Migrations", "Contract"],
             others: ["Glibc", "Synchronization", "FoundationEssentials", "Logging", "Metrics", "Crypto", "JWTKit"]
         ),
         // Neither Belvo nor Payments: two independent readings of Belvo's documentation check each other.
@@ -54,6 +55,15 @@ struct Layer: Sendable {
         // What apps copy: nothing of the server, and nothing that a phone does not have.
         Layer("examples/AppLoop", others: ["Foundation", "FoundationNetworking"]),
     ]
+
+    /// The name under which others import it.
+    var module: String {
+        switch folder {
+        case "migrations": "Migrations"
+        case "contract": "Contract"
+        default: String(folder.dropFirst("Sources/".count))
+        }
+    }
 
     /// The layer that a file belongs to.
     static func of(_ path: String) -> Layer? { all.first { path.hasPrefix($0.folder + "/") } }

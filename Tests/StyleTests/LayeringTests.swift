@@ -46,7 +46,7 @@ import Testing
         var below: Set<String> = []
         for layer in Layer.all {
             #expect(layer.own.subtracting(below) == [], "\(layer.folder)")
-            below.insert(layer.folder == "migrations" ? "Migrations" : String(layer.folder.dropFirst("Sources/".count)))
+            below.insert(layer.module)
         }
     }
 

@@ -6,8 +6,8 @@ extension Rule {
 
     static let lineLength = Rule.line(
         "no line is longer than 120 columns",
-        // A table's row in a report is one line, however long.
-        applies: { !$0.path.hasSuffix(".md") && !$0.path.hasSuffix("-report.sh") },
+        // A table's row in a report is one line, however long, and so is a text in a document of JSON.
+        applies: { !$0.path.hasSuffix(".md") && !$0.path.hasSuffix("-report.sh") && !$0.path.hasSuffix(".json") },
         fault: { lines, index in lines[index].count > 120 ? "\(lines[index].count) columns" : nil },
         forbidden: [String(repeating: "x", count: 121)],
         allowed: [String(repeating: "x", count: 120), String(repeating: "é", count: 120)]
@@ -15,7 +15,8 @@ extension Rule {
 
     static let fileLength = Rule(
         description: "no file is longer than 450 lines",
-        applies: { _ in true },
+        // The OpenAPI document is one file by its nature.
+        applies: { $0.path != "contract/openapi.json" },
         faults: { $0.lines.count > 450 ? [(nil, "\($0.lines.count) lines: does it still have one purpose?")] : [] },
         forbidden: [String(repeating: "x\n", count: 451)],
         allowed: [String(repeating: "x\n", count: 450)]

@@ -89,6 +89,7 @@ final class API: Sendable {
         case .ready: return await health.ready()
         case .getAppleAssociation: return try getAppleAssociation()
         case .getAndroidAssociation: return try getAndroidAssociation()
+        case .describe: return describe(inbound)
         case .landOnCallback: return await landOnCallback(inbound)
         case .postCallback: return try await postCallback(inbound)
         case .mintWidgetToken: return try await mintWidgetToken(inbound, user(of: inbound))

@@ -14,6 +14,7 @@ enum Operation: CaseIterable, Sendable {
     case landOnCallback, postCallback
     case getAppleAssociation, getAndroidAssociation
     case live, ready
+    case describe
 
     /// Who may call it.
     enum Access: Sendable {
@@ -27,8 +28,7 @@ enum Operation: CaseIterable, Sendable {
         switch self {
         case .listInstitutions, .getCustomer, .listEnrollments, .getEnrollment, .getRegistrationOptions,
             .listPaymentIntents, .getPaymentIntent, .landOnCallback, .getAppleAssociation, .getAndroidAssociation,
-            .live,
-            .ready:
+            .live, .ready, .describe:
             .get
         case .putCustomer: .put
         case .mintWidgetToken, .createEnrollment, .completeRedirection, .confirmEnrollment, .createPaymentIntent,
@@ -57,12 +57,15 @@ enum Operation: CaseIterable, Sendable {
         case .getAndroidAssociation: "/.well-known/assetlinks.json"
         case .live: "/livez"
         case .ready: "/readyz"
+        case .describe: "/openapi.json"
         }
     }
 
     var access: Access {
         switch self {
-        case .landOnCallback, .postCallback, .getAppleAssociation, .getAndroidAssociation, .live, .ready: .anybody
+        case .landOnCallback, .postCallback, .getAppleAssociation, .getAndroidAssociation, .live, .ready,
+            .describe:
+            .anybody
         default: .user
         }
     }

@@ -29,6 +29,7 @@ import Testing
                 "/v1/payment-intents/x": "GET, HEAD", "/v1/payment-intents/x/authorize": "POST",
                 "/enrollments/callback": "GET, HEAD, POST", "/livez": "GET, HEAD", "/readyz": "GET, HEAD",
                 "/.well-known/apple-app-site-association": "GET, HEAD", "/.well-known/assetlinks.json": "GET, HEAD",
+                "/openapi.json": "GET, HEAD",
             ]
             for (path, methods) in allowed {
                 let answer = try await app.send(.delete, path)
