@@ -207,7 +207,10 @@ struct GuidePlayer {
         case "the account is empty":
             try stage.sandbox.fail(intent: try #require(payment).belvoID)
             try await stage.poll()
-        case "Belvo's next answer gets lost": stage.sandbox.next(.dropAnswer, on: nil)
+        case "Belvo's answers get lost":
+            // That of the call, and that of the look-up which follows it at once.
+            stage.sandbox.next(.dropAnswer, on: .createPaymentIntent)
+            stage.sandbox.next(.dropAnswer, on: .listPaymentIntents)
         case "Belvo has enough requests": stage.sandbox.next(.tooManyRequests(retryAfter: 5), on: nil)
         default: throw Mistake("nobody knows how \"\(event)\" happens; see GuidePlayer.happen")
         }
