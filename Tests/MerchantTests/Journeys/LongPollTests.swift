@@ -66,6 +66,7 @@ import Transport
         try await Stage.open { stage in
             let app = try await stage.app(of: "ana")
             stage.sandbox.next(.dropAnswer, on: .createCustomer)
+            stage.sandbox.next(.dropAnswer, on: .listCustomers)
             let seen = try await app.send(.put, "/v1/customer", Shopper.customerBody())
             #expect(seen.status == 202)
             async let waited = app.wait("/v1/customer", unlike: seen)
