@@ -90,8 +90,8 @@ extension API {
         }
         let progress = try await payments.cancel(inbound.id(), of: subject, on: occasion(inbound))
         let body = progress.resource.json(pollAfter: pollInterval)
-        if case .pending = progress { return json(.accepted, body) }
-        return json(.ok, body)
+        if case .pending = progress { return resource(.accepted, body) }
+        return resource(.ok, body)
     }
 }
 
