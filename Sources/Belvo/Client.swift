@@ -12,8 +12,12 @@ public struct Client: Sendable {
     /// Sends one request and returns the whole answer, or throws `HTTP.ClientError`.
     public typealias Send = @Sendable (_ request: Request, _ timeout: Duration) async throws -> Response
 
+    /// The same, for a function that treats calls differently.
+    package typealias Carry =
+        @Sendable (_ call: Call, _ request: Request, _ timeout: Duration) async throws -> Response
+
     let configuration: Configuration
-    let send: Send
+    let carry: Carry
     let clock: any Clock<Duration>
 
     /// Takes the function that carries requests, and the clock by which the pages of one list share its time.
@@ -22,15 +26,26 @@ public struct Client: Sendable {
         clock: any Clock<Duration> = ContinuousClock(),
         send: @escaping Send
     ) {
+        self.init(
+            carry: { _, request, timeout in try await send(request, timeout) }, configuration: configuration,
+            clock: clock)
+    }
+
+    /// Takes a function that is told which call it carries. One that decides not to send throws `HeldBack`.
+    package init(
+        carry: @escaping Carry,
+        configuration: Configuration,
+        clock: any Clock<Duration> = ContinuousClock()
+    ) {
         self.configuration = configuration
         self.clock = clock
-        self.send = send
+        self.carry = carry
     }
 
     /// The same client, whose calls take no longer than this.
     public func within(_ limit: Duration) -> Client {
         var configuration = configuration
         configuration.timeout = min(configuration.timeout, limit)
-        return Client(configuration: configuration, clock: clock, send: send)
+        return Client(carry: carry, configuration: configuration, clock: clock)
     }
 }

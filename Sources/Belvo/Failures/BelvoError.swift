@@ -21,8 +21,9 @@ public enum BelvoError: Error, Sendable, Equatable {
     /// after `Refusal.retryAfter`, or after a pause of the caller's.
     case throttled(Refusal)
 
-    /// The request never left this machine, so nothing happened. Safe to send again.
-    case unreachable(reason: String)
+    /// The request never left this machine, so nothing happened. Safe to send again, where that is known after this
+    /// time and not before.
+    case unreachable(reason: String, retryAfter: Duration? = nil)
 
     /// A call that changes nothing got no answer. Safe to send again, later.
     case unanswered(Doubt)
@@ -34,6 +35,18 @@ public enum BelvoError: Error, Sendable, Equatable {
     /// A call that changes something may have arrived, and how it ended is not known. Only reading can tell;
     /// never send it again.
     case outcomeUnknown(Doubt)
+}
+
+/// Why a request was not sent, though it could have been: thrown by a `Client.Carry` that decided so.
+package struct HeldBack: Error, Sendable, Equatable {
+    package let reason: String
+    /// After which time it may be sent, as far as that is known.
+    package let retryAfter: Duration?
+
+    package init(reason: String, retryAfter: Duration?) {
+        self.reason = reason
+        self.retryAfter = retryAfter
+    }
 }
 
 /// What stands between a request that left and the knowledge of its outcome.

@@ -1,13 +1,13 @@
 import HTTP
 
 /// The `Retry-After` field (RFC 9110 §10.2.3).
-enum RetryAfter {
+package enum RetryAfter {
     /// The longest wait that is believed. A field that asks for more would switch us off.
     static let secondsMax: Int64 = 3600
 
     /// Seconds as they stand, or a date measured against the answer's own `Date`, so that no clock of ours
     /// is needed and none has to be right. Anything else is as if it were not there.
-    static func read(_ headers: Headers) -> Duration? {
+    package static func read(_ headers: Headers) -> Duration? {
         guard let field = headers["retry-after"] else { return nil }
         if !field.isEmpty, field.utf8.allSatisfy({ $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }) {
             // Digits that do not fit into 64 bits ask for more than the most.

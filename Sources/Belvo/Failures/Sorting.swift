@@ -3,7 +3,7 @@ import HTTP
 /// How an exchange ended when it did not end with a success that could be read.
 package enum Outcome: Sendable, Equatable {
     /// Nothing of the request left this machine.
-    case notSent(reason: String)
+    case notSent(reason: String, retryAfter: Duration? = nil)
     /// Some of it left, and no whole answer came.
     case answerLost(reason: String)
     /// The time ran out after it left.
@@ -28,7 +28,7 @@ extension BelvoError {
         }
 
         switch outcome {
-        case .notSent(let reason): self = .unreachable(reason: reason)
+        case .notSent(let reason, let wait): self = .unreachable(reason: reason, retryAfter: wait)
         case .answerLost(let reason): self = unknown(.lost(reason: reason))
         case .timedOut: self = unknown(.late)
         case .unusable(let reason): self = nonsense(reason)
@@ -62,6 +62,10 @@ extension Outcome {
     /// What the client's error says. Anything that is not one of its errors proves nothing, so the request
     /// may have arrived.
     init(_ error: any Error) {
+        if let error = error as? HeldBack {
+            self = .notSent(reason: error.reason, retryAfter: error.retryAfter)
+            return
+        }
         switch error as? ClientError {
         case .notSent(let reason): self = .notSent(reason: reason)
         case .answerLost(let reason): self = .answerLost(reason: reason)

@@ -7,7 +7,7 @@ extension Client {
     func exchange(_ call: Call, _ request: Request, within limit: Duration) async throws(BelvoError) -> Response {
         let response: Response
         do {
-            response = try await send(request, limit)
+            response = try await carry(call, request, limit)
         } catch {
             throw BelvoError(Outcome(error), to: call)
         }
