@@ -15,7 +15,10 @@ public final class MerchantServer: Sendable {
     private let loops: [EventLoop]
     private let log: Logger
     private let database: Database
+    /// For handlers, whose callers wait.
     let world: World
+    /// For workers, who give people precedence at Belvo.
+    private let backgroundWorld: World
     private let authenticator: Authenticator
     private let institutions: InstitutionCatalog
     private let health: Health
@@ -34,17 +37,22 @@ public final class MerchantServer: Sendable {
         self.log = log
         let database = try Database(settings.databaseURL.text, configuration: .logged(to: log))
         self.database = database
-        let belvo = try Belvo.Client.live(settings)
+        let gate = BelvoGate(rate: settings.belvoRate, callsMax: settings.belvoCallsMax, log: log, now: clock.now)
+        let clients = try Belvo.Client.live(settings, through: gate)
+        let belvo = clients.person
         let vault = Vault(encryptionKeys: settings.encryptionKeys, lookupKey: settings.lookupKey)
         let identities = Identities(now: WallClock.now)
         let world = World(
             store: Store(database: database, vault: vault) { table, id, error in
                 log.critical(
                     "store.unreadable_row", metadata: ["table": "\(table)", "id": "\(id)", "reason": "\(error)"])
-            }, belvo: belvo, patience: settings.patience,
+            }, belvo: belvo, gate: gate, patience: settings.patience,
             policy: Policy(settings), identities: identities, changes: Changes(loops: loops, database: database),
             log: log)
         self.world = world
+        var backgroundWorld = world
+        backgroundWorld.belvo = clients.background
+        self.backgroundWorld = backgroundWorld
         let authenticator = Authenticator(
             settings.auth, now: WallClock.now, surroundings: try .live(settings.auth, clock, log))
         self.authenticator = authenticator
@@ -120,9 +128,12 @@ public final class MerchantServer: Sendable {
         log.info("server.stopped")
     }
 
+    /// How things stand with Belvo.
+    var belvoSnapshot: GateSnapshot { world.gate.snapshot }
+
     /// Has every worker make one pass, one after the other.
     func workOnce() async throws {
-        for worker in world.workers { _ = try await worker.runOnce() }
+        for worker in backgroundWorld.workers { _ = try await worker.runOnce() }
     }
 
     private func waitForSchema() async throws {
@@ -152,7 +163,7 @@ public final class MerchantServer: Sendable {
 
     private func startWork() {
         let loop = loops[0]
-        var tasks = world.workers.map { worker in
+        var tasks = backgroundWorld.workers.map { worker in
             loop.task { [patience = world.patience, log] in
                 let pause = min(patience.pollInterval / 2, .seconds(1))
                 try await WorkLoop(worker: worker, pause: pause, log: log).run(on: loop)

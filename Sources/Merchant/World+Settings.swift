@@ -21,17 +21,22 @@ extension Policy {
 }
 
 extension Belvo.Client {
-    /// Belvo over TLS, with connections of its own on each loop.
-    static func live(_ settings: Settings) throws -> Belvo.Client {
+    /// Belvo over TLS, with connections of its own on each loop: one client for each kind of caller, both through the
+    /// same gate.
+    static func live(_ settings: Settings, through gate: BelvoGate) throws -> PerCaller<Belvo.Client> {
         let origin = settings.belvoBaseURL.origin
         let tls = origin.scheme == .https ? try TLSContext.client(extraAuthorities: settings.belvoCAFile) : nil
-        let client = HTTP.Client(origin: origin, tls: tls)
+        var bounds = ClientConfiguration()
+        // All calls may be on one loop: the gate is what bounds them.
+        bounds.connectionsMax = settings.belvoCallsMax
+        let client = HTTP.Client(origin: origin, tls: tls, configuration: bounds)
         var configuration = Belvo.Configuration(origin: origin, credentials: settings.belvoCredentials)
         configuration.timeout = settings.patience.callDeadline
         configuration.dialect = settings.belvoDialect
-        return Belvo.Client(configuration: configuration) { request, timeout in
-            try await client.send(request, deadline: timeout)
-        }
+        let send: Belvo.Client.Send = { try await client.send($0, deadline: $1) }
+        return PerCaller(
+            person: Belvo.Client(carry: gate.carry(for: .person, by: send), configuration: configuration),
+            background: Belvo.Client(carry: gate.carry(for: .background, by: send), configuration: configuration))
     }
 }
 

@@ -65,7 +65,8 @@ write_settings() {
             "BELVO_SECRET_PASSWORD=sandbox-password" \
             "BELVO_BENEFICIARY_BANK_ACCOUNT=$beneficiary" \
             "ORDERS=optional" \
-            "USER_RATE=0"
+            "USER_RATE=0" \
+            "BELVO_RATE=0"
     } >"$settings"
     # The environment wins over a file, and what is measured is not for the user's shell to change.
     local name

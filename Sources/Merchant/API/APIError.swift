@@ -185,9 +185,10 @@ extension APIError {
             self.init(.serviceUnavailable, .belvoUnavailable, "Belvo has had enough requests for now.")
             belvoRequestID = refusal.requestID
             retryAfterSeconds = refusal.retryAfter.map { Int($0.components.seconds) } ?? 5
-        case .unreachable:
+        case .unreachable(_, let wait):
             self.init(.serviceUnavailable, .belvoUnavailable, "Belvo cannot be reached. Nothing was done.")
-            retryAfterSeconds = 5
+            // Rounded up: who comes a moment too early is only sent away once more.
+            retryAfterSeconds = wait.map { Int($0.components.seconds) + 1 } ?? 5
         case .unanswered(.late):
             self.init(.gatewayTimeout, .belvoTimeout, "Belvo did not answer in time.")
         case .unanswered(let doubt), .outcomeUnknown(let doubt):

@@ -11,7 +11,10 @@ typealias Enrollment = Payments.Enrollment
 /// Everything that the merchant's decisions need from outside, handed in as values.
 struct World: Sendable {
     let store: Store
-    let belvo: Belvo.Client
+    /// Belvo, called for whoever this world was made for.
+    var belvo: Belvo.Client
+    /// What all calls to Belvo pass.
+    let gate: BelvoGate
     let patience: Patience
     let policy: Policy
     let identities: Identities

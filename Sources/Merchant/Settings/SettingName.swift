@@ -20,6 +20,8 @@ enum SettingName: String, CaseIterable {
     case corsOrigins = "CORS_ORIGINS"
     case belvoCAFile = "BELVO_CA_FILE"
     case belvoTimeout = "BELVO_TIMEOUT_MS"
+    case belvoRate = "BELVO_RATE"
+    case belvoCallsMax = "BELVO_CALLS_MAX"
     case belvoDialect = "BELVO_DIALECT"
     case widgetTokens = "WIDGET_TOKENS"
     case belvoTokenRefreshPath = "BELVO_TOKEN_REFRESH_PATH"

@@ -21,6 +21,8 @@ extension Settings {
             reader.optional(.adminListen, .address) ?? SocketAddress(numericHost: "127.0.0.1", port: 9464)
 
         belvoCAFile = reader.optional(.belvoCAFile, .readableFile)
+        belvoRate = reader.optional(.belvoRate, .number(0...1_000_000), default: 50)
+        belvoCallsMax = reader.optional(.belvoCallsMax, .number(1...10_000), default: 64)
         belvoDialect = reader.optional(.belvoDialect, .dialect, default: Dialect())
         mintsWidgetTokens = reader.optional(.widgetTokens, .onOrOff, default: true)
         belvoTokenRefreshPath = reader.optional(.belvoTokenRefreshPath, .path)

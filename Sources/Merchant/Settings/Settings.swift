@@ -26,6 +26,10 @@ public struct Settings: Sendable {
     public var belvoWebhookToken: Secret
     /// `BELVO_CA_FILE`: a PEM file of authorities that are trusted beside the system's.
     public var belvoCAFile: String?
+    /// `BELVO_RATE`: calls to Belvo per second; 0 is no limit.
+    public var belvoRate: Int
+    /// `BELVO_CALLS_MAX`: calls to Belvo under way at a time.
+    public var belvoCallsMax: Int
     /// `BELVO_DIALECT`: how Belvo is spoken to where its documents leave it open.
     public var belvoDialect: Dialect
     /// `WIDGET_TOKENS`.

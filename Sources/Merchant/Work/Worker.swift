@@ -56,13 +56,17 @@ struct Poller<Record: Sendable>: Worker {
     /// Looks at a time: each waits for Belvo most of its life.
     let width: Int
     let log: Logger
+    /// What the looks pass on their way to Belvo.
+    let gate: BelvoGate
     let claim: @Sendable (_ limit: Int) async throws -> [Stored<Record>]
     let look: @Sendable (Stored<Record>) async throws -> Void
     let id: @Sendable (Record) -> String
 
     func runOnce() async throws -> Pass {
         let due = try await claim(limit)
-        var pass = Pass(examined: due.count, wasFull: due.count == limit)
+        // While Belvo is away looks end here. There is no hurry to have more of them, and each pass may still hold
+        // records whose time is over.
+        var pass = Pass(examined: due.count, wasFull: due.count == limit && !gate.isShut)
         await withTaskGroup { group in
             var rest = due[...]
             for stored in rest.prefix(width) { group.addTask { await attempt(stored) } }
@@ -96,19 +100,19 @@ extension World {
         let lease = patience.callDeadline * 2 + .seconds(5)
         return [
             Poller<Customer>(
-                name: "customers", limit: 64, width: 8, log: log,
+                name: "customers", limit: 64, width: 8, log: log, gate: gate,
                 claim: { try await store.claimDueCustomers(limit: $0, lease: lease) },
                 look: { try await CustomerJourney(world: self).look(at: $0) }, id: { $0.id.description }),
             Poller<RedirectReceipt>(
-                name: "redirects", limit: 64, width: 8, log: log,
+                name: "redirects", limit: 64, width: 8, log: log, gate: gate,
                 claim: { try await store.claimDueReceipts(limit: $0, lease: lease) },
                 look: { try await RedirectionJourney(world: self).look(at: $0) }, id: { "\($0.id)" }),
             Poller<Enrollment>(
-                name: "enrollments", limit: 128, width: 16, log: log,
+                name: "enrollments", limit: 128, width: 16, log: log, gate: gate,
                 claim: { try await store.claimDueEnrollments(limit: $0, lease: lease) },
                 look: { try await EnrollmentJourney(world: self).look(at: $0) }, id: { $0.id.description }),
             Poller<Payment>(
-                name: "payments", limit: 128, width: 16, log: log,
+                name: "payments", limit: 128, width: 16, log: log, gate: gate,
                 claim: { try await store.claimDuePayments(limit: $0, lease: lease) },
                 look: { try await PaymentJourney(world: self).look(at: $0) }, id: { $0.id.description }),
         ]

@@ -64,7 +64,7 @@ import Testing
         try await Stage.open { stage in
             let app = try await stage.app(of: "ana")
             stage.sandbox.next(trouble.fault, on: .createCustomer)
-            try trouble.expectTold(try await app.send(.put, "/v1/customer", Shopper.customerBody()))
+            try trouble.expectTold(on: stage, try await app.send(.put, "/v1/customer", Shopper.customerBody()))
             #expect(try await app.send(.put, "/v1/customer", Shopper.customerBody()).status == 201)
         }
     }

@@ -95,7 +95,7 @@ import Testing
             }
             for trouble in Trouble.turnedAway {
                 stage.sandbox.next(trouble.fault, on: .createEnrollment)
-                try trouble.expectTold(try await shopper.keyed(shopper.enrollmentBody))
+                try trouble.expectTold(on: stage, try await shopper.keyed(shopper.enrollmentBody))
             }
             let made = try await shopper.keyed(shopper.enrollmentBody)
             #expect(made.status == 201)

@@ -66,7 +66,8 @@ import Testing
             let shopper = try await Shopper.arrive(on: stage)
             for trouble in Trouble.turnedAway {
                 stage.sandbox.next(trouble.fault, on: .createEnrollment)
-                try trouble.expectTold(try await shopper.app.send(.post, "/v1/enrollments", shopper.enrollmentBody))
+                try trouble.expectTold(
+                    on: stage, try await shopper.app.send(.post, "/v1/enrollments", shopper.enrollmentBody))
             }
             let all = try await shopper.app.send(.get, "/v1/enrollments")
             let codes = try all.each("status_reason_code", in: "results")
@@ -103,7 +104,7 @@ import Testing
             for trouble in Trouble.turnedAway {
                 let bond = try await shopper.startEnrollment()
                 stage.sandbox.next(trouble.fault, on: .completeRedirection)
-                try trouble.expectTold(try await shopper.complete(try shopper.decide(bond)))
+                try trouble.expectTold(on: stage, try await shopper.complete(try shopper.decide(bond)))
                 try await stage.poll()
                 try await shopper.awaitOptions(of: bond)
                 #expect(
@@ -149,7 +150,8 @@ import Testing
                 let bond = try await shopper.reachFingerprint()
                 let body = try await shopper.confirmation(of: bond)
                 stage.sandbox.next(trouble.fault, on: .confirmEnrollment)
-                try trouble.expectTold(try await shopper.app.send(.post, "/v1/enrollments/\(bond.id)/confirm", body))
+                try trouble.expectTold(
+                    on: stage, try await shopper.app.send(.post, "/v1/enrollments/\(bond.id)/confirm", body))
                 let again = try await shopper.app.send(.post, "/v1/enrollments/\(bond.id)/confirm", body)
                 #expect(again.status == 204, "\(trouble.name)")
             }

@@ -111,7 +111,7 @@ import Testing
             for (number, trouble) in Trouble.turnedAway.enumerated() {
                 let (reference, key) = ("order-\(number)", "tap-\(number)")
                 stage.sandbox.next(trouble.fault, on: .createPaymentIntent)
-                try trouble.expectTold(try await shopper.openPayment(bond, reference: reference, key: key))
+                try trouble.expectTold(on: stage, try await shopper.openPayment(bond, reference: reference, key: key))
                 let again = try await shopper.openPayment(bond, reference: reference, key: key)
                 #expect(again.status == 201, "\(trouble.name): \(again.text)")
                 #expect(again.response.headers["idempotent-replayed"] == nil, "\(trouble.name)")
@@ -163,7 +163,7 @@ import Testing
                 let path = "/v1/payment-intents/\(bill.id)/authorize"
                 let body = try shopper.authorization(of: bill)
                 stage.sandbox.next(trouble.fault, on: .authorizePaymentIntent)
-                try trouble.expectTold(try await shopper.app.send(.post, path, body))
+                try trouble.expectTold(on: stage, try await shopper.app.send(.post, path, body))
                 #expect(try await shopper.payment(bill).string("next_action", "type") == "sign", "\(trouble.name)")
                 #expect(try await shopper.app.send(.post, path, body).status == 204, "\(trouble.name)")
             }

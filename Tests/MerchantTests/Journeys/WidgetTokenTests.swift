@@ -115,7 +115,7 @@ import Transport
             let app = try await stage.app(of: "ana")
             for trouble in Trouble.turnedAway {
                 stage.sandbox.next(trouble.fault, on: .createWidgetToken)
-                try trouble.expectTold(try await app.send(.post, "/v1/widget-token"))
+                try trouble.expectTold(on: stage, try await app.send(.post, "/v1/widget-token"))
             }
             for doubt in Trouble.doubts {
                 stage.sandbox.next(doubt.fault, on: .createWidgetToken)
@@ -191,6 +191,7 @@ import Transport
                 #expect(stage.countCalls(.refreshWidgetToken) == number + 1)
                 #expect(stage.countCalls(.createWidgetToken) == number + 2)
             }
+            #expect(!stage.log.holds("belvo.denied"))
         }
     }
 
@@ -204,6 +205,7 @@ import Transport
             let answer = try await app.send(.post, "/v1/widget-token")
             #expect(answer.status == 503 && answer.response.headers["retry-after"] == "7")
             #expect(stage.countCalls(.createWidgetToken) == 1)
+            stage.clock.advance(by: .seconds(10))
             #expect(try await app.send(.post, "/v1/widget-token").status == 201)
             #expect(stage.countCalls(.createWidgetToken) == 1 && stage.countCalls(.refreshWidgetToken) == 2)
         }

@@ -28,6 +28,8 @@ struct Stage: Sendable {
     let addresses: MerchantServer.Addresses
     let log: LogRecorder
     let settings: Settings
+    /// By what the server measures intervals, other than its timers.
+    let clock: MovableClock
 
     /// Where the API is reached, without a slash at the end.
     var origin: String { "http://\(addresses.api)" }
@@ -83,8 +85,8 @@ struct Stage: Sendable {
             "AUTH_HS256_SECRET": secret,
             "ENCRYPTION_KEYS": "first:\(Data(repeating: 1, count: 32).base64EncodedString())",
             "LOOKUP_KEY": Data(repeating: 2, count: 32).base64EncodedString(), "ORDERS": "optional",
-            // A test makes in a moment what a user makes in an hour.
-            "USER_RATE": "0",
+            // A test makes in a moment what a user makes in an hour, and nothing on a stage waits for time.
+            "USER_RATE": "0", "BELVO_RATE": "0",
         ]
         if changes.keys.contains(where: { $0.hasPrefix("AUTH_JWKS") }) { environment["AUTH_HS256_SECRET"] = nil }
         environment.merge(changes) { $1 }
@@ -92,12 +94,13 @@ struct Stage: Sendable {
         try await installClock(in: observer)
         let settings = try Settings.read(environment: environment)
         let log = LogRecorder()
-        let merchant = try MerchantServer(settings: settings, loops: [loop], log: log.logger, clock: clock)
+        let clock = MovableClock(over: clock)
+        let merchant = try MerchantServer(settings: settings, loops: [loop], log: log.logger, clock: clock.intervals)
         let addresses = try await merchant.start(work: work)
         let stage = Stage(
             loop: loop, sandbox: sandbox, merchant: merchant, database: observer, client: client(to: addresses.api),
             admin: client(to: addresses.admin), bank: client(to: belvoListener.address), addresses: addresses, log: log,
-            settings: settings)
+            settings: settings, clock: clock)
         let result: Result<Void, any Error>
         do { result = .success(try await body(stage)) } catch { result = .failure(error) }
         await stage.client.closeIdle(on: loop)
@@ -111,11 +114,12 @@ struct Stage: Sendable {
 
     /// Another instance of the same server, on the same database and with the same Belvo, while the body runs.
     func withAnotherInstance(_ body: (Stage) async throws -> Void) async throws {
-        let other = try MerchantServer(settings: settings, loops: [loop], log: log.logger)
+        let other = try MerchantServer(settings: settings, loops: [loop], log: log.logger, clock: clock.intervals)
         let addresses = try await other.start(work: .whenTold)
         let stage = Stage(
             loop: loop, sandbox: sandbox, merchant: other, database: database, client: Self.client(to: addresses.api),
-            admin: Self.client(to: addresses.admin), bank: bank, addresses: addresses, log: log, settings: settings)
+            admin: Self.client(to: addresses.admin), bank: bank, addresses: addresses, log: log, settings: settings,
+            clock: clock)
         let result: Result<Void, any Error>
         do { result = .success(try await body(stage)) } catch { result = .failure(error) }
         await stage.client.closeIdle(on: loop)
@@ -129,8 +133,9 @@ struct Stage: Sendable {
         HTTP.Client(origin: HTTP.URL("http://\(address)/")!.origin)
     }
 
-    /// Moves the database's clock on, and with it every deadline and every look that is due.
+    /// Moves the database's clock on, and with it every deadline and every look that is due; and the server's.
     func advance(by duration: Duration) async throws {
+        clock.advance(by: duration)
         try await database.execute(
             "UPDATE test_clock SET ahead = ahead + \(duration.wholeNanoseconds / 1_000) * interval '1 microsecond'")
     }

@@ -45,8 +45,9 @@ enum Trouble {
 }
 
 extension Trouble.TurnedAway {
-    /// Whether the app was told so, and when it may come again where that is known.
-    func expectTold(_ answer: Answer, sourceLocation: SourceLocation = #_sourceLocation) throws {
+    /// Whether the app was told so, and when it may come again where that is known. Then that time passes for the gate.
+    func expectTold(on stage: Stage, _ answer: Answer, sourceLocation: SourceLocation = #_sourceLocation) throws {
+        defer { stage.clock.advance(by: .seconds(10)) }
         #expect(answer.status == status, "\(name): \(answer.text)", sourceLocation: sourceLocation)
         #expect(try answer.string("code") == code, sourceLocation: sourceLocation)
         if case .status(429, _, _, _) = fault {

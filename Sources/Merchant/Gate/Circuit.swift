@@ -1,0 +1,119 @@
+import Transport
+
+/// Whether Belvo as a whole seems to be there: a circuit breaker with a handed-in clock.
+///
+/// Closed, everything passes and is counted. Open, nothing passes for a while. Then, half open, one call at a time
+/// passes to find out: the first one that is answered closes it, one that is not opens it again for longer.
+struct Circuit: Sendable {
+    /// What counts is what happened within this time: long enough to hold several timed-out calls, short enough that
+    /// a trouble that has passed is forgotten before anybody asks.
+    static let window = Duration.seconds(10)
+    /// Fewer calls than this in a window are no ground for a judgement about Belvo: a single object that Belvo cannot
+    /// read is asked for five times in a window.
+    static let callsMin = 10
+    /// The part of a window's calls that has to fail. Where more succeed, trying is still worth it.
+    static let failureShare = 0.5
+    /// How long it is open at first, and at most after probe upon probe has failed. At most, because somebody with a
+    /// phone in the hand waits for the end of it.
+    static let pauseMin = Duration.seconds(5)
+    static let pauseMax = Duration.seconds(60)
+    /// How long a half-open circuit waits for a read before it lets a call try that changes something: what such a
+    /// call leaves unknown has to be found out by reads anyway, and an authorize moves money. Workers make a pass
+    /// every second, so that a read which is due has come by then.
+    static let readsFirst = Duration.seconds(2)
+
+    enum State: String, Sendable, CaseIterable {
+        case closed
+        case open
+        case halfOpen = "half_open"
+    }
+
+    /// What a call is told.
+    enum Answer: Sendable, Equatable {
+        case pass
+        /// Pass, and say with `note` how it ended: everybody waits for it.
+        case probe
+        /// Stay, and come again after this time.
+        case stay(Duration)
+    }
+
+    /// What deserves a line in the log.
+    enum Change: Sendable, Equatable {
+        case opened(failures: Int, calls: Int)
+        /// After it was open for so long.
+        case closed(after: Duration)
+    }
+
+    /// What happened within one second.
+    private struct Second: Sendable {
+        var number: Int64
+        var calls = 0
+        var failures = 0
+    }
+
+    /// How often it has opened.
+    private(set) var openings = 0
+    private var seconds: [Second] = []
+    private var openedAt: Monotonic?
+    private var probesFrom = Monotonic(nanoseconds: 0)
+    private var pause = Circuit.pauseMin
+    private var isProbing = false
+
+    func state(at now: Monotonic) -> State {
+        guard openedAt != nil else { return .closed }
+        return now < probesFrom ? .open : .halfOpen
+    }
+
+    /// Asks for leave to make a call.
+    mutating func ask(changing: Bool, at now: Monotonic) -> Answer {
+        guard openedAt != nil else { return .pass }
+        if now < probesFrom { return .stay(probesFrom - now) }
+        let readsEnd = probesFrom + Self.readsFirst
+        if isProbing { return .stay(.seconds(1)) }
+        if changing, now < readsEnd { return .stay(readsEnd - now) }
+        isProbing = true
+        return .probe
+    }
+
+    /// A probe that was not sent after all.
+    mutating func giveUpProbe() {
+        isProbing = false
+    }
+
+    /// Takes note of how a call ended. `jitter`, from 0 to 1, keeps several servers from trying at the same moment.
+    mutating func note(failed: Bool, probe: Bool, at now: Monotonic, jitter: Double) -> Change? {
+        guard let openedAt else { return count(failed: failed, at: now, jitter: jitter) }
+        // What was under way when it opened comes too late to say anything new.
+        guard probe else { return nil }
+        isProbing = false
+        if failed {
+            pause = min(pause * 2, Self.pauseMax)
+            probesFrom = now + pause * (1 + jitter / 4)
+            return nil
+        }
+        self.openedAt = nil
+        pause = Self.pauseMin
+        seconds.removeAll()
+        return .closed(after: now - openedAt)
+    }
+
+    private mutating func count(failed: Bool, at now: Monotonic, jitter: Double) -> Change? {
+        let number = now.nanoseconds / 1_000_000_000
+        if seconds.last?.number != number {
+            let first = number - Self.window.components.seconds + 1
+            seconds.removeAll { $0.number < first }
+            seconds.append(Second(number: number))
+        }
+        seconds[seconds.count - 1].calls += 1
+        guard failed else { return nil }
+        seconds[seconds.count - 1].failures += 1
+        let calls = seconds.reduce(0) { $0 + $1.calls }
+        let failures = seconds.reduce(0) { $0 + $1.failures }
+        guard calls >= Self.callsMin, Double(failures) >= Double(calls) * Self.failureShare else { return nil }
+        openedAt = now
+        openings += 1
+        isProbing = false
+        probesFrom = now + pause * (1 + jitter / 4)
+        return .opened(failures: failures, calls: calls)
+    }
+}

@@ -1,0 +1,33 @@
+import Belvo
+
+/// How things stand between this process and Belvo, for metrics.
+struct GateSnapshot: Sendable, Equatable {
+    /// What is counted by itself.
+    struct Key: Hashable, Sendable {
+        let call: Call
+        let outcome: Verdict.Outcome
+    }
+
+    /// Calls since the start, by call and outcome; those that were kept here among them.
+    let counts: [Key: Int]
+    let circuit: Circuit.State
+    /// How often the circuit has opened.
+    let openings: Int
+    /// Calls that have left and are not answered.
+    let underWay: PerCaller<Int>
+    /// Calls that wait for their turn.
+    let waiting: PerCaller<Int>
+    /// Answers 401 and 403 from Belvo.
+    let denials: Int
+    /// Whether Belvo lets nobody in.
+    let isLockedOut: Bool
+    /// How long the silence still lasts that Belvo asked for.
+    let quiet: Duration?
+
+    func count(_ call: Call, _ outcome: Verdict.Outcome) -> Int { counts[Key(call: call, outcome: outcome)] ?? 0 }
+
+    /// Calls of every kind that ended so.
+    func count(_ outcome: Verdict.Outcome) -> Int {
+        counts.reduce(0) { $0 + ($1.key.outcome == outcome ? $1.value : 0) }
+    }
+}

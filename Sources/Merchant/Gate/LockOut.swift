@@ -1,0 +1,84 @@
+import Belvo
+import Transport
+
+/// What it means that Belvo does not let us in (401, 403), with a handed-in clock.
+///
+/// A 401 is about our credentials, and so is a 403 to a read that nobody could dislike for its content. Several of
+/// them in a row, and nothing between them that was let in, are a lock-out: from then on only a call now and then
+/// tries, and the others are told the same at once. A 403 to a call that carries somebody's words is as likely the
+/// firewall's opinion of those words (belvo-api.md §1.1): it raises an alarm and keeps nobody else from calling.
+struct LockOut: Sendable {
+    /// One denial may be a hiccup of Belvo's. Three in a row that nothing contradicts are not.
+    static let denialsMin = 3
+    /// How often a worker tries while locked out: a new password takes minutes to be set.
+    static let backgroundPause = Duration.seconds(30)
+    /// How often somebody who waits does, so that the first people after the end notice it.
+    static let personPause = Duration.seconds(1)
+    /// How often the same alarm is raised while nothing gets better.
+    static let alarmPause = Duration.seconds(3_600)
+
+    /// What deserves somebody's attention.
+    enum Alarm: Sendable, Equatable {
+        /// Our credentials, or what they permit.
+        case credentials
+        /// One call's content, as it seems.
+        case content
+    }
+
+    /// Denials by Belvo, from the beginning.
+    private(set) var denials = 0
+    /// The status of the last denial while locked out.
+    private(set) var status: Int?
+    private var inARow = 0
+    /// Which reads were answered with 403 in a row: the same object again and again is one object's trouble.
+    private var forbidden: Set<String> = []
+    private var nextTry = PerCaller(person: Monotonic(nanoseconds: 0), background: Monotonic(nanoseconds: 0))
+    private var raised: [Alarm: Monotonic] = [:]
+
+    var isOn: Bool { status != nil }
+
+    /// Asks for leave to make a call; gives the status with which it is turned away.
+    mutating func ask(_ caller: Caller, at now: Monotonic) -> Int? {
+        guard let status else { return nil }
+        if now < nextTry[caller] { return status }
+        nextTry[caller] = now + Self.pause(of: caller)
+        return nil
+    }
+
+    /// Takes note of a denial; gives the alarm that has to be raised, if it was not raised lately.
+    mutating func noteDenied(_ status: Int, _ call: Call, target: String, at now: Monotonic) -> Alarm? {
+        denials += 1
+        let hasContent = call.kind == .creating || call.kind == .moving
+        if status == 403, hasContent { return raise(.content, at: now) }
+        if isOn {
+            self.status = status
+        } else {
+            if status == 401 { inARow += 1 } else if forbidden.insert(target).inserted { inARow += 1 }
+            if inARow >= Self.denialsMin {
+                self.status = status
+                for caller in Caller.allCases { nextTry[caller] = now + Self.pause(of: caller) }
+            }
+        }
+        return raise(.credentials, at: now)
+    }
+
+    /// Takes note of a call that was let in; true when that ends a lock-out.
+    mutating func noteAdmitted() -> Bool {
+        inARow = 0
+        if !forbidden.isEmpty { forbidden.removeAll() }
+        guard isOn else { return false }
+        status = nil
+        raised[.credentials] = nil
+        return true
+    }
+
+    private mutating func raise(_ alarm: Alarm, at now: Monotonic) -> Alarm? {
+        if let last = raised[alarm], now < last + Self.alarmPause { return nil }
+        raised[alarm] = now
+        return alarm
+    }
+
+    private static func pause(of caller: Caller) -> Duration {
+        caller == .person ? personPause : backgroundPause
+    }
+}

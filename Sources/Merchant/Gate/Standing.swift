@@ -1,0 +1,83 @@
+import Belvo
+import HTTP
+import Transport
+
+/// How this process stands with Belvo, put together from what its calls came to: whether a call may leave, and what
+/// deserves a line in the log. With a handed-in clock.
+struct Standing: Sendable {
+    private(set) var circuit = Circuit()
+    private(set) var lockOut = LockOut()
+    private(set) var quiet = Quiet()
+
+    /// What a call is told when it comes to its turn.
+    enum Entry: Sendable, Equatable {
+        case go(isProbe: Bool)
+        /// Nothing leaves: the same may be tried later.
+        case heldBack(HeldBack)
+        /// Nothing leaves: Belvo would say this.
+        case lockedOut(status: Int)
+    }
+
+    /// What was noticed.
+    enum Event: Sendable, Equatable {
+        case circuit(Circuit.Change)
+        /// Belvo asked for silence; for so long.
+        case throttled(Duration)
+        case denied(LockOut.Alarm, status: Int, denials: Int)
+        /// The end of a lock-out.
+        case admitted(denials: Int)
+    }
+
+    /// Whether most calls would be kept here.
+    func isShut(at now: Monotonic) -> Bool {
+        circuit.state(at: now) != .closed || lockOut.isOn || quiet.rest(at: now) != nil
+    }
+
+    /// Asks for leave to make a call.
+    mutating func enter(_ call: Call, _ caller: Caller, at now: Monotonic) -> Entry {
+        if let rest = quiet.rest(at: now) {
+            return .heldBack(HeldBack(reason: "Belvo has asked for silence", retryAfter: rest))
+        }
+        let isChanging = call.kind == .creating || call.kind == .moving
+        let isProbe: Bool
+        switch circuit.ask(changing: isChanging, at: now) {
+        case .pass: isProbe = false
+        case .probe: isProbe = true
+        case .stay(let rest): return .heldBack(HeldBack(reason: "the circuit is open", retryAfter: rest))
+        }
+        if let status = lockOut.ask(caller, at: now) {
+            if isProbe { circuit.giveUpProbe() }
+            return .lockedOut(status: status)
+        }
+        return .go(isProbe: isProbe)
+    }
+
+    /// Learns from how a call ended.
+    mutating func learn(
+        from verdict: Verdict, _ call: Call, target: Target, isProbe: Bool, at now: Monotonic, jitter: () -> Double
+    ) -> [Event] {
+        var events: [Event] = []
+        let failed = verdict.speaksOfOutage
+        if let change = circuit.note(failed: failed, probe: isProbe, at: now, jitter: failed ? jitter() : 0) {
+            events.append(.circuit(change))
+        }
+        switch verdict.outcome {
+        case .answered, .refused:
+            quiet.noteAdmitted(at: now)
+            if lockOut.noteAdmitted() { events.append(.admitted(denials: lockOut.denials)) }
+        case .denied where call == .refreshWidgetToken:
+            break  // What Belvo does not let in there is the token in the body, which ends by itself.
+        case .denied:
+            let status = verdict.status ?? 401
+            if let alarm = lockOut.noteDenied(status, call, target: "\(target)", at: now) {
+                events.append(.denied(alarm, status: status, denials: lockOut.denials))
+            }
+        case .throttled:
+            if let length = quiet.note(retryAfter: verdict.retryAfter, at: now, jitter: jitter()) {
+                events.append(.throttled(length))
+            }
+        case .failed, .nonsense, .timedOut, .lost, .notSent, .heldBack: break
+        }
+        return events
+    }
+}

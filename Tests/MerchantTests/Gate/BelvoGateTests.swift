@@ -1,0 +1,157 @@
+import Belvo
+import HTTP
+import Logging
+import Synchronization
+import TestSupport
+import Testing
+import Transport
+
+@testable import Merchant
+
+/// Calls that pass the gate, with a `send` function that is let go by the test.
+@Suite struct BelvoGateTests {
+    /// Calls that have left, in their order, each until the test answers it.
+    private final class Wire: Sendable {
+        private struct State {
+            var left: [String] = []
+            var open: [CheckedContinuation<Response, any Error>] = []
+            var waiting: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+        }
+        private let state = Mutex(State())
+
+        @Sendable func send(_ request: Request, _ timeout: Duration) async throws -> Response {
+            try await withCheckedThrowingContinuation { continuation in
+                let ready = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+                    state.left.append(request.target.path)
+                    state.open.append(continuation)
+                    let count = state.left.count
+                    let ready = state.waiting.filter { $0.count <= count }.map(\.continuation)
+                    state.waiting.removeAll { $0.count <= count }
+                    return ready
+                }
+                for continuation in ready { continuation.resume() }
+            }
+        }
+
+        var left: [String] { state.withLock { $0.left } }
+
+        /// Returns as soon as so many calls have left in all.
+        func hasLeft(_ count: Int) async {
+            await withCheckedContinuation { continuation in
+                let isReady = state.withLock { state in
+                    if state.left.count >= count { return true }
+                    state.waiting.append((count, continuation))
+                    return false
+                }
+                if isReady { continuation.resume() }
+            }
+        }
+
+        /// Answers the call that has waited longest.
+        func answer(_ result: Result<Response, any Error> = .success(Response(.ok, body: Array("{}".utf8)))) {
+            state.withLock { $0.open.removeFirst() }.resume(with: result)
+        }
+    }
+
+    private func gate(rate: Int = 0, callsMax: Int = 64, _ log: LogRecorder = LogRecorder()) -> BelvoGate {
+        BelvoGate(rate: rate, callsMax: callsMax, log: log.logger, random: { 0 })
+    }
+
+    private func request(_ path: String) -> Request { Request(.get, Target(path: path)) }
+
+    @Test func `people and looks that wait for the same place share it four to one, each in their order`() async throws
+    {
+        try await withLoop { loop in
+            let gate = gate(callsMax: 1)
+            let wire = Wire()
+            let carry = PerCaller(
+                person: gate.carry(for: .person, by: wire.send), background: gate.carry(for: .background, by: wire.send)
+            )
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                func call(_ caller: Caller, _ path: String) {
+                    group.addTask(executorPreference: loop) {
+                        _ = try await carry[caller](.readPaymentIntent, request(path), .seconds(60))
+                    }
+                }
+                call(.background, "/first")
+                await wire.hasLeft(1)
+                for number in 1...10 { call(.background, "/b\(number)") }
+                for number in 1...10 { call(.person, "/p\(number)") }
+                while gate.snapshot.waiting != PerCaller(person: 10, background: 10) { await Task.yield() }
+                for count in 2...21 {
+                    wire.answer()
+                    await wire.hasLeft(count)
+                }
+                wire.answer()
+                try await group.waitForAll()
+            }
+            let people = wire.left.dropFirst().prefix(10)
+            #expect(
+                Array(people) == ["/p1", "/p2", "/p3", "/p4", "/b1", "/p5", "/p6", "/p7", "/p8", "/b2"])
+            #expect(wire.left.count == 21)
+            #expect(gate.snapshot.count(.readPaymentIntent, .answered) == 21)
+            #expect(gate.snapshot.underWay == PerCaller(person: 0, background: 0))
+        }
+    }
+
+    @Test func `who has no turn in time is told that nothing left`() async throws {
+        try await withLoop { loop in
+            let gate = gate(callsMax: 1)
+            let wire = Wire()
+            let carry = gate.carry(for: .person, by: wire.send)
+            let first = loop.task { try await carry(.readEnrollment, request("/first"), .seconds(60)) }
+            await wire.hasLeft(1)
+            // A call that has no more than a moment waits for half of it.
+            let second = loop.task { try await carry(.createPaymentIntent, request("/second"), .milliseconds(20)) }
+            await #expect(throws: HeldBack.self) { try await second.value }
+            #expect(wire.left == ["/first"])
+            wire.answer()
+            _ = try await first.value
+            #expect(gate.snapshot.count(.createPaymentIntent, .heldBack) == 1)
+            #expect(gate.snapshot.waiting == PerCaller(person: 0, background: 0))
+        }
+    }
+
+    @Test func `a budget that is used up is waited for, and all calls come to their turn`() async throws {
+        try await withLoop { loop in
+            let gate = gate(rate: 200)
+            let carry = gate.carry(for: .background) { _, _ in Response(.ok, body: Array("{}".utf8)) }
+            let start = Monotonic.now()
+            try await withThrowingTaskGroup { group in
+                for number in 0..<100 {
+                    group.addTask(executorPreference: loop) {
+                        _ = try await carry(.readPaymentIntent, request("/\(number)"), .seconds(60))
+                    }
+                }
+                try await group.waitForAll()
+            }
+            // 40 at once, and 60 at 200 a second.
+            #expect(Monotonic.now() - start >= .milliseconds(299))
+            #expect(gate.snapshot.count(.answered) == 100)
+        }
+    }
+
+    @Test func `while the circuit is open nothing leaves, and one line says so`() async throws {
+        try await withLoop { loop in
+            let log = LogRecorder()
+            let gate = gate(log)
+            let carry = gate.carry(for: .person) { _, _ in throw ClientError.notSent(reason: "refused") }
+            let errors = try await loop.task {
+                var errors: [String] = []
+                for _ in 0..<20 {
+                    do {
+                        _ = try await carry(.readPaymentIntent, request("/"), .seconds(1))
+                    } catch { errors.append(error is HeldBack ? "held" : "sent") }
+                }
+                return errors
+            }.value
+            #expect(errors.prefix(10).allSatisfy { $0 == "sent" })
+            #expect(errors.dropFirst(10).allSatisfy { $0 == "held" })
+            #expect(log.all.filter { $0.hasPrefix("belvo.circuit_opened") }.count == 1)
+            #expect(gate.snapshot.circuit == .open)
+            #expect(gate.snapshot.openings == 1)
+            #expect(gate.snapshot.count(.notSent) == 10)
+            #expect(gate.snapshot.count(.heldBack) == 10)
+        }
+    }
+}

@@ -1,0 +1,88 @@
+import Testing
+import Transport
+
+@testable import Merchant
+
+/// Who may call Belvo, and how often.
+@Suite struct BudgetTests {
+    private func at(_ seconds: Double) -> Monotonic { Monotonic(nanoseconds: 0) + .seconds(1_000 + seconds) }
+
+    /// How many turns a caller gets who takes every one that there is, looking every ten milliseconds.
+    private func taken(_ budget: inout Budget, from start: Double, seconds: Double) -> Int {
+        var count = 0
+        for tick in 0..<Int(seconds * 100) {
+            while budget.take(for: .person, at: at(start + Double(tick) / 100)) {
+                budget.finish(.person)
+                count += 1
+            }
+        }
+        return count
+    }
+
+    @Test(arguments: [1, 7, 50, 1_000])
+    func `no second holds more than the rate and a fifth of it, and none is wasted`(rate: Int) {
+        var budget = Budget(rate: rate, callsMax: 1_000)
+        let first = taken(&budget, from: 0, seconds: 1)
+        #expect(first <= rate + max(1, rate / 5))
+        #expect(first >= rate)
+        let next = taken(&budget, from: 1, seconds: 10)
+        #expect((rate * 10 - 1...rate * 10 + 1).contains(next))
+    }
+
+    @Test func `without a limit every call has its turn at once`() {
+        var budget = Budget(rate: 0, callsMax: 100_000)
+        let all = (0..<10_000).allSatisfy { _ in budget.take(for: .background, at: at(0)) }
+        #expect(all)
+    }
+
+    @Test(arguments: [
+        (true, true, "ppppbppppbppppb"), (true, false, "ppppppppppppppp"), (false, true, "bbbbbbbbbbbbbbb"),
+    ])
+    func `when both wait every fifth turn is the background's, else all are whoever's waits`(
+        people: Bool, background: Bool, order: String
+    ) {
+        var budget = Budget(rate: 10, callsMax: 100)
+        var turns = ""
+        // The unused turns first, so that every turn is waited for.
+        while budget.take(for: .background, at: at(0)) {}
+        for tick in 1...15 {
+            let next = budget.next(waiting: { $0 == .person ? people : background }, at: at(Double(tick) / 10 + 0.001))
+            turns += next == .person ? "p" : next == .background ? "b" : "-"
+        }
+        #expect(turns == order)
+    }
+
+    @Test func `slow looks leave places for people, and slow people one for looks`() {
+        var budget = Budget(rate: 0, callsMax: 16)
+        func take(_ caller: Caller) -> Int {
+            var count = 0
+            while budget.take(for: caller, at: at(0)) { count += 1 }
+            return count
+        }
+        #expect(take(.background) == 8)
+        #expect(take(.person) == 8)
+        var crowded = Budget(rate: 0, callsMax: 16)
+        var people = 0
+        while crowded.take(for: .person, at: at(0)) { people += 1 }
+        #expect(people == 14)
+        let hasPlace = crowded.take(for: .background, at: at(0))
+        #expect(hasPlace)
+    }
+
+    @Test func `one place serves both in turn`() {
+        var budget = Budget(rate: 0, callsMax: 1)
+        var taken = [budget.take(for: .person, at: at(0)), budget.take(for: .background, at: at(0))]
+        budget.finish(.person)
+        taken.append(budget.take(for: .background, at: at(0)))
+        #expect(taken == [true, false, true])
+    }
+
+    @Test func `a turn that was not used is somebody else's`() {
+        var budget = Budget(rate: 1, callsMax: 8)
+        var taken = [budget.take(for: .person, at: at(0)), budget.take(for: .person, at: at(0))]
+        #expect(budget.delay(at: at(0)) > .milliseconds(999))
+        budget.giveBack(.person)
+        taken.append(budget.take(for: .background, at: at(0)))
+        #expect(taken == [true, false, true])
+    }
+}

@@ -1,0 +1,98 @@
+import Testing
+import Transport
+
+@testable import Merchant
+
+/// When Belvo as a whole counts as away.
+@Suite struct CircuitTests {
+    /// Seconds after the beginning of a test's time.
+    private func at(_ seconds: Double) -> Monotonic { Monotonic(nanoseconds: 0) + .seconds(1_000 + seconds) }
+
+    private func failing(_ count: Int, from start: Double = 0) -> Circuit {
+        var circuit = Circuit()
+        for _ in 0..<count { _ = circuit.note(failed: true, probe: false, at: at(start), jitter: 0) }
+        return circuit
+    }
+
+    @Test func `fewer calls than a judgement needs do not open it, whatever becomes of them`() {
+        #expect(failing(Circuit.callsMin - 1).state(at: at(0)) == .closed)
+        #expect(failing(Circuit.callsMin).state(at: at(0)) == .open)
+    }
+
+    @Test func `it opens when half of a window's calls fail, and not before`() {
+        var circuit = Circuit()
+        for _ in 0..<10 { _ = circuit.note(failed: false, probe: false, at: at(0), jitter: 0) }
+        for _ in 0..<9 { _ = circuit.note(failed: true, probe: false, at: at(5), jitter: 0) }
+        #expect(circuit.state(at: at(5)) == .closed)
+        let change = circuit.note(failed: true, probe: false, at: at(5), jitter: 0)
+        #expect(change == .opened(failures: 10, calls: 20))
+    }
+
+    @Test func `what failed longer ago than a window does not count`() {
+        var circuit = failing(9)
+        #expect(circuit.note(failed: true, probe: false, at: at(10), jitter: 0) == nil)
+        #expect(circuit.state(at: at(10)) == .closed)
+    }
+
+    @Test func `a single object that fails at every look opens nothing`() {
+        var circuit = Circuit()
+        for look in 0..<100 {
+            #expect(circuit.note(failed: true, probe: false, at: at(Double(look) * 2), jitter: 0) == nil)
+        }
+    }
+
+    @Test func `open, it lets nothing pass and says when to come again`() {
+        var circuit = failing(10)
+        #expect(circuit.ask(changing: false, at: at(0)) == .stay(.seconds(5)))
+        #expect(circuit.ask(changing: false, at: at(4)) == .stay(.seconds(1)))
+    }
+
+    @Test func `half open, one read finds out and everybody else stays`() {
+        var circuit = failing(10)
+        #expect(circuit.state(at: at(5)) == .halfOpen)
+        #expect(circuit.ask(changing: false, at: at(5)) == .probe)
+        #expect(circuit.ask(changing: false, at: at(5)) == .stay(.seconds(1)))
+        #expect(circuit.note(failed: false, probe: true, at: at(5.5), jitter: 0) == .closed(after: .seconds(5.5)))
+        #expect(circuit.ask(changing: true, at: at(5.5)) == .pass)
+        // The failures from before are forgotten.
+        #expect(circuit.note(failed: true, probe: false, at: at(5.6), jitter: 0) == nil)
+    }
+
+    @Test func `a call that changes something finds out only when no read has come`() {
+        var circuit = failing(10)
+        #expect(circuit.ask(changing: true, at: at(5)) == .stay(.seconds(2)))
+        #expect(circuit.ask(changing: true, at: at(7)) == .probe)
+    }
+
+    @Test func `a probe that was not sent leaves its place to the next`() {
+        var circuit = failing(10)
+        #expect(circuit.ask(changing: false, at: at(5)) == .probe)
+        circuit.giveUpProbe()
+        #expect(circuit.ask(changing: false, at: at(5)) == .probe)
+    }
+
+    @Test func `each failed probe doubles the pause, up to a minute`() {
+        var circuit = failing(10)
+        var moment = 5.0
+        for pause in [10.0, 20, 40, 60, 60] {
+            #expect(circuit.ask(changing: false, at: at(moment)) == .probe)
+            #expect(circuit.note(failed: true, probe: true, at: at(moment), jitter: 0) == nil)
+            #expect(circuit.ask(changing: false, at: at(moment)) == .stay(.seconds(pause)))
+            moment += pause
+        }
+    }
+
+    @Test func `what was under way when it opened neither closes it nor keeps it open`() {
+        var circuit = failing(10)
+        #expect(circuit.note(failed: false, probe: false, at: at(1), jitter: 0) == nil)
+        #expect(circuit.note(failed: true, probe: false, at: at(4), jitter: 0) == nil)
+        #expect(circuit.state(at: at(4.9)) == .open)
+        #expect(circuit.state(at: at(5)) == .halfOpen)
+    }
+
+    @Test func `jitter lengthens the pause by a quarter at most`() {
+        var circuit = failing(9)
+        _ = circuit.note(failed: true, probe: false, at: at(0), jitter: 1)
+        #expect(circuit.ask(changing: false, at: at(0)) == .stay(.seconds(6.25)))
+    }
+}

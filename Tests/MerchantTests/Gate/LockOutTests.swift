@@ -1,0 +1,74 @@
+import Belvo
+import Testing
+import Transport
+
+@testable import Merchant
+
+/// What 401 and 403 mean for other calls.
+@Suite struct LockOutTests {
+    private func at(_ seconds: Double) -> Monotonic { Monotonic(nanoseconds: 0) + .seconds(1_000 + seconds) }
+
+    /// After so many answers in a row.
+    private func denied(
+        _ count: Int, _ status: Int = 401, _ call: Call = .readPaymentIntent,
+        target: (Int) -> String = { "/payments/br/payment-intents/\($0)/" }
+    ) -> (lockOut: LockOut, alarms: [LockOut.Alarm]) {
+        var lockOut = LockOut()
+        let alarms = (0..<count).compactMap { lockOut.noteDenied(status, call, target: target($0), at: at(0)) }
+        return (lockOut, alarms)
+    }
+
+    @Test func `three denials in a row are a lock-out, and one alarm`() {
+        #expect(!denied(2).lockOut.isOn)
+        let (lockOut, alarms) = denied(3)
+        #expect(lockOut.isOn)
+        #expect(alarms == [.credentials])
+    }
+
+    @Test func `a call that is let in between two denials says that it is no lock-out`() {
+        var (lockOut, _) = denied(2)
+        let ended = lockOut.noteAdmitted()
+        #expect(!ended)
+        _ = lockOut.noteDenied(401, .readPaymentIntent, target: "/", at: at(1))
+        #expect(!lockOut.isOn)
+    }
+
+    @Test func `locked out, a worker tries every 30 seconds and people every second`() {
+        var (lockOut, _) = denied(3)
+        #expect(lockOut.ask(.background, at: at(29)) == 401)
+        #expect(lockOut.ask(.background, at: at(30)) == nil)
+        #expect(lockOut.ask(.background, at: at(31)) == 401)
+        #expect(lockOut.ask(.person, at: at(31)) == nil)
+        #expect(lockOut.ask(.person, at: at(31.5)) == 401)
+        #expect(lockOut.ask(.person, at: at(32)) == nil)
+    }
+
+    @Test func `the first call that is let in ends it, and the next lock-out raises a new alarm`() {
+        var (lockOut, _) = denied(3)
+        let ended = lockOut.noteAdmitted()
+        #expect(ended)
+        #expect(lockOut.ask(.background, at: at(1)) == nil)
+        let alarm = lockOut.noteDenied(401, .readEnrollment, target: "/", at: at(2))
+        #expect(alarm == .credentials)
+    }
+
+    @Test func `the same alarm is raised again after an hour, not before`() {
+        var (lockOut, _) = denied(3)
+        let early = lockOut.noteDenied(401, .readEnrollment, target: "/", at: at(3_599))
+        #expect(early == nil)
+        let late = lockOut.noteDenied(401, .readEnrollment, target: "/", at: at(3_600))
+        #expect(late == .credentials)
+        #expect(lockOut.denials == 5)
+    }
+
+    @Test func `403 to what a call says is an alarm of its own and locks nobody out`() {
+        let (lockOut, alarms) = denied(100, 403, .createEnrollment)
+        #expect(!lockOut.isOn)
+        #expect(alarms == [.content])
+    }
+
+    @Test func `403 to the same read again and again is that object's trouble`() {
+        #expect(!denied(100, 403, target: { _ in "/payments/br/payment-intents/1/" }).lockOut.isOn)
+        #expect(denied(3, 403).lockOut.isOn)
+    }
+}
