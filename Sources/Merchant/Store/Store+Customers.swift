@@ -81,27 +81,9 @@ extension Store {
         ).first.map(readCustomer)
     }
 
-    /// Takes up to `limit` customers whose look is due, for so long, oldest first.
-    ///
-    /// `SKIP LOCKED` lets instances claim at once without waiting for each other; the lease keeps them from asking
-    /// about the same customer, and ends by itself if this server dies.
+    /// Takes up to `limit` customers whose look is due, for so long, oldest first. See `claimDue`.
     func claimDueCustomers(limit: Int, lease: Duration) async throws -> [Stored<Customer>] {
-        let rows = try await database.execute(
-            """
-            UPDATE customers SET
-                version = version + 1,
-                leased_until = app_now() + \(lease.wholeMicroseconds) * interval '1 microsecond',
-                next_poll_at = app_now() + \(lease.wholeMicroseconds) * interval '1 microsecond'
-            WHERE id IN (
-                SELECT id FROM customers
-                WHERE next_poll_at <= app_now() AND (leased_until IS NULL OR leased_until <= app_now())
-                ORDER BY next_poll_at
-                LIMIT \(limit)
-                FOR UPDATE SKIP LOCKED
-            )
-            RETURNING \(fragment: Self.customerColumns)
-            """
-        )
+        let rows = try await claimDue(in: .customers, limit: limit, lease: lease, giving: Self.customerColumns)
         return readEach(rows, of: "customers", readCustomer)
     }
 

@@ -191,24 +191,9 @@ extension Store {
             "UPDATE enrollments SET next_poll_at = app_now() WHERE subject = \(subject) AND state = 'at_bank'")
     }
 
-    /// Takes up to `limit` enrollments whose look is due, for so long, oldest first. See `claimDueCustomers`.
+    /// Takes up to `limit` enrollments whose look is due, for so long, oldest first. See `claimDue`.
     func claimDueEnrollments(limit: Int, lease: Duration) async throws -> [Stored<Enrollment>] {
-        let rows = try await database.execute(
-            """
-            UPDATE enrollments SET
-                version = version + 1,
-                leased_until = app_now() + \(lease.wholeMicroseconds) * interval '1 microsecond',
-                next_poll_at = app_now() + \(lease.wholeMicroseconds) * interval '1 microsecond'
-            WHERE id IN (
-                SELECT id FROM enrollments
-                WHERE next_poll_at <= app_now() AND (leased_until IS NULL OR leased_until <= app_now())
-                ORDER BY next_poll_at
-                LIMIT \(limit)
-                FOR UPDATE SKIP LOCKED
-            )
-            RETURNING \(fragment: Self.enrollmentColumns)
-            """
-        )
+        let rows = try await claimDue(in: .enrollments, limit: limit, lease: lease, giving: Self.enrollmentColumns)
         return readEach(rows, of: "enrollments", readEnrollment)
     }
 

@@ -184,24 +184,9 @@ extension Store {
         """
     }
 
-    /// Takes up to `limit` payments whose look is due, for so long, oldest first. See `claimDueCustomers`.
+    /// Takes up to `limit` payments whose look is due, for so long, oldest first. See `claimDue`.
     func claimDuePayments(limit: Int, lease: Duration) async throws -> [Stored<Payment>] {
-        let rows = try await database.execute(
-            """
-            UPDATE payments SET
-                version = version + 1,
-                leased_until = app_now() + \(lease.wholeMicroseconds) * interval '1 microsecond',
-                next_poll_at = app_now() + \(lease.wholeMicroseconds) * interval '1 microsecond'
-            WHERE id IN (
-                SELECT id FROM payments
-                WHERE next_poll_at <= app_now() AND (leased_until IS NULL OR leased_until <= app_now())
-                ORDER BY next_poll_at
-                LIMIT \(limit)
-                FOR UPDATE SKIP LOCKED
-            )
-            RETURNING \(fragment: Self.paymentColumns)
-            """
-        )
+        let rows = try await claimDue(in: .payments, limit: limit, lease: lease, giving: Self.paymentColumns)
         return readEach(rows, of: "payments", readPayment)
     }
 

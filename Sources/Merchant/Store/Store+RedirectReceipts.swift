@@ -120,24 +120,9 @@ extension Store {
         ).isEmpty
     }
 
-    /// Takes up to `limit` receipts that are due, for so long, oldest first. See `claimDueCustomers`.
+    /// Takes up to `limit` receipts whose look is due, for so long, oldest first. See `claimDue`.
     func claimDueReceipts(limit: Int, lease: Duration) async throws -> [Stored<RedirectReceipt>] {
-        let rows = try await database.execute(
-            """
-            UPDATE redirect_receipts SET
-                version = version + 1,
-                leased_until = app_now() + \(lease.wholeMicroseconds) * interval '1 microsecond',
-                next_poll_at = app_now() + \(lease.wholeMicroseconds) * interval '1 microsecond'
-            WHERE id IN (
-                SELECT id FROM redirect_receipts
-                WHERE next_poll_at <= app_now() AND (leased_until IS NULL OR leased_until <= app_now())
-                ORDER BY next_poll_at
-                LIMIT \(limit)
-                FOR UPDATE SKIP LOCKED
-            )
-            RETURNING \(fragment: Self.receiptColumns)
-            """
-        )
+        let rows = try await claimDue(in: .redirectReceipts, limit: limit, lease: lease, giving: Self.receiptColumns)
         return readEach(rows, of: "redirect_receipts", readReceipt)
     }
 
