@@ -48,6 +48,10 @@ struct WorkLoop: Sendable {
     }
 }
 
+/// Records of one pass while Belvo is away: looks end at the gate then, and only those matter that find out whether
+/// Belvo is back, or whose record has lasted too long.
+private let pollsWhileShut = 8
+
 /// Looks at every record whose look is due: claims them for a while, looks at several at once, records what it finds.
 struct Poller<Record: Sendable>: Worker {
     let name: String
@@ -63,10 +67,10 @@ struct Poller<Record: Sendable>: Worker {
     let id: @Sendable (Record) -> String
 
     func runOnce() async throws -> Pass {
+        let isShut = gate.isShut
+        let limit = isShut ? min(limit, pollsWhileShut) : limit
         let due = try await claim(limit)
-        // While Belvo is away looks end here. There is no hurry to have more of them, and each pass may still hold
-        // records whose time is over.
-        var pass = Pass(examined: due.count, wasFull: due.count == limit && !gate.isShut)
+        var pass = Pass(examined: due.count, wasFull: due.count == limit && !isShut)
         await withTaskGroup { group in
             var rest = due[...]
             for stored in rest.prefix(width) { group.addTask { await attempt(stored) } }
