@@ -266,7 +266,8 @@ import Testing
             let enrollment = try await Self.enroll(app, api, on: handset)
             app.stage.sandbox.next(.tooManyRequests(retryAfter: 7), on: .createPaymentIntent, count: 2)
             _ = try Self.done(try await app.journey(api, on: handset).run(Self.payment(from: enrollment)))
-            #expect(app.pauses.all.filter { $0 == .seconds(7) }.count == 2)
+            // What Belvo asks for, and a little more, lest all come back at once.
+            #expect(app.pauses.all.filter { $0 >= .seconds(7) }.count >= 2)
         }
     }
 

@@ -28,7 +28,12 @@ struct Installation {
                 let answer = if let line { try await line(request, network) } else { try await network(request) }
                 try fate.step()
                 return answer
-            }, sleep: { [pauses] in try await pauses.take($0) })
+            },
+            sleep: { [pauses, stage] pause in
+                // The server counts the seconds for which it asked for patience.
+                stage.clock.advance(by: pause)
+                try await pauses.take(pause)
+            })
     }
 
     /// The app starts.
