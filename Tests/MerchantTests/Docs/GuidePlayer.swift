@@ -212,6 +212,7 @@ struct GuidePlayer {
             stage.sandbox.next(.dropAnswer, on: .createPaymentIntent)
             stage.sandbox.next(.dropAnswer, on: .listPaymentIntents)
         case "Belvo has enough requests": stage.sandbox.next(.tooManyRequests(retryAfter: 5), on: nil)
+        case "the seconds pass": try await stage.advance(by: .seconds(10))
         default: throw Mistake("nobody knows how \"\(event)\" happens; see GuidePlayer.happen")
         }
     }
