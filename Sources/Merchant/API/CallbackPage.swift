@@ -26,7 +26,7 @@ struct CallbackPage: Sendable {
         case used(Standing)
         /// The parameters are none that a bank sends.
         case unreadable
-        /// The ticket is older than a user may take.
+        /// The ticket is older than a user may take, or the redirect came when its enrollment needed none.
         case expired
         /// The redirect could not be stored; the page brings it again.
         case unavailable
@@ -56,8 +56,9 @@ struct CallbackPage: Sendable {
     /// The page of a redirect.
     func response(_ status: HTTP.Status, _ landing: Landing, ticket: String, for inbound: Inbound) -> Response {
         let state = State(landing)
-        // A redirect that Belvo refused proves nothing about the enrollment that its `state` names.
-        let enrollment = landing.receipt.outcome == .refused ? nil : landing.enrollment
+        // A redirect that Belvo refused, or never saw, proves nothing about the enrollment that its `state` names.
+        let provesNothing = landing.receipt.outcome == .refused || landing.receipt.outcome == .expired
+        let enrollment = provesNothing ? nil : landing.enrollment
         let content = Content(
             state: state, link: enrollment.flatMap(link) ?? appLink, ticket: ticket,
             pause: state == .working || state == .approved ? pollInterval : nil)
@@ -103,11 +104,16 @@ extension CallbackPage.State {
             self = .failed
             return
         }
-        guard let enrollment = landing.enrollment else {
-            self = receipt.outcome == .expired ? .failed : .working
+        // It came too late to be passed on, so that nobody has looked at its code.
+        guard receipt.outcome != .expired else {
+            self = .expired
             return
         }
-        let isUsed = landing.isRepeat || receipt.outcome == .expired
+        guard let enrollment = landing.enrollment else {
+            self = .working
+            return
+        }
+        let isUsed = landing.isRepeat
         switch enrollment.state {
         case .creating, .atBank, .completing: self = .working
         // That the bank confirmed is Belvo's word, and of this redirect it has not come.

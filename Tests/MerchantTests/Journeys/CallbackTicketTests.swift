@@ -77,4 +77,25 @@ import Testing
             }
         }
     }
+
+    @Test func `whoever comes with the state once it has been used learns nothing either`() async throws {
+        try await Stage.open(environment: ["APP_DEEP_LINK": "shop://pix"]) { stage in
+            var shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.startEnrollment()
+            let reply = try shopper.decide(bond)
+            let state = reply["state"] ?? ""
+            #expect(try await stage.browser().follow(reply).text.contains("<h1>Bank confirmed</h1>"))
+            try await shopper.finish(bond)
+            var pages = [
+                try await stage.browser().open("?state=\(state)&code=forged&id_token=forged"),
+                try await stage.browser().open("?state=\(state)&error=access_denied"),
+            ]
+            pages.append(try await stage.browser().open(try #require(pages[0].ticket)))
+            for page in pages {
+                #expect(page.status == 200 && page.text.contains("<h1>This page has expired</h1>"))
+                #expect(page.text.contains("href=\"shop://pix\"") && !page.text.contains(bond.id))
+            }
+            #expect(stage.countCalls(.completeRedirection) == 1)
+        }
+    }
 }
