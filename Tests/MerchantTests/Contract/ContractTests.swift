@@ -64,6 +64,23 @@ import Testing
         #expect(codes == Set(ProblemCode.allCases.map(\.rawValue)))
     }
 
+    @Test func `an answer that is one record has its tag`() throws {
+        var untagged: [String] = []
+        var count = 0
+        for operation in try operations() {
+            for response in try #require(operation.value["responses"]).members {
+                let shown = response.value["content"]?["application/json"]?["schema"]?["$ref"]?.string ?? ""
+                let noun = shown.split(separator: "/").last ?? ""
+                guard ["Customer", "Enrollment", "PaymentIntent"].contains(noun) else { continue }
+                count += 1
+                if response.value["headers"]?["ETag"] == nil {
+                    untagged.append("\(operation.method) \(operation.path) \(response.name)")
+                }
+            }
+        }
+        #expect(untagged.isEmpty && count == 15)
+    }
+
     @Test func `the next actions are those that the server writes, member by member`() throws {
         var documented: [String: Set<String>] = [:]
         for (name, target) in try #require(schema("NextAction")["discriminator"]?["mapping"]).members {

@@ -30,6 +30,9 @@ import Testing
             #expect(replay.response.headers["idempotent-replayed"] == "true")
             #expect(replay.tag == bill.answer.tag)
             #expect(try await app.send(.head, "/v1/payment-intents/\(bill.id)").tag == bill.answer.tag)
+            let canceled = try await shopper.cancel(bill)
+            #expect(canceled.tag != nil)
+            #expect(try await shopper.payment(bill).tag == canceled.tag)
         }
     }
 
