@@ -70,13 +70,14 @@ struct Sight: Sendable {
 extension API {
     /// Answers a GET with `wait`: as soon as the resource is another than the client has, else when the time is up.
     ///
-    /// Nothing is answered here when the request does not wait.
+    /// Nothing is answered here when the request has no query.
     func waitForChange(_ operation: Operation, _ inbound: Inbound) async throws -> Reply? {
         guard inbound.request.target.query != nil, Watched.isRead(by: operation) else { return nil }
         let subject = try await user(of: inbound)
-        guard let wait = try inbound.query(["wait"]).wait(), let watched = try Watched(operation, inbound) else {
-            return nil
-        }
+        let wait = try inbound.query(["wait"]).wait()
+        guard let watched = try Watched(operation, inbound) else { return nil }
+        // The user has been let in, and that counts as one request: `perform` would count it again.
+        guard let wait else { return .response(try await look(at: watched, of: subject).answer(to: inbound)) }
         return try await LongPoll(
             on: watched, of: subject, unlike: IfNoneMatch(inbound.request.headers), within: wait,
             for: inbound, through: self

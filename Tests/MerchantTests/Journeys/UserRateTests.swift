@@ -47,6 +47,17 @@ import Testing
         }
     }
 
+    @Test func `a request counts once, also with a question mark and nothing behind it`() async throws {
+        let clock = HandClock()
+        try await Stage.open(environment: ["USER_RATE": "2"], clock: clock.intervals) { stage in
+            let app = try await stage.app(of: "ana")
+            for query in ["?", "?&", "?", "?"] {
+                #expect(try await app.send(.get, "/v1/customer\(query)").status == 404, "\(query)")
+            }
+            #expect(try await app.send(.get, "/v1/customer").status == 429)
+        }
+    }
+
     @Test func `all tokens of a user count together, and bad ones not at all`() async throws {
         let clock = HandClock()
         try await Stage.open(environment: ["USER_RATE": "1"], clock: clock.intervals) { stage in
