@@ -19,8 +19,16 @@ struct WidgetTokenJourney: Sendable {
     /// that was heard of is ten minutes or more.
     static let reuseWithoutEnd = Duration.seconds(60)
 
-    /// How often somebody who waits looks whether the turn has ended: little against a call to Belvo.
-    static let lookInterval = Duration.milliseconds(50)
+    /// After how long somebody who waits looks for the first time whether the turn has ended: little against a call to
+    /// Belvo.
+    static let firstLook = Duration.milliseconds(50)
+
+    /// The longest time between two such looks.
+    static let lookMax = Duration.seconds(1)
+
+    /// From one look to the next. Each time half as long again: every look asks the database twice, and while Belvo is
+    /// slow one user may have hundreds of requests waiting.
+    static func pause(after pause: Duration) -> Duration { min(pause * 3 / 2, lookMax) }
 
     let world: World
 
@@ -29,6 +37,7 @@ struct WidgetTokenJourney: Sendable {
     /// Throws Belvo's failure, and `JourneyRefusal.contended` for who waited for as long as a turn may last.
     func token(for subject: UserSubject, on occasion: Occasion) async throws -> WidgetTokenPair {
         let giveUp = Monotonic.now() + lease
+        var pause = Self.firstLook
         while true {
             if let kept = try await world.store.widgetToken(of: subject) { return kept }
             if let turn = try await world.store.claimWidgetToken(
@@ -37,7 +46,9 @@ struct WidgetTokenJourney: Sendable {
                 return try await use(turn, for: subject, on: occasion)
             }
             guard Monotonic.now() < giveUp else { throw JourneyRefusal.contended }
-            try await pause()
+            // Those who began together must not all come at the moment after one of them has taken the turn.
+            try await sleep(for: pause * Double.random(in: 0.5...1))
+            pause = Self.pause(after: pause)
         }
     }
 
@@ -105,9 +116,9 @@ struct WidgetTokenJourney: Sendable {
         }
     }
 
-    private func pause() async throws {
-        guard let loop = EventLoop.current else { return try await Task.sleep(for: Self.lookInterval) }
-        try await loop.sleep(for: Self.lookInterval)
+    private func sleep(for pause: Duration) async throws {
+        guard let loop = EventLoop.current else { return try await Task.sleep(for: pause) }
+        try await loop.sleep(for: pause)
     }
 }
 

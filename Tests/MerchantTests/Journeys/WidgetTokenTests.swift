@@ -73,6 +73,12 @@ import Transport
         }
     }
 
+    @Test func `who waits for a turn looks soon, and ever less often`() {
+        let pauses = sequence(first: WidgetTokenJourney.firstLook) { WidgetTokenJourney.pause(after: $0) }
+        #expect(pauses.prefix(4).reduce(.zero, +) < .milliseconds(500))
+        #expect(pauses.prefix(32).reduce(.zero, +) > .seconds(25))
+    }
+
     @Test func `a server that died in its turn holds nobody up for ever`() async throws {
         try await Stage.open { stage in
             try await stage.database.execute(
