@@ -49,6 +49,9 @@ let package = Package(
                 .embedInCode("0006_answer_repeated_requests_alike.sql"),
                 .embedInCode("0007_remember_what_users_give_up.sql"),
                 .embedInCode("0008_give_a_widget_token_again.sql"),
+                .embedInCode("0009_keep_what_belvo_tells.sql"),
+                .embedInCode("0010_let_the_shop_set_prices.sql"),
+                .embedInCode("0011_tell_the_shop.sql"),
             ],
             swiftSettings: strict
         ),

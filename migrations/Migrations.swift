@@ -16,6 +16,9 @@ public let migrations: [Migration] = [
     Migration("0006_answer_repeated_requests_alike", PackageResources._006_answer_repeated_requests_alike_sql),
     Migration("0007_remember_what_users_give_up", PackageResources._007_remember_what_users_give_up_sql),
     Migration("0008_give_a_widget_token_again", PackageResources._008_give_a_widget_token_again_sql),
+    Migration("0009_keep_what_belvo_tells", PackageResources._009_keep_what_belvo_tells_sql),
+    Migration("0010_let_the_shop_set_prices", PackageResources._010_let_the_shop_set_prices_sql),
+    Migration("0011_tell_the_shop", PackageResources._011_tell_the_shop_sql),
 ]
 
 extension Migration {

@@ -88,7 +88,9 @@ migrate() {
 start_sandbox() {
     start belvo-sandbox TERM "$logs/belvo-sandbox.log" "$programs/belvo-sandbox" serve --mode demo \
         --listen "127.0.0.1:$sandbox_port" --public-url "$sandbox_url" \
-        --tls-cert-file "$secrets/server.pem" --tls-key-file "$secrets/server.key"
+        --tls-cert-file "$secrets/server.pem" --tls-key-file "$secrets/server.key" \
+        --webhook-url "$merchant_url/webhooks/belvo" \
+        --webhook-token "$(sed -n 's/^BELVO_WEBHOOK_TOKEN=//p' "$secrets/secrets.env")"
     wait_for 30 "$started" answers "$sandbox_url/" || fail_for "$started" "belvo-sandbox does not answer"
 }
 

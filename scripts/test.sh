@@ -14,6 +14,7 @@ main() {
     at_exit clean_up
     ensure_toolchain
     ensure_browser
+    ensure_shop_receiver
     attend bash scripts/lint.sh || exit 1
     attend swift build --build-tests || fail "the build failed; see above."
     start_database

@@ -21,6 +21,15 @@ extension Sandbox {
         withWorld { world in world.enrollments.all.filter { $0.externalID == externalID }.map(\.id) }
     }
 
+    /// The id of the newest charge (`CHARGES`) or transaction (`TRANSACTIONS`) of an intent; nil without one.
+    public func movement(_ type: String, of intent: String) -> String? {
+        withWorld { world in
+            type == "CHARGES"
+                ? world.charges.all.last { $0.paymentIntent == intent }?.id
+                : world.transactions.all.last { $0.paymentIntent == intent }?.id
+        }
+    }
+
     /// The status of an intent or an enrollment; nil for an unknown id.
     public func status(of id: String) -> String? {
         withWorld { $0.intents[id]?.status.rawValue ?? $0.enrollments[id]?.status.rawValue }

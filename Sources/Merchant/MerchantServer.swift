@@ -22,6 +22,8 @@ public final class MerchantServer: Sendable {
     private let authenticator: Authenticator
     private let institutions: InstitutionCatalog
     private let health: Health
+    /// Nothing where the shop wants to hear of nothing.
+    private let delivery: EventDelivery?
     private let server: HTTP.Server
     private let adminServer: HTTP.Server
     private let work = Mutex<[Task<Void, any Error>]>([])
@@ -40,14 +42,8 @@ public final class MerchantServer: Sendable {
         let gate = BelvoGate(rate: settings.belvoRate, callsMax: settings.belvoCallsMax, log: log, now: clock.now)
         let clients = try Belvo.Client.live(settings, through: gate)
         let belvo = clients.person
-        let vault = Vault(encryptionKeys: settings.encryptionKeys, lookupKey: settings.lookupKey)
-        let identities = Identities(now: WallClock.now)
         let world = World(
-            store: Store(database: database, vault: vault) { table, id, error in
-                log.critical(
-                    "store.unreadable_row", metadata: ["table": "\(table)", "id": "\(id)", "reason": "\(error)"])
-            }, belvo: belvo, gate: gate, patience: settings.patience,
-            policy: Policy(settings), identities: identities, changes: Changes(loops: loops, database: database),
+            settings, database: database, belvo: belvo, gate: gate, changes: Changes(loops: loops, database: database),
             log: log)
         self.world = world
         var backgroundWorld = world
@@ -56,6 +52,7 @@ public final class MerchantServer: Sendable {
         let authenticator = Authenticator(
             settings.auth, now: WallClock.now, surroundings: try .live(settings.auth, clock, log))
         self.authenticator = authenticator
+        delivery = try EventDelivery(settings, store: world.store, log: log)
         let health = Health(store: world.store, authenticator: authenticator)
         self.health = health
         let institutions = InstitutionCatalog(belvo: belvo, loop: loops[0], log: log)
@@ -64,7 +61,7 @@ public final class MerchantServer: Sendable {
             world: world, authenticator: authenticator, institutions: institutions,
             health: health,
             callbackPage: CallbackPage(appLink: settings.appDeepLink, pollInterval: settings.patience.pollInterval),
-            access: AccessRules(settings, clock: clock), associations: AppAssociations(settings), vault: vault)
+            access: AccessRules(settings, clock: clock), associations: AppAssociations(settings), vault: world.store.vault)
         let refusal: @Sendable (MessageFault) -> Response = { fault in
             let requestID = RequestID.made()
             var response = APIError(fault).response(requestID: requestID)
@@ -133,8 +130,11 @@ public final class MerchantServer: Sendable {
 
     /// Has every worker make one pass, one after the other.
     func workOnce() async throws {
-        for worker in backgroundWorld.workers { _ = try await worker.runOnce() }
+        for worker in workers { _ = try await worker.runOnce() }
     }
+
+    /// What looks at records by itself, and what tells the shop.
+    private var workers: [any Worker] { backgroundWorld.workers + (delivery.map { [$0.worker] } ?? []) }
 
     private func waitForSchema() async throws {
         let migrator = Migrator(.merchant, of: database)
@@ -163,11 +163,9 @@ public final class MerchantServer: Sendable {
 
     private func startWork() {
         let loop = loops[0]
-        var tasks = backgroundWorld.workers.map { worker in
-            loop.task { [patience = world.patience, log] in
-                let pause = min(patience.pollInterval / 2, .seconds(1))
-                try await WorkLoop(worker: worker, pause: pause, log: log).run(on: loop)
-            }
+        let pause = min(world.patience.pollInterval / 2, .seconds(1))
+        var tasks = workers.map { worker in
+            loop.task { [log] in try await WorkLoop(worker: worker, pause: pause, log: log).run(on: loop) }
         }
         tasks.append(loop.task { [authenticator] in await authenticator.run() })
         work.withLock { $0 = tasks }

@@ -14,9 +14,25 @@ extension Policy {
     init(_ settings: Settings) {
         self.init(
             beneficiaryBankAccount: settings.beneficiaryBankAccount, paymentMax: settings.paymentMaxAmount,
-            requiresOrders: settings.orders == .required, mintsWidgetTokens: settings.mintsWidgetTokens,
+            requiresOrders: settings.orders == .required, shop: settings.shopToken.map(SharedBearer.init),
+            tellsShop: settings.shopWebhook != nil, webhooks: SharedBearer(secret: settings.belvoWebhookToken), mintsWidgetTokens: settings.mintsWidgetTokens,
             tokenRefreshPath: settings.belvoTokenRefreshPath,
             callbackURLs: settings.callbackURLs)
+    }
+}
+
+extension World {
+    /// The world that the settings describe, around a database and Belvo.
+    init(
+        _ settings: Settings, database: Database, belvo: Belvo.Client, gate: BelvoGate, changes: Changes, log: Logger
+    ) {
+        let vault = Vault(encryptionKeys: settings.encryptionKeys, lookupKey: settings.lookupKey)
+        self.init(
+            store: Store(database: database, vault: vault) { table, id, error in
+                log.critical(
+                    "store.unreadable_row", metadata: ["table": "\(table)", "id": "\(id)", "reason": "\(error)"])
+            }, belvo: belvo, gate: gate, patience: settings.patience, policy: Policy(settings),
+            identities: Identities(now: WallClock.now), changes: changes, log: log)
     }
 }
 

@@ -124,7 +124,9 @@ extension Enrollment {
             state = .succeeded
             failure = nil
         case .failed:
-            fail(Failure(code: report.reasonCode ?? "unexpected", message: report.reasonMessage, authority: .belvo))
+            // What was usable was taken back, by the user or by the bank (belvo-api.md §5).
+            let code = report.reasonCode ?? (state == .succeeded ? "revoked" : "unexpected")
+            fail(Failure(code: code, message: report.reasonMessage, authority: .belvo))
         case .pending, .processing, .unknown:
             if state == .creating { state = .atBank }
             // A redirect whose `state` the bank hid reached Belvo without our knowing whose it was.

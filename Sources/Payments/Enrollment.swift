@@ -88,6 +88,9 @@ public struct Enrollment: Sendable, Equatable {
         state = .creating
     }
 
+    /// Whether the bond was usable and has been taken back, as Belvo's `details.status` tells (belvo-api.md §5, §9).
+    public var isRevoked: Bool { state == .failed && providerDetailsStatus == "REVOKED" }
+
     public var status: Status {
         switch state {
         case .succeeded: .succeeded

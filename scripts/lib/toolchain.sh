@@ -43,6 +43,22 @@ ensure_browser() {
     say "The landing page is not tested without a browser. As root, run: apt-get install chromium chromium-sandbox"
 }
 
+# ensure_shop_receiver: the Python that runs the example receiver of events, in an environment of its own. Without it
+# that one test is skipped.
+ensure_shop_receiver() {
+    local list=examples/shop-receiver/requirements.txt tools=.local/shop-receiver
+    export SHOP_RECEIVER_PYTHON=$PWD/$tools/bin/python
+    if cmp --silent "$list" "$tools/requirements.txt" && [[ -x $SHOP_RECEIVER_PYTHON ]]; then return; fi
+    mkdir -p .local
+    rm -rf "$tools"
+    if (ensure_packages python3 python3-venv) && python3 -m venv "$tools" &&
+        "$SHOP_RECEIVER_PYTHON" -m pip install --quiet --disable-pip-version-check --requirement "$list"; then
+        cp "$list" "$tools/requirements.txt"
+    else
+        say "The example receiver of events is not tested: python3-venv or PyPI is out of reach."
+    fi
+}
+
 # install_swift: by swiftly, Swift's own installer (www.swift.org/install/linux, swiftly's "Install Swiftly
 # Automatically"), into the user's home; no profile is changed.
 install_swift() {

@@ -16,6 +16,8 @@ package enum Call: String, Sendable, CaseIterable {
     case authorizePaymentIntent
     case readPaymentIntent
     case findPaymentIntents
+    case readCharge
+    case readTransaction
 
     /// What a call does at Belvo, and so what the loss of its answer leaves unknown.
     package enum Kind: Sendable, CaseIterable {
@@ -33,7 +35,9 @@ package enum Call: String, Sendable, CaseIterable {
         switch self {
         case .createCustomer, .createEnrollment, .createPaymentIntent: .creating
         case .completeRedirection, .confirmEnrollment, .authorizePaymentIntent: .moving
-        case .readCustomer, .readRegistrationOptions, .readEnrollment, .readPaymentIntent: .reading
+        case .readCustomer, .readRegistrationOptions, .readEnrollment, .readPaymentIntent, .readCharge,
+            .readTransaction:
+            .reading
         case .mintWidgetToken, .refreshWidgetToken, .listInstitutions, .findCustomers, .listEnrollments,
             .findPaymentIntents:
             .listing

@@ -40,11 +40,15 @@ enum Path {
     static let enrollments = "/payments/br/enrollments/"
     static let completeRedirection = "/payments/br/enrollments/complete-redirection/"
     static let paymentIntents = "/payments/br/payment-intents/"
+    static let charges = "/payments/br/charges/"
+    static let transactions = "/payments/br/transactions/"
 
     static func customer(_ id: Customer.ID) -> String { "\(customers)\(id)/" }
     static func enrollment(_ id: Enrollment.ID) -> String { "\(enrollments)\(id)/" }
     static func registrationOptions(_ id: Enrollment.ID) -> String { "\(enrollment(id))fido-registration-options/" }
     static func confirmation(_ id: Enrollment.ID) -> String { "\(enrollment(id))confirm/" }
     static func paymentIntent(_ id: PaymentIntent.ID) -> String { "\(paymentIntents)\(id)/" }
+    static func charge(_ id: Charge.ID) -> String { "\(charges)\(id)/" }
+    static func transaction(_ id: Transaction.ID) -> String { "\(transactions)\(id)/" }
     static func authorization(_ id: PaymentIntent.ID) -> String { "\(paymentIntent(id))authorize/" }
 }

@@ -25,8 +25,8 @@ extension API {
         let description = reader.optionalText("description", PaymentDescription.init)
         let statement = reader.optionalText("statement_description", StatementDescription.init)
         let metadata = reader.metadata()
-        // With orders the price and the texts are the order's; without, they are the app's.
-        if !world.policy.requiresOrders {
+        // With an order, which the reference names, the price and the texts are the order's; without, they are the app's.
+        if !world.policy.requiresOrders, reference == nil {
             if amount == nil { _ = reader.value("amount") }
             if description == nil { _ = reader.value("description") }
         }
@@ -34,10 +34,9 @@ extension API {
             reader.refuse("amount", code: "too_low", "An amount is at least 0.01.")
         }
         guard let enrollment, reader.isFaultless else { throw reader.faults }
-        guard let amount, let description else { throw JourneyRefusal.orderRequired }
         let wish = PaymentJourney.Wish(
             enrollment: enrollment, reference: reference, amount: amount, description: description,
-            statementDescription: statement ?? StatementDescription(description), metadata: metadata)
+            statementDescription: statement, metadata: metadata)
         let pause = pollInterval
         // Without its challenge there is nothing to sign yet: the app polls, as after a 202.
         let body = { @Sendable (payment: Stored<Payment>) in payment.json(pollAfter: pause) }
@@ -101,9 +100,9 @@ extension PaymentJourney.Wish {
         JSONWriter.object { text in
             text.member("enrollment", enrollment.description)
             text.member("reference", reference?.text)
-            text.member("amount", amount.description)
-            text.member("description", description.text)
-            text.member("statement_description", statementDescription.text)
+            text.member("amount", amount?.description)
+            text.member("description", description?.text)
+            text.member("statement_description", statementDescription?.text ?? description?.text)
             text.memberRaw("metadata", json: metadata)
         }
     }

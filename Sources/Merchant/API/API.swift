@@ -107,6 +107,13 @@ final class API: Sendable {
         case .getPaymentIntent: return try await getPaymentIntent(inbound, user(of: inbound))
         case .authorizePaymentIntent: return try await authorizePaymentIntent(inbound, user(of: inbound))
         case .cancelPaymentIntent: return try await cancelPaymentIntent(inbound, user(of: inbound))
+        case .takeWebhook: return try await takeWebhook(inbound)
+        case .putOrder:
+            try requireShop(inbound)
+            return try await putOrder(inbound)
+        case .getOrder:
+            try requireShop(inbound)
+            return try await getOrder(inbound)
         }
     }
 

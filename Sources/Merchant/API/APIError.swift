@@ -8,7 +8,7 @@ import Payments
 /// What the log is told is in `logged`; the two texts are never the same string.
 struct APIError: Error, Sendable {
     var status: HTTP.Status
-    let problem: ProblemCode
+    var problem: ProblemCode
     /// One English sentence for the developer of the app.
     var detail: String
     var faults: [JSONFault] = []
@@ -136,6 +136,25 @@ extension APIError {
             paymentIntent = payment
         case .orderRequired:
             self.init(.conflict, .orderRequired, "The merchant takes payments for its orders only.")
+        case .orderInUse(let payment):
+            self.init(.conflict, .orderInUse, "A payment for this order is live, in doubt, or has paid it.")
+            paymentIntent = payment
+        case .orderExpired:
+            self.init(.conflict, .orderExpired, "The time for paying this order is over.")
+        case .orderUnknown:
+            self = .invalid("/reference", "not_found", "There is no such order.")
+        case .termsMissing(let members):
+            self = .invalid(
+                members.map { JSONFault(pointer: "/\($0)", code: "required", message: "This is required.") })
+        case .differsFromOrder(let members):
+            self = .invalid(
+                members.map {
+                    JSONFault(pointer: "/\($0)", code: "differs", message: "This is not what the order says.")
+                })
+            if members.contains("amount") {
+                problem = .amountDiffers
+                detail = "The amount is not the order's; leave it out, or name the same."
+            }
         case .amountTooHigh(let max):
             self = .invalid("/amount", "too_high", "A payment without redirection is at most \(max) BRL.")
         case .idempotencyKeyReused:

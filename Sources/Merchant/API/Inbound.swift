@@ -10,7 +10,7 @@ struct Inbound: Sendable {
     let requestID: String
     /// Who sent it, as far as that can be believed.
     let client: IPAddress
-    /// The text that stands for `{id}` in the path.
+    /// The text that stands for the name in braces in the path.
     var pathID: String?
 
     /// The body as one JSON object, whose reader gathers every fault.

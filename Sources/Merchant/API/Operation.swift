@@ -13,6 +13,8 @@ enum Operation: CaseIterable, Sendable {
     case authorizePaymentIntent, cancelPaymentIntent
     case landOnCallback, postCallback
     case getAppleAssociation, getAndroidAssociation
+    case putOrder, getOrder
+    case takeWebhook
     case live, ready
     case describe
 
@@ -20,6 +22,10 @@ enum Operation: CaseIterable, Sendable {
     enum Access: Sendable {
         /// A user of the merchant, with a token.
         case user
+        /// The merchant's shop, with the token that it shares with this server.
+        case shop
+        /// Belvo, with the token that was given to it for its webhooks.
+        case belvo
         /// Anybody: a bank's redirect, a phone that asks which apps are the shop's, or an operator's probe.
         case anybody
     }
@@ -28,16 +34,16 @@ enum Operation: CaseIterable, Sendable {
         switch self {
         case .listInstitutions, .getCustomer, .listEnrollments, .getEnrollment, .getRegistrationOptions,
             .listPaymentIntents, .getPaymentIntent, .landOnCallback, .getAppleAssociation, .getAndroidAssociation,
-            .live, .ready, .describe:
+            .getOrder, .live, .ready, .describe:
             .get
-        case .putCustomer: .put
+        case .putCustomer, .putOrder: .put
         case .mintWidgetToken, .createEnrollment, .completeRedirection, .confirmEnrollment, .createPaymentIntent,
-            .authorizePaymentIntent, .cancelPaymentIntent, .postCallback:
+            .authorizePaymentIntent, .cancelPaymentIntent, .postCallback, .takeWebhook:
             .post
         }
     }
 
-    /// The path; `{id}` stands for one segment.
+    /// The path; a name in braces stands for one segment.
     var path: StaticString {
         switch self {
         case .mintWidgetToken: "/v1/widget-token"
@@ -55,6 +61,8 @@ enum Operation: CaseIterable, Sendable {
         case .landOnCallback, .postCallback: "/enrollments/callback"
         case .getAppleAssociation: "/.well-known/apple-app-site-association"
         case .getAndroidAssociation: "/.well-known/assetlinks.json"
+        case .putOrder, .getOrder: "/orders/{reference}"
+        case .takeWebhook: "/webhooks/belvo"
         case .live: "/livez"
         case .ready: "/readyz"
         case .describe: "/openapi.json"
@@ -66,6 +74,8 @@ enum Operation: CaseIterable, Sendable {
         case .landOnCallback, .postCallback, .getAppleAssociation, .getAndroidAssociation, .live, .ready,
             .describe:
             .anybody
+        case .putOrder, .getOrder: .shop
+        case .takeWebhook: .belvo
         default: .user
         }
     }

@@ -8,6 +8,7 @@ enum ProblemCode: String, CaseIterable, Sendable {
     case invalidRequest = "invalid_request"
     case idempotencyKeyRequired = "idempotency_key_required"
     case idempotencyKeyMalformed = "idempotency_key_malformed"
+    case amountDiffers = "amount_differs"
 
     // 401 to 408
     case unauthorized
@@ -25,6 +26,8 @@ enum ProblemCode: String, CaseIterable, Sendable {
     case paymentInDoubt = "payment_in_doubt"
     case alreadyPaid = "already_paid"
     case orderRequired = "order_required"
+    case orderExpired = "order_expired"
+    case orderInUse = "order_in_use"
     case inProgress = "in_progress"
 
     // 413 to 417

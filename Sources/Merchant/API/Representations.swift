@@ -101,6 +101,7 @@ extension Stored<Enrollment> {
         case .awaitingFingerprint:
             record.registrationOptions.map(NextAction.register(options:)) ?? .poll(after: pollAfter)
         case .succeeded: .nothing
+        case .failed where record.isRevoked: .retry(.enrollAgain)
         case .failed: .retry(RetryReason(failureCode: record.failure?.code))
         }
     }

@@ -7,7 +7,7 @@ import HTTP
 struct Router: Sendable {
     /// What was found.
     enum Match: Sendable, Equatable {
-        /// The operation, with the text that stands for `{id}`.
+        /// The operation, with the text that stands for the name in braces.
         case operation(Operation, id: String?)
         /// The path exists, with these methods only.
         case otherMethod(allowed: [String])
@@ -51,7 +51,7 @@ struct Router: Sendable {
     private static func id(in segments: [Substring], by pattern: [Substring]) -> String? {
         var id: String?
         for (segment, part) in zip(segments, pattern) {
-            if part == "{id}" {
+            if part.first == "{" {
                 guard !segment.isEmpty else { return nil }
                 id = String(segment)
             } else if segment != part {

@@ -16,6 +16,8 @@ public enum AuthenticationFault: Error, Equatable, Sendable, CaseIterable {
     case noSubject
     case wrongIssuer
     case wrongAudience
+    /// Not the one that is shared with the sender.
+    case wrongToken
     /// Ours to mend and no fault of the token's: there is no key yet to check it with. To be tried again.
     case keysUnavailable
 
@@ -36,6 +38,7 @@ public enum AuthenticationFault: Error, Equatable, Sendable, CaseIterable {
         case .noSubject: "the token's sub is missing or not a text of 1 to 128 characters"
         case .wrongIssuer: "the token has another issuer"
         case .wrongAudience: "the token is for another audience"
+        case .wrongToken: "the token is not the one agreed on"
         case .keysUnavailable: "the keys that tokens are checked with are not known yet"
         }
     }

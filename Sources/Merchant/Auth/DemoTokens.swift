@@ -29,5 +29,5 @@ public enum DemoTokens {
 }
 
 extension Timestamp {
-    fileprivate var secondsSince1970: Int64 { microsecondsSince1970 / 1_000_000 }
+    var secondsSince1970: Int64 { microsecondsSince1970 / 1_000_000 }
 }

@@ -218,6 +218,34 @@ extension EnrollmentJourney {
         }
     }
 
+    /// Reads an enrollment that somebody told of, and records what Belvo says. False when it is nobody's of ours.
+    func hear(of id: Belvo.Enrollment.ID, on occasion: Occasion) async throws -> Bool {
+        let told = try await world.belvo.readEnrollment(id, trace: occasion.trace)
+        guard let stored = try await stored(told) else { return false }
+        let now = try await record(.reported(report(told)), on: stored, cause: occasion.cause)
+        // What comes next, such as the registration options, is for the next look, which need not wait any longer.
+        if now.record.status == .pending, !now.record.waitsForPerson {
+            try await world.store.hasten(enrollment: now.record.id)
+        }
+        return true
+    }
+
+    /// The enrollment as Belvo has it now, recorded. Throws what hinders reading it.
+    func reread(_ stored: Stored<Enrollment>, on occasion: Occasion) async throws -> Stored<Enrollment> {
+        guard let belvoID = stored.record.belvoID else { return stored }
+        let told = try await world.belvo.readEnrollment(Belvo.Enrollment.ID(belvoID), trace: occasion.trace)
+        return try await record(.reported(report(told)), on: stored, cause: occasion.cause)
+    }
+
+    /// Our row for what Belvo shows: known by Belvo's id, or by ours while the answer to its creation is on its way.
+    private func stored(_ told: Belvo.Enrollment) async throws -> Stored<Enrollment>? {
+        if let known = try await world.store.enrollment(belvoID: told.id.uuid) { return known }
+        guard let own = told.externalID.flatMap({ Enrollment.ID($0) }),
+            let stored = try await world.store.enrollment(own), stored.record.belvoID == nil
+        else { return nil }
+        return stored
+    }
+
     private func news(of enrollment: Enrollment, from belvo: Belvo.Client) async -> News<Enrollment.Event> {
         do {
             return try await ask(belvo, about: enrollment).map { .event($0) } ?? .absent
@@ -298,7 +326,8 @@ extension EnrollmentJourney {
             ?? self.planned(next, over: stored)
         let written = try await world.store.update(
             stored, to: next, redirectState: next.redirectURL.flatMap(redirectState), event: event,
-            planned: planned, cause: cause, at: moment, key: settling(preview))
+            planned: planned, cause: cause, at: moment, key: settling(preview),
+            telling: world.event(next, before: stored.record, at: moment))
         if let written { tell(written, after: stored, cause: cause) }
         return written
     }

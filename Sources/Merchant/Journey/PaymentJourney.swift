@@ -11,9 +11,10 @@ struct PaymentJourney: Sendable {
     struct Wish: Sendable {
         let enrollment: Enrollment.ID
         let reference: Reference?
-        let amount: Money
-        let description: PaymentDescription
-        let statementDescription: StatementDescription
+        /// With an order the price and the texts may be left out.
+        let amount: Money?
+        let description: PaymentDescription?
+        let statementDescription: StatementDescription?
         let metadata: Metadata?
     }
 
@@ -22,21 +23,21 @@ struct PaymentJourney: Sendable {
         _ wish: Wish, by subject: UserSubject, as request: KeyedRequest<Payment>, on occasion: Occasion
     ) async throws -> Creation<Payment> {
         if let known = try await replay(request, of: subject) { return known }
-        guard !world.policy.requiresOrders else { throw JourneyRefusal.orderRequired }
-        guard wish.amount <= world.policy.paymentMax else {
-            throw JourneyRefusal.amountTooHigh(max: world.policy.paymentMax)
-        }
-        let payment = try await payment(for: wish, by: subject)
+        let terms = try await terms(of: wish, for: subject)
+        let payment = try await payment(for: wish, on: terms, by: subject, occasion)
         if let reference = wish.reference {
             try await refuseIfPaid(reference, of: subject)
             try await askAboutEarlier(reference, of: subject, on: occasion)
         }
 
         let planned = Planned.entered(payment.schedule(world.patience, signatureTime: nil))
-        switch try await world.store.insert(payment, claiming: request.claim, planned: planned, cause: occasion.cause) {
+        switch try await world.store.insert(
+            payment, pricedBy: terms.order, claiming: request.claim, planned: planned, cause: occasion.cause)
+        {
         case .keyIsTaken:
-            guard let known = try await replay(request, of: subject) else { throw JourneyRefusal.inProgress }
-            return known
+            if let known = try await replay(request, of: subject) { return known }
+            // The shop has just changed the order, or the first request with the key has just let go of it.
+            throw terms.order == nil ? JourneyRefusal.inProgress : .contended
         case .referenceIsHeld: throw try await holder(of: wish.reference, subject: subject)
         case .payment(let remembered):
             return .made(try await ask(for: remembered, request, on: occasion))
@@ -140,9 +141,15 @@ extension PaymentJourney {
         }
     }
 
-    private func payment(for wish: Wish, by subject: UserSubject) async throws -> Payment {
-        guard let enrollment = try await world.store.enrollment(wish.enrollment, of: subject) else {
+    private func payment(
+        for wish: Wish, on terms: PaymentTerms, by subject: UserSubject, _ occasion: Occasion
+    ) async throws -> Payment {
+        guard var enrollment = try await world.store.enrollment(wish.enrollment, of: subject) else {
             throw JourneyRefusal.enrollmentUnknown
+        }
+        // The bank may have taken it back without anybody's telling.
+        if enrollment.record.state == .succeeded {
+            enrollment = try await EnrollmentJourney(world: world).reread(enrollment, on: occasion)
         }
         guard enrollment.record.state == .succeeded, let bond = enrollment.record.belvoID,
             let payer = try await world.store.customer(of: subject)?.record.belvoID
@@ -151,7 +158,7 @@ extension PaymentJourney {
             id: Payment.ID(world.identities.next()), subject: subject, enrollment: wish.enrollment,
             parties: Payment.Parties(
                 customer: payer, enrollment: bond, beneficiaryBankAccount: world.policy.beneficiaryBankAccount),
-            amount: wish.amount, description: wish.description, statementDescription: wish.statementDescription,
+            amount: terms.amount, description: terms.description, statementDescription: terms.statementDescription,
             reference: wish.reference, metadata: wish.metadata, belvoIdempotencyKey: UUID(), createdAt: .earliest)
     }
 
@@ -287,6 +294,24 @@ extension PaymentJourney {
         remind(of: current)
     }
 
+    /// Reads an intent that somebody told of, and records what Belvo says. False when it is nobody's of ours.
+    func hear(of id: Belvo.PaymentIntent.ID, on occasion: Occasion) async throws -> Bool {
+        let told = try await world.belvo.readPaymentIntent(id, trace: occasion.trace)
+        guard let stored = try await stored(told) else { return false }
+        let event = Payment.Event.reported(checked(report(told), against: stored.record))
+        try await record(event, on: stored, cause: occasion.cause)
+        return true
+    }
+
+    /// Our row for what Belvo shows: known by Belvo's id, or by ours while the answer to its creation is on its way.
+    private func stored(_ told: Belvo.PaymentIntent) async throws -> Stored<Payment>? {
+        if let known = try await world.store.payment(belvoID: told.id.uuid) { return known }
+        guard let own = told.externalID.flatMap({ Payment.ID($0) }), let stored = try await world.store.payment(own),
+            stored.record.belvoID == nil
+        else { return nil }
+        return stored
+    }
+
     /// Raises an alarm about what has been in doubt for so long that somebody has to ask Belvo by other means.
     private func remind(of stored: Stored<Payment>) {
         guard stored.record.isInDoubt, let deadline = stored.deadline else { return }
@@ -385,7 +410,8 @@ extension PaymentJourney {
         do {
             let written = try await world.store.update(
                 stored, to: next, event: event, planned: planned(next, over: stored), cause: cause, at: moment,
-                key: settling(preview), unlessPaid: unlessPaid)
+                key: settling(preview), telling: world.event(next, before: stored.record, at: moment),
+                unlessPaid: unlessPaid)
             if let written { try await tell(written, after: stored, cause: cause) }
             return written
         } catch is EndToEndIDRepeated {

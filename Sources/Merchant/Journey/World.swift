@@ -31,6 +31,12 @@ struct Policy: Sendable {
     let paymentMax: Money
     /// Whether a payment needs an order that sets its price.
     let requiresOrders: Bool
+    /// What the shop shows to place orders; without it they come by SQL alone.
+    let shop: SharedBearer?
+    /// Whether the shop wants to hear of what becomes of payments and enrollments.
+    let tellsShop: Bool
+    /// What Belvo's webhooks show.
+    let webhooks: SharedBearer
     /// Whether apps get tokens for Belvo's SDK, which can do more at Belvo than one user should.
     let mintsWidgetTokens: Bool
     /// Where Belvo renews those tokens; nil where they are minted anew.
@@ -62,6 +68,7 @@ struct Occasion: Sendable {
     let trace: TraceParent?
 
     static let poller = Occasion(cause: .poller, trace: nil)
+    static let webhook = Occasion(cause: .webhook, trace: nil)
 }
 
 /// Why a wish was not granted, in the merchant's terms. What each case means over HTTP stands in `APIError`.
@@ -96,6 +103,16 @@ enum JourneyRefusal: Error, Sendable, Equatable {
     case alreadyPaid(Payment.ID)
     /// Without an order no price can be trusted.
     case orderRequired
+    /// The merchant has no such order for this user.
+    case orderUnknown
+    /// The order's time is over.
+    case orderExpired
+    /// Without an order these have to be named.
+    case termsMissing([String])
+    /// These members are not what the order says.
+    case differsFromOrder([String])
+    /// A payment for the order is live, in doubt, or has paid it.
+    case orderInUse(Payment.ID?)
     /// The amount is more than a payment without redirection may be.
     case amountTooHigh(max: Money)
     /// The idempotency key stands for another request.

@@ -2,12 +2,13 @@ import Postgres
 
 /// The tables whose rows carry their own next look.
 enum DueTable: Sendable {
-    case customers, redirectReceipts, enrollments, payments
+    case customers, redirectReceipts, webhookReceipts, enrollments, payments
 
     fileprivate var name: SQL {
         switch self {
         case .customers: "customers"
         case .redirectReceipts: "redirect_receipts"
+        case .webhookReceipts: "webhook_receipts"
         case .enrollments: "enrollments"
         case .payments: "payments"
         }

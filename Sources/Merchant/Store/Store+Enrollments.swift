@@ -113,12 +113,13 @@ extension Store {
     /// `redirectState` is the `state` in the redirect address, where it became known by this change.
     func update(
         _ before: Stored<Enrollment>, to after: Enrollment, redirectState: String? = nil, event: String,
-        planned: Planned, cause: Cause, at moment: Timestamp, key: IdempotencySettlement = .unchanged
+        planned: Planned, cause: Cause, at moment: Timestamp, key: IdempotencySettlement = .unchanged,
+        telling told: ShopEvent? = nil
     ) async throws -> Stored<Enrollment>? {
         try await database.execute(
             changing(
                 before, to: after, redirectState: redirectState, event: event, planned: planned, cause: cause,
-                at: moment, key: key)
+                at: moment, key: key, telling: told)
         ).first.map(readEnrollment)
     }
 
@@ -149,7 +150,8 @@ extension Store {
 
     private func changing(
         _ before: Stored<Enrollment>, to after: Enrollment, redirectState: String?, event: String,
-        planned: Planned, cause: Cause, at moment: Timestamp, key: IdempotencySettlement = .unchanged
+        planned: Planned, cause: Cause, at moment: Timestamp, key: IdempotencySettlement = .unchanged,
+        telling told: ShopEvent? = nil
     ) -> SQL {
         let redirectStateLookup = redirectState.map { vault.lookup($0, for: .redirectState) }
         return """
@@ -180,7 +182,7 @@ extension Store {
                 SELECT 'enrollment', id, \(before.record.state.rawValue), state, \(cause.actor), \(cause.requestID),
                     \(after.failure.map { "\(event): \($0.code)" } ?? event)
                 FROM changed WHERE state <> \(before.record.state.rawValue)
-            )\(fragment: settling(key))
+            )\(fragment: settling(key))\(fragment: telling(told, of: "enrollment"))
             SELECT * FROM changed
             """
     }
@@ -189,6 +191,12 @@ extension Store {
     func hasten(enrollmentsAtBankOf subject: UserSubject) async throws {
         try await database.execute(
             "UPDATE enrollments SET next_poll_at = app_now() WHERE subject = \(subject) AND state = 'at_bank'")
+    }
+
+    /// Has the enrollment looked at as soon as somebody is free.
+    func hasten(enrollment id: Enrollment.ID) async throws {
+        try await database.execute(
+            "UPDATE enrollments SET next_poll_at = app_now() WHERE id = \(id) AND next_poll_at IS NOT NULL")
     }
 
     /// Takes up to `limit` enrollments whose look is due, for so long, oldest first. See `claimDue`.

@@ -85,14 +85,16 @@ extension Store {
     }
 
     /// The part of a record's insertion that claims its key, and gives the record's id, as `record_id`, if the key was
-    /// free, or if there is none.
-    func claiming(_ claim: IdempotencyClaim?, for id: UUID) -> SQL {
-        guard let claim else { return "claimed AS (SELECT CAST(\(id) AS uuid) AS record_id)" }
+    /// free, or if there is none; and only under a condition, where there is one.
+    func claiming(_ claim: IdempotencyClaim?, for id: UUID, where condition: SQL = "true") -> SQL {
+        guard let claim else {
+            return "claimed AS (SELECT CAST(\(id) AS uuid) AS record_id WHERE \(fragment: condition))"
+        }
         return """
             claimed AS (
                 INSERT INTO idempotency_keys (subject, route, key, request_digest, record_id)
-                VALUES (
-                    \(claim.subject), \(claim.route.rawValue), \(claim.key), \(claim.requestDigest), \(id))
+                SELECT \(claim.subject), \(claim.route.rawValue), \(claim.key), \(claim.requestDigest), \(id)
+                WHERE \(fragment: condition)
                 ON CONFLICT ON CONSTRAINT idempotency_keys_are_scoped DO NOTHING
                 RETURNING record_id
             )

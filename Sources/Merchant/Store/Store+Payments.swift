@@ -23,14 +23,16 @@ extension Store {
         case referenceIsHeld
     }
 
-    /// Remembers a payment before Belvo is asked, and claims its idempotency key, in one statement.
+    /// Remembers a payment before Belvo is asked, and claims its idempotency key, in one statement; with an order only
+    /// if that still says the same.
     func insert(
-        _ payment: Payment, claiming claim: IdempotencyClaim?, planned: Planned, cause: Cause
+        _ payment: Payment, pricedBy order: Order?, claiming claim: IdempotencyClaim?, planned: Planned, cause: Cause
     ) async throws -> Remembered {
         do {
             let rows = try await database.execute(
                 """
-                WITH \(fragment: claiming(claim, for: payment.id.uuid)), made AS (
+                WITH \(fragment: pricing(order)), \(fragment: claiming(
+                    claim, for: payment.id.uuid, where: "EXISTS (SELECT FROM priced)")), made AS (
                     INSERT INTO payments (
                         id, subject, enrollment_id, state, belvo_idempotency_key, reference, holds_reference,
                         amount_centavos, description, statement_description, belvo_customer_id, belvo_enrollment_id,
@@ -70,6 +72,13 @@ extension Store {
     func payment(_ id: Payment.ID) async throws -> Stored<Payment>? {
         try await database.rows(
             "SELECT \(fragment: Self.paymentColumns) FROM payments WHERE id = \(id)"
+        ).first.map(readPayment)
+    }
+
+    /// The payment that Belvo knows by this id, whoever's it is.
+    func payment(belvoID: UUID) async throws -> Stored<Payment>? {
+        try await database.rows(
+            "SELECT \(fragment: Self.paymentColumns) FROM payments WHERE belvo_id = \(belvoID)"
         ).first.map(readPayment)
     }
 
@@ -127,13 +136,14 @@ extension Store {
     /// when somebody else was faster, or, with `unlessPaid`, when the reference has been paid by another one.
     func update(
         _ before: Stored<Payment>, to after: Payment, event: String, planned: Planned, cause: Cause,
-        at moment: Timestamp, key: IdempotencySettlement = .unchanged, unlessPaid: Bool = false
+        at moment: Timestamp, key: IdempotencySettlement = .unchanged, telling told: ShopEvent? = nil,
+        unlessPaid: Bool = false
     ) async throws -> Stored<Payment>? {
         do {
             return try await database.execute(
                 changing(
                     before, to: after, event: event, planned: planned, cause: cause, at: moment, key: key,
-                    unlessPaid: unlessPaid)
+                    telling: told, unlessPaid: unlessPaid)
             ).first.map(readPayment)
         } catch let error as DatabaseError where error.isUniqueViolation(of: "one_payment_per_end_to_end_id") {
             throw EndToEndIDRepeated()
@@ -142,7 +152,7 @@ extension Store {
 
     private func changing(
         _ before: Stored<Payment>, to after: Payment, event: String, planned: Planned, cause: Cause,
-        at moment: Timestamp, key: IdempotencySettlement, unlessPaid: Bool
+        at moment: Timestamp, key: IdempotencySettlement, telling told: ShopEvent?, unlessPaid: Bool
     ) -> SQL {
         """
         WITH changed AS (
@@ -179,7 +189,7 @@ extension Store {
             SELECT 'payment', id, \(before.record.historyState), \(after.historyState), \(cause.actor),
                 \(cause.requestID), \(after.failure.map { "\(event): \($0.code)" } ?? event)
             FROM changed WHERE \(before.record.historyState != after.historyState)
-        )\(fragment: settling(key))
+        )\(fragment: settling(key))\(fragment: telling(told, of: "payment"))
         SELECT * FROM changed
         """
     }

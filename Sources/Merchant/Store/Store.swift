@@ -79,6 +79,7 @@ struct Cause: Sendable {
     let requestID: String?
 
     static let poller = Cause(actor: .poller, requestID: nil)
+    static let webhook = Cause(actor: .webhook, requestID: nil)
 }
 
 /// When a record is looked at next, and until when its state may last.

@@ -94,5 +94,6 @@ extension Enrollment.State: PostgresValue {}
 extension Enrollment.Platform: PostgresValue {}
 extension Payment.State: PostgresValue {}
 extension Payments.Status: PostgresValue {}
+extension Order.Status: PostgresValue {}
 extension Authority: PostgresValue {}
 extension Cause.Actor: PostgresValue {}

@@ -9,6 +9,7 @@ public enum VaultColumn: String, CaseIterable, Sendable {
     case redirectReceiptsBody = "redirect_receipts.body_ciphertext"
     case widgetTokensAccess = "widget_tokens.access_ciphertext"
     case widgetTokensRefresh = "widget_tokens.refresh_ciphertext"
+    case webhookReceiptsBody = "webhook_receipts.body_ciphertext"
 }
 
 /// What a keyed digest is for: the digests of two purposes cannot be compared.
@@ -23,4 +24,5 @@ public enum LookupPurpose: String, CaseIterable, Sendable {
     case idempotentRequest = "idempotent_request"
     case confirmation
     case assertion
+    case webhook
 }

@@ -60,14 +60,14 @@ struct Poller<Record: Sendable>: Worker {
     /// Looks at a time: each waits for Belvo most of its life.
     let width: Int
     let log: Logger
-    /// What the looks pass on their way to Belvo.
-    let gate: BelvoGate
+    /// What the looks pass on their way to Belvo; nothing where they go elsewhere.
+    let gate: BelvoGate?
     let claim: @Sendable (_ limit: Int) async throws -> [Stored<Record>]
     let look: @Sendable (Stored<Record>) async throws -> Void
     let id: @Sendable (Record) -> String
 
     func runOnce() async throws -> Pass {
-        let isShut = gate.isShut
+        let isShut = gate?.isShut ?? false
         let limit = isShut ? min(limit, pollsWhileShut) : limit
         let due = try await claim(limit)
         var pass = Pass(examined: due.count, wasFull: due.count == limit && !isShut)
@@ -111,6 +111,10 @@ extension World {
                 name: "redirects", limit: 64, width: 8, log: log, gate: gate,
                 claim: { try await store.claimDueReceipts(limit: $0, lease: lease) },
                 look: { try await RedirectionJourney(world: self).look(at: $0) }, id: { "\($0.id)" }),
+            Poller<WebhookReceipt>(
+                name: "webhooks", limit: 128, width: 16, log: log, gate: gate,
+                claim: { try await store.claimDueWebhooks(limit: $0, lease: lease) },
+                look: { try await WebhookJourney(world: self).look(at: $0) }, id: { "\($0.id)" }),
             Poller<Enrollment>(
                 name: "enrollments", limit: 128, width: 16, log: log, gate: gate,
                 claim: { try await store.claimDueEnrollments(limit: $0, lease: lease) },

@@ -33,6 +33,7 @@ public enum RetryReason: String, CaseIterable, Sendable {
         "creation_lost": .now,
         // Belvo refused a request without a code.
         "refused": .later,
+        "revoked": .enrollAgain,
 
         // Enrollments, belvo-api.md §5.
         "send_risk_signals_failed": .now,

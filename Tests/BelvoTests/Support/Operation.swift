@@ -58,5 +58,11 @@ struct Operation: Sendable, CustomTestStringConvertible {
         Operation(call: .findPaymentIntents, success: "[]") {
             _ = try await $0.findPaymentIntents(externalID: Sample.externalID)
         },
+        Operation(call: .readCharge, success: #"{"id":"\#(Sample.intent)","status":"SUCCEEDED"}"#) {
+            _ = try await $0.readCharge(Sample.id(Sample.intent))
+        },
+        Operation(call: .readTransaction, success: #"{"id":"\#(Sample.intent)"}"#) {
+            _ = try await $0.readTransaction(Sample.id(Sample.intent))
+        },
     ]
 }

@@ -1,0 +1,46 @@
+/// An attempt to collect a payment intent (belvo-api.md §6.1, `Charge`).
+public struct Charge: Sendable, Equatable, Redacted {
+    public typealias ID = Identity<Charge>
+
+    public let id: ID
+    /// The intent that it belongs to; nil when left out.
+    public let paymentIntent: PaymentIntent.ID?
+    /// `SUCCEEDED`, `FAILED` and the like, as Belvo spells it (belvo-api.md §6.4).
+    public let status: String
+    public let amountCentavos: Int64?
+    public let endToEndID: String?
+    /// ISO 8601 as Belvo wrote it.
+    public let createdAt: String?
+
+    public var description: String { "charge \(id) \(status)" }
+}
+
+/// Money that came in (belvo-api.md §6.1, `Transaction`).
+public struct Transaction: Sendable, Equatable, Redacted {
+    public typealias ID = Identity<Transaction>
+
+    public let id: ID
+    /// The intent that it came of; nil when left out.
+    public let paymentIntent: PaymentIntent.ID?
+
+    public var description: String { "transaction \(id)" }
+}
+
+extension Charge {
+    init(_ answer: Answer) throws(Nonsense) {
+        id = try answer.id()
+        paymentIntent = try answer.reference("payment_intent")
+        status = answer.word("status") ?? ""
+        amountCentavos = try answer.centavos("amount")
+        let information = try answer.object("payment_method_information")?.object(paymentMethod)
+        endToEndID = try information?.exact("end_to_end_id", bytesMax: 100)
+        createdAt = answer.plain("created_at", scalarsMax: 40)
+    }
+}
+
+extension Transaction {
+    init(_ answer: Answer) throws(Nonsense) {
+        id = try answer.id()
+        paymentIntent = try answer.reference("payment_intent")
+    }
+}

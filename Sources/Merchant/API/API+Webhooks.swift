@@ -1,0 +1,29 @@
+import FoundationEssentials
+import HTTP
+import JSON
+
+// What Belvo tells by itself (belvo-api.md §8).
+extension API {
+    /// `POST /webhooks/belvo`
+    ///
+    /// The answer says that it is on disk, and nothing more: what it leads to is found out afterwards, by reading the
+    /// object. The media type is not looked at: a telling that says something else of itself would be lost for it.
+    func takeWebhook(_ inbound: Inbound) async throws -> Response {
+        try world.policy.webhooks.check(inbound.request.headers.values("authorization"), scheme: .optional)
+        let root = try JSONDocument(parsing: inbound.request.body).root
+        guard root.kind == .object else {
+            throw APIError.invalid("", "wrong_type", "A webhook is one JSON object.")
+        }
+        try await WebhookJourney(world: world).receive(
+            WebhookJourney.Telling(
+                type: word(root["webhook_type"]), code: word(root["webhook_code"]),
+                object: root["object_id"]?.string.flatMap { UUID(uuidString: $0) }, body: inbound.request.body),
+            digest: digest(root, for: .webhook))
+        return Response(.ok)
+    }
+
+    /// A word of Belvo's, as far as it can be shown.
+    private func word(_ value: JSONValue?) -> String {
+        String((value?.string ?? "").unicodeScalars.filter { $0.isASCII && $0.value > 0x20 && $0.value < 0x7F }.prefix(64))
+    }
+}

@@ -1,0 +1,91 @@
+import FoundationEssentials
+import JSON
+import Payments
+
+/// One thing that the merchant's shop is told, as it leaves (merchant-api.md, "Fine points").
+struct ShopEvent: Sendable, Equatable {
+    /// What happened.
+    enum Kind: String, Sendable, CaseIterable {
+        case paymentSucceeded = "payment.succeeded"
+        case paymentFailed = "payment.failed"
+        case paymentInDoubt = "payment.in_doubt"
+        case enrollmentSucceeded = "enrollment.succeeded"
+        case enrollmentFailed = "enrollment.failed"
+    }
+
+    /// The `webhook-id`.
+    let id: UUID
+    let kind: Kind
+    /// The JSON that is sent, byte for byte, by every attempt.
+    let body: [UInt8]
+}
+
+extension ShopEvent {
+    /// What a payment's change is worth telling; nothing for a change that leads to no end and no doubt.
+    init?(_ after: Payment, before: Payment, at moment: Timestamp, id: () -> UUID) {
+        guard after.historyState != before.historyState else { return nil }
+        let kind: Kind
+        switch after.state {
+        case .succeeded: kind = .paymentSucceeded
+        case .failed: kind = .paymentFailed
+        default:
+            guard after.isInDoubt else { return nil }
+            kind = .paymentInDoubt
+        }
+        self.id = id()
+        self.kind = kind
+        body = ShopEvent.body(kind, at: moment) { told in
+            told.member("id", after.id.description)
+            told.member("belvo_id", after.belvoID.map { $0.uuidString.lowercased() })
+            told.member("reference", after.reference?.text)
+            told.member("subject", after.subject.text)
+            told.member("status", after.status.rawValue)
+            told.member("amount", after.amount.description)
+            told.member("currency", Money.currency)
+            told.member("end_to_end_id", after.facts.endToEndID?.description)
+            told.member("failure_code", after.failure?.code)
+        }
+    }
+
+    /// What an enrollment's change is worth telling.
+    init?(_ after: Enrollment, before: Enrollment, at moment: Timestamp, id: () -> UUID) {
+        guard after.state != before.state else { return nil }
+        let kind: Kind
+        switch after.state {
+        case .succeeded: kind = .enrollmentSucceeded
+        case .failed: kind = .enrollmentFailed
+        default: return nil
+        }
+        self.id = id()
+        self.kind = kind
+        body = ShopEvent.body(kind, at: moment) { told in
+            told.member("id", after.id.description)
+            told.member("belvo_id", after.belvoID.map { $0.uuidString.lowercased() })
+            told.member("subject", after.subject.text)
+            told.member("status", after.status.rawValue)
+            told.member("failure_code", after.failure?.code)
+        }
+    }
+
+    private static func body(
+        _ kind: Kind, at moment: Timestamp, _ told: (inout JSONWriter) -> Void
+    ) -> [UInt8] {
+        JSONWriter.object { event in
+            event.member("type", kind.rawValue)
+            event.member("timestamp", moment)
+            event.memberObject("data", told)
+        }
+    }
+}
+
+extension World {
+    /// What the shop is told of a payment's change, where it wants to hear.
+    func event(_ after: Payment, before: Payment, at moment: Timestamp) -> ShopEvent? {
+        policy.tellsShop ? ShopEvent(after, before: before, at: moment, id: identities.next) : nil
+    }
+
+    /// What the shop is told of an enrollment's change, where it wants to hear.
+    func event(_ after: Enrollment, before: Enrollment, at moment: Timestamp) -> ShopEvent? {
+        policy.tellsShop ? ShopEvent(after, before: before, at: moment, id: identities.next) : nil
+    }
+}

@@ -1,0 +1,83 @@
+import FoundationEssentials
+import Payments
+import Postgres
+
+/// An event that waits to leave.
+struct OutgoingEvent: Sendable {
+    let id: UUID
+    let type: String
+    let body: [UInt8]
+    /// With the one that is being made.
+    let attempts: Int
+    let createdAt: Timestamp
+}
+
+extension Store {
+    /// The part of a record's update that writes what the shop is told; it applies only if the record was changed.
+    func telling(_ event: ShopEvent?, of type: String) -> SQL {
+        guard let event else { return "" }
+        return """
+            , told AS (
+                INSERT INTO events (id, record_type, record_id, type, body)
+                SELECT \(event.id), \(type), id, \(event.kind.rawValue), \(JSONColumn(event.body)) FROM changed
+            )
+            """
+    }
+
+    /// Takes up to `limit` events that are due, for so long, oldest first; of each record only the first that waits,
+    /// so that they leave in order.
+    func claimDueEvents(limit: Int, lease: Duration) async throws -> [Stored<OutgoingEvent>] {
+        let rows = try await database.execute(
+            """
+            UPDATE events SET
+                version = version + 1, attempts = attempts + 1,
+                leased_until = app_now() + \(lease.wholeMicroseconds) * interval '1 microsecond',
+                next_attempt_at = app_now() + \(lease.wholeMicroseconds) * interval '1 microsecond'
+            WHERE id IN (
+                SELECT id FROM events
+                WHERE next_attempt_at <= app_now() AND (leased_until IS NULL OR leased_until <= app_now())
+                    AND NOT EXISTS (
+                        SELECT FROM events AS earlier
+                        WHERE earlier.record_id = events.record_id AND earlier.sequence < events.sequence
+                            AND earlier.next_attempt_at IS NOT NULL)
+                ORDER BY next_attempt_at
+                LIMIT \(limit)
+                FOR UPDATE SKIP LOCKED
+            )
+            RETURNING id, type, body, attempts, created_at, version, app_now() AS read_at
+            """)
+        return readEach(rows, of: "events") { row in
+            let createdAt: Timestamp = try row.decode("created_at")
+            return Stored(
+                record: OutgoingEvent(
+                    id: try row.decode("id"), type: try row.decode("type"),
+                    body: try row.decode("body", as: JSONColumn.self).bytes,
+                    attempts: Int(try row.decode("attempts", as: Int32.self)), createdAt: createdAt),
+                version: try row.decode("version"), updatedAt: createdAt, deadline: nil,
+                clock: DatabaseClock(reading: try row.decode("read_at")))
+        }
+    }
+
+    /// The shop has it.
+    func noteDelivery(of event: Stored<OutgoingEvent>) async throws {
+        try await database.execute(
+            """
+            UPDATE events SET
+                delivered_at = app_now(), next_attempt_at = NULL, leased_until = NULL, last_problem = NULL,
+                version = version + 1
+            WHERE id = \(event.record.id) AND version = \(event.version)
+            """)
+    }
+
+    /// The attempt did not count. Without a next one the event is parked.
+    func noteFailure(of event: Stored<OutgoingEvent>, _ problem: String, next: Duration?) async throws {
+        try await database.execute(
+            """
+            UPDATE events SET
+                last_problem = \(problem), leased_until = NULL, version = version + 1,
+                next_attempt_at = app_now() + \(next.map(\.wholeMicroseconds)) * interval '1 microsecond',
+                parked_at = CASE WHEN \(next == nil) THEN app_now() END
+            WHERE id = \(event.record.id) AND version = \(event.version)
+            """)
+    }
+}

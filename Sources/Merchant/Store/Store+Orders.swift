@@ -1,0 +1,121 @@
+import Payments
+import Postgres
+
+/// An order as it stands, with the payment that decides how far it is.
+struct StoredOrder: Sendable {
+    let order: Order
+    let status: Order.Status
+    /// The payment that is live, in doubt or has paid it.
+    let payment: Payment.ID?
+    let createdAt: Timestamp
+    let updatedAt: Timestamp
+}
+
+extension Store {
+    /// What became of an attempt to place an order.
+    enum Placed: Sendable {
+        case new(StoredOrder)
+        case changed(StoredOrder)
+        /// It was there already, letter by letter.
+        case same(StoredOrder)
+        /// A payment for it is live, in doubt or has paid it; nothing was changed.
+        case inUse(StoredOrder)
+    }
+
+    /// Places an order, or changes one that nobody is paying.
+    func place(_ order: Order) async throws -> Placed {
+        do {
+            let rows = try await database.execute(
+                """
+                INSERT INTO orders (
+                    reference, subject, amount_centavos, description, statement_description, expires_at)
+                VALUES (
+                    \(order.reference), \(order.subject), \(order.amount.centavos), \(order.description),
+                    \(order.statementDescription), \(order.expiresAt))
+                ON CONFLICT ON CONSTRAINT one_order_per_reference DO UPDATE SET
+                    subject = excluded.subject, amount_centavos = excluded.amount_centavos,
+                    description = excluded.description, statement_description = excluded.statement_description,
+                    expires_at = excluded.expires_at, updated_at = app_now()
+                WHERE (orders.subject, orders.amount_centavos, orders.description, orders.statement_description,
+                        orders.expires_at)
+                    IS DISTINCT FROM (excluded.subject, excluded.amount_centavos, excluded.description,
+                        excluded.statement_description, excluded.expires_at)
+                RETURNING xmax = 0 AS is_new
+                """)
+            let isNew: Bool? = try rows.first?.decode("is_new")
+            guard let stored = try await self.order(order.reference) else { throw OrderVanished() }
+            return switch isNew {
+            case true?: .new(stored)
+            case false?: .changed(stored)
+            case nil: .same(stored)
+            }
+        } catch let error as DatabaseError where error.isRefusal(by: "orders_in_use_stay_as_they_are") {
+            guard let stored = try await self.order(order.reference) else { throw OrderVanished() }
+            return .inUse(stored)
+        }
+    }
+
+    /// The order of this reference, whoever's it is.
+    func order(_ reference: Reference) async throws -> StoredOrder? {
+        try await database.rows(
+            """
+            SELECT orders.reference, orders.subject, orders.amount_centavos, orders.description,
+                orders.statement_description, orders.expires_at, orders.created_at, orders.updated_at,
+                payment.id AS payment_id,
+                CASE
+                    WHEN payment.state = 'succeeded' THEN 'paid'
+                    WHEN payment.in_doubt THEN 'in_doubt'
+                    WHEN payment.id IS NOT NULL THEN 'live'
+                    WHEN orders.expires_at <= app_now() THEN 'expired'
+                    ELSE 'open'
+                END AS status
+            FROM orders LEFT JOIN LATERAL (
+                SELECT id, state, in_doubt FROM payments
+                WHERE payments.subject = orders.subject AND payments.reference = orders.reference
+                    AND (state = 'succeeded' OR holds_reference)
+                ORDER BY state = 'succeeded' DESC, id
+                LIMIT 1
+            ) AS payment ON true
+            WHERE orders.reference = \(reference)
+            """
+        ).first.map(readOrder)
+    }
+
+    /// The part of a payment's insertion that holds on to its order: one row if the order still says what was read, and
+    /// then it stays so until the payment is there; one row, too, if there is no order.
+    func pricing(_ order: Order?) -> SQL {
+        guard let order else { return "priced AS (SELECT 1 AS one)" }
+        return """
+            priced AS (
+                SELECT 1 AS one FROM orders
+                WHERE reference = \(order.reference) AND subject = \(order.subject)
+                    AND amount_centavos = \(order.amount.centavos) AND description = \(order.description)
+                    AND statement_description IS NOT DISTINCT FROM \(order.statementDescription)
+                    AND (expires_at IS NULL OR expires_at > app_now())
+                FOR SHARE
+            )
+            """
+    }
+
+    private func readOrder(_ row: Row) throws -> StoredOrder {
+        StoredOrder(
+            order: Order(
+                reference: try row.decode("reference"), subject: try row.decode("subject"),
+                amount: Money(centavos: try row.decode("amount_centavos")),
+                description: try row.decode("description"),
+                statementDescription: try row.decode("statement_description"),
+                expiresAt: try row.decode("expires_at")),
+            status: try row.decode("status"), payment: try row.decode("payment_id"),
+            createdAt: try row.decode("created_at"), updatedAt: try row.decode("updated_at"))
+    }
+}
+
+/// An order was deleted while it was placed.
+struct OrderVanished: Error {}
+
+extension DatabaseError {
+    /// Whether a constraint or a trigger that carries this name refused.
+    func isRefusal(by constraint: String) -> Bool {
+        if case .refused(let refusal) = self { refusal.constraint == constraint } else { false }
+    }
+}

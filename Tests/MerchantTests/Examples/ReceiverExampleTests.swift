@@ -1,0 +1,110 @@
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+@testable import Merchant
+
+/// The shop's receiver in `examples/shop-receiver`, which checks signatures with a library that others wrote.
+@Suite struct ReceiverExampleTests {
+    /// A Python that has the library; `./dev test` makes one.
+    static let python = ProcessEnvironment["SHOP_RECEIVER_PYTHON"] ?? "/usr/bin/python3"
+
+    static var hasLibrary: Bool {
+        (try? runCommand([python, "-c", "import standardwebhooks"])) != nil
+    }
+
+    @Test(
+        .enabled(
+            if: ReceiverExampleTests.hasLibrary, "the example receiver is not run without PyPI's standardwebhooks"))
+    func `the example receiver takes what the server signs, once, and nothing else`() async throws {
+        let secret = "whsec_\(Data(repeating: 9, count: 32).base64EncodedString())"
+        nonisolated(unsafe) let receiver = try Receiver(python: Self.python, secret: secret)
+        defer { receiver.end() }
+        try await Stage.open(environment: [
+            "SHOP_WEBHOOK_URL": "http://127.0.0.1:\(receiver.port)/events", "SHOP_WEBHOOK_SECRET": secret,
+        ]) { stage in
+            var shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.enroll()
+            try await stage.work()
+            #expect(receiver.line() == "enrollment.succeeded \(bond.id)")
+            // Told again, as after a lost answer, it is known by its id.
+            try await stage.database.execute("UPDATE events SET delivered_at = NULL, next_attempt_at = app_now()")
+            try await stage.work()
+            let bill = try await shopper.bill(bond)
+            try await shopper.authorize(bill)
+            try stage.sandbox.settle(intent: bill.belvoID)
+            try await stage.poll()
+            try await stage.work()
+            #expect(receiver.line() == "payment.succeeded order-1")
+            let waiting = try await stage.database.rows("SELECT id FROM events WHERE delivered_at IS NULL")
+            #expect(waiting.isEmpty)
+        }
+        let stranger = "whsec_\(Data(repeating: 8, count: 32).base64EncodedString())"
+        try await Stage.open(environment: [
+            "SHOP_WEBHOOK_URL": "http://127.0.0.1:\(receiver.port)/events", "SHOP_WEBHOOK_SECRET": stranger,
+        ]) { stage in
+            var shopper = try await Shopper.arrive(on: stage)
+            _ = try await shopper.enroll()
+            try await stage.work()
+            let problems = try await stage.database.rows("SELECT last_problem FROM events")
+            let problem: String? = try problems.first?.decode("last_problem")
+            #expect(problem == "status 400")
+        }
+    }
+}
+
+/// The running example, and what it prints.
+private final class Receiver {
+    let port: Int
+    private let process: pid_t
+    private let output: Int32
+
+    init(python: String, secret: String) throws {
+        let root = String(#filePath.prefix(upTo: #filePath.range(of: "/Tests/")!.lowerBound))
+        var ends: [Int32] = [0, 0]
+        guard pipe(&ends) == 0 else { throw Failure() }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO)
+        posix_spawn_file_actions_addclose(&actions, ends[0])
+        let arguments = [python, "\(root)/examples/shop-receiver/receiver.py", "0"].map { strdup($0) }
+        let environment = ["SHOP_WEBHOOK_SECRET=\(secret)", "PATH=/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE=1"].map {
+            strdup($0)
+        }
+        defer { (arguments + environment).forEach { free($0) } }
+        var child = pid_t()
+        guard posix_spawn(&child, python, &actions, nil, arguments + [nil], environment + [nil]) == 0 else {
+            throw Failure()
+        }
+        close(ends[1])
+        (process, output) = (child, ends[0])
+        let words = Receiver.line(from: output).split(separator: " ")
+        guard words.count == 2, let port = Int(words[1]) else { throw Failure() }
+        self.port = port
+    }
+
+    /// The next line that it prints. Blocks until there is one, or it has ended.
+    func line() -> String { Receiver.line(from: output) }
+
+    func end() {
+        kill(process, SIGTERM)
+        var status: Int32 = 0
+        while waitpid(process, &status, 0) < 0, errno == EINTR {}
+        close(output)
+    }
+
+    private static func line(from descriptor: Int32) -> String {
+        var bytes: [UInt8] = []
+        var byte: UInt8 = 0
+        while read(descriptor, &byte, 1) == 1, byte != UInt8(ascii: "\n") { bytes.append(byte) }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private struct Failure: Error {}
+}
+
+private enum ProcessEnvironment {
+    static subscript(name: String) -> String? { getenv(name).map { String(cString: $0) } }
+}

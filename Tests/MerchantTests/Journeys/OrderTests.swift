@@ -1,0 +1,136 @@
+import BelvoSandbox
+import HTTP
+import Postgres
+import Testing
+
+/// The shop says what is to be paid, and nobody else does.
+@Suite struct OrderTests {
+    static let token = "the-token-that-the-shop-shows-here"
+
+    /// The shop, as it talks to the server.
+    private func shop(_ stage: Stage) -> App { App(client: stage.client, token: Self.token) }
+
+    private func open(
+        _ changes: [String: String] = [:], _ body: @escaping @Sendable (Stage) async throws -> Void
+    ) async throws {
+        let environment = ["SHOP_TOKEN": Self.token, "ORDERS": "required"].merging(changes) { $1 }
+        try await Stage.open(environment: environment, body)
+    }
+
+    private static let coffees = #"{"subject": "ana", "amount": "19.90", "description": "Two coffees"}"#
+
+    @Test func `the shop places an order and reads it back`() async throws {
+        try await open { stage in
+            let shop = shop(stage)
+            let transcript = Transcript()
+            let placed = try await shop.send(.put, "/orders/order-1", Self.coffees)
+            transcript.expect(
+                placed,
+                """
+                201 Created
+                {
+                  reference: "order-1"
+                  subject: "ana"
+                  amount: "19.90"
+                  currency: "BRL"
+                  description: "Two coffees"
+                  statement_description: "Two coffees"
+                  status: "open"
+                  payment_intent: null
+                  expires_at: null
+                  created_at: "‹time›"
+                  updated_at: "‹time›"
+                }
+                """)
+            let read = try await shop.send(.get, "/orders/order-1")
+            #expect(read.status == 200)
+            #expect(read.text == placed.text)
+        }
+    }
+
+    @Test func `placing the same order again changes nothing, and another price changes it while nobody pays`()
+        async throws
+    {
+        try await open { stage in
+            let shop = shop(stage)
+            let first = try await shop.send(.put, "/orders/order-1", Self.coffees)
+            let same = try await shop.send(.put, "/orders/order-1", Self.coffees)
+            #expect(same.status == 200)
+            #expect(same.text == first.text)
+            let dearer = try await shop.send(
+                .put, "/orders/order-1",
+                #"{"subject": "ana", "amount": 21.5, "description": "Two coffees", "statement_description": "CAFE"}"#)
+            #expect(dearer.status == 200)
+            #expect(try dearer.string("amount") == "21.50")
+            #expect(try dearer.string("statement_description") == "CAFE")
+        }
+    }
+
+    @Test func `a reference is any line of text, escaped in the path`() async throws {
+        try await open { stage in
+            let placed = try await shop(stage).send(.put, "/orders/caf%C3%A9%2F1%20a", Self.coffees)
+            #expect(placed.status == 201)
+            #expect(try placed.string("reference") == "café/1 a")
+            let read = try await shop(stage).send(.get, "/orders/caf%C3%A9%2F1%20a")
+            #expect(read.text == placed.text)
+        }
+    }
+
+    @Test func `an order with faults is refused with all of them, and nothing is placed`() async throws {
+        try await open { stage in
+            let answer = try await shop(stage).send(
+                .put, "/orders/order-1",
+                #"{"subject": "", "amount": 0, "statement_description": "", "expires_at": "tomorrow", "price": 1}"#)
+            #expect(answer.status == 400)
+            let fields = try answer.each("field", in: "errors").compactMap { $0 }.sorted()
+            #expect(
+                fields == [
+                    "/amount", "/description", "/expires_at", "/price", "/statement_description", "/subject",
+                ])
+            let tooMuch = try await shop(stage).send(
+                .put, "/orders/order-1", #"{"subject": "ana", "amount": "500.01", "description": "Gold"}"#)
+            #expect(try tooMuch.each("code", in: "errors").compactMap { $0 } == ["too_high"])
+            #expect(try await shop(stage).send(.get, "/orders/order-1").status == 404)
+        }
+    }
+
+    @Test func `only the shop's token opens the orders, and without one there is no such endpoint`() async throws {
+        try await open { stage in
+            let user = try await stage.app(of: "ana")
+            for caller in [user, App(client: stage.client, token: nil), App(client: stage.client, token: "x")] {
+                for (method, body) in [(HTTP.Method.get, nil), (.put, Self.coffees)] {
+                    let answer = try await caller.send(method, "/orders/order-1", body)
+                    #expect(answer.status == 401)
+                    #expect(try answer.string("code") == "unauthorized")
+                    #expect(answer.response.headers["www-authenticate"] != nil)
+                }
+            }
+            #expect(try await shop(stage).send(.get, "/orders/order-1").status == 404)
+        }
+        try await Stage.open { stage in
+            let answer = try await App(client: stage.client, token: "x").send(.get, "/orders/order-1")
+            #expect(answer.status == 404)
+        }
+    }
+
+    @Test func `an order written with SQL keeps to the same rules`() async throws {
+        try await open { stage in
+            try await stage.database.execute(
+                """
+                INSERT INTO orders (reference, subject, amount_centavos, description)
+                VALUES ('order-1', 'ana', 1990, 'Two coffees')
+                """)
+            let read = try await shop(stage).send(.get, "/orders/order-1")
+            #expect(try read.string("amount") == "19.90")
+            for wrong in ["('', 'ana', 1, 'x')", "('r', 'ana', 0, 'x')", "('r', 'ana', 1, E'a\\nb')"] {
+                await #expect(throws: (any Error).self) {
+                    try await stage.database.execute(
+                        SQL(
+                            trusted:
+                                "INSERT INTO orders (reference, subject, amount_centavos, description) VALUES \(wrong)")
+                    )
+                }
+            }
+        }
+    }
+}
