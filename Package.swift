@@ -52,6 +52,8 @@ let package = Package(
                 .embedInCode("0009_keep_what_belvo_tells.sql"),
                 .embedInCode("0010_let_the_shop_set_prices.sql"),
                 .embedInCode("0011_tell_the_shop.sql"),
+                .embedInCode("0012_show_operators_what_there_is.sql"),
+                .embedInCode("0013_let_go_of_what_is_past_its_time.sql"),
             ],
             swiftSettings: strict
         ),

@@ -19,6 +19,10 @@ public let migrations: [Migration] = [
     Migration("0009_keep_what_belvo_tells", PackageResources._009_keep_what_belvo_tells_sql),
     Migration("0010_let_the_shop_set_prices", PackageResources._010_let_the_shop_set_prices_sql),
     Migration("0011_tell_the_shop", PackageResources._011_tell_the_shop_sql),
+    Migration(
+        "0012_show_operators_what_there_is", PackageResources._012_show_operators_what_there_is_sql),
+    Migration(
+        "0013_let_go_of_what_is_past_its_time", PackageResources._013_let_go_of_what_is_past_its_time_sql),
 ]
 
 extension Migration {

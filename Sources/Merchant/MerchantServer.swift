@@ -164,7 +164,9 @@ public final class MerchantServer: Sendable {
     private func startWork() {
         let loop = loops[0]
         let pause = min(world.patience.pollInterval / 2, .seconds(1))
-        var tasks = workers.map { worker in
+        var paced: [(worker: any Worker, pause: Duration)] = workers.map { ($0, pause) }
+        paced.append((Retention(store: world.store, log: log), Retention.pause))
+        var tasks = paced.map { worker, pause in
             loop.task { [log] in try await WorkLoop(worker: worker, pause: pause, log: log).run(on: loop) }
         }
         tasks.append(loop.task { [authenticator] in await authenticator.run() })

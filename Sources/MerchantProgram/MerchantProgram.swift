@@ -5,7 +5,10 @@ struct MerchantProgram: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "merchant",
         abstract: "The merchant backend for Biometric Pix: between a shop's mobile apps and Belvo.",
-        subcommands: [Serve.self, Migrate.self, Token.self])
+        subcommands: [
+            Serve.self, Migrate.self, Token.self, Doctor.self, Inspect.self, Requeue.self, Reconcile.self,
+            Erase.self, RotateKeys.self,
+        ])
 }
 
 /// Where every command finds its settings.

@@ -17,6 +17,7 @@ package enum Call: String, Sendable, CaseIterable {
     case readPaymentIntent
     case findPaymentIntents
     case readCharge
+    case listCharges
     case readTransaction
 
     /// What a call does at Belvo, and so what the loss of its answer leaves unknown.
@@ -39,7 +40,7 @@ package enum Call: String, Sendable, CaseIterable {
             .readTransaction:
             .reading
         case .mintWidgetToken, .refreshWidgetToken, .listInstitutions, .findCustomers, .listEnrollments,
-            .findPaymentIntents:
+            .findPaymentIntents, .listCharges:
             .listing
         }
     }

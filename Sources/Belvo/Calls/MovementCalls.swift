@@ -9,6 +9,27 @@ extension Client {
         }
     }
 
+    /// Lists the charges that were created between two moments, spelled as Belvo spells them.
+    ///
+    /// The names of the filters are inferred (belvo-api.md §6.1); if Belvo does not heed them the list is longer, and
+    /// the caller looks at the dates.
+    public func listCharges(
+        createdFrom begin: String, to end: String, trace: TraceParent? = nil
+    ) async throws(BelvoError) -> [Charge] {
+        let request = get(Path.charges, query: ["created_at__gte": begin, "created_at__lte": end], trace)
+        return try await list(.listCharges, request) { (item) throws(Nonsense) in try Charge(Answer(item)) }
+    }
+
+    /// Lists the payment intents that were created between two moments; see `listCharges`.
+    public func listPaymentIntents(
+        createdFrom begin: String, to end: String, trace: TraceParent? = nil
+    ) async throws(BelvoError) -> [PaymentIntent] {
+        let request = get(Path.paymentIntents, query: ["created_at__gte": begin, "created_at__lte": end], trace)
+        return try await list(.findPaymentIntents, request) { (item) throws(Nonsense) in
+            try PaymentIntent(Answer(item))
+        }
+    }
+
     /// Reads one transaction, by Belvo's id.
     public func readTransaction(
         _ id: Transaction.ID, trace: TraceParent? = nil

@@ -12,6 +12,8 @@ extension World {
                 && (intent.map { $0 == charge.paymentIntent } ?? true)
                 && query.allows("payment_intent", charge.paymentIntent)
                 && query.allows("status", charge.status.rawValue)
+                && (query["created_at__gte"].map { $0 <= charge.createdAt.text } ?? true)
+                && (query["created_at__lte"].map { $0 >= charge.createdAt.text } ?? true)
                 && (statuses?.contains(charge.status.rawValue) ?? true)
         }
         return try list(found, call) { writeCharge($1, to: &$0) }

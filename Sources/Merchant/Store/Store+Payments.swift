@@ -132,6 +132,17 @@ extension Store {
         ).map(readPayment)
     }
 
+    /// The payments that were begun on the day and that Belvo knows, oldest first.
+    func payments(knownAtBelvoOn day: UTCDay) async throws -> [Stored<Payment>] {
+        try await database.rows(
+            """
+            SELECT \(fragment: Self.paymentColumns) FROM payments
+            WHERE created_at >= \(day.begin) AND created_at < \(day.end) AND belvo_id IS NOT NULL
+            ORDER BY id
+            """
+        ).map(readPayment)
+    }
+
     /// Writes a payment's next state, and with it what its idempotency key answers from now on. Nothing comes back
     /// when somebody else was faster, or, with `unlessPaid`, when the reference has been paid by another one.
     func update(

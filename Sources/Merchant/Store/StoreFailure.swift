@@ -1,3 +1,4 @@
+import Payments
 import Postgres
 
 /// What a failure of the database means to everybody above the store.
@@ -32,6 +33,14 @@ enum StoreFailure: Error, CustomStringConvertible {
 }
 
 extension Store {
+    /// The database's own time of day.
+    func databaseTime() async throws -> Timestamp {
+        guard let row = try await database.rows("SELECT clock_timestamp() AS moment").first else {
+            throw DatabaseError.unavailable(reason: "no answer")
+        }
+        return try row.decode("moment")
+    }
+
     /// Whether the database answers now, with a schema in it.
     func isReachable() async -> Bool {
         do {

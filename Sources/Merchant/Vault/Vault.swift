@@ -27,6 +27,9 @@ public struct Vault: Sendable {
             uniqueKeysWithValues: LookupPurpose.allCases.map { ($0, lookupKey.derived(for: $0)) })
     }
 
+    /// With what every ciphertext under the first key begins.
+    var currentPrefix: [UInt8] { CiphertextFormat.prefix(keyID: current.id) }
+
     /// Encrypts bytes for one place. The same bytes give another ciphertext each time.
     public func seal(_ plaintext: [UInt8], in column: VaultColumn, of row: UUID) -> [UInt8] {
         let prefix = CiphertextFormat.prefix(keyID: current.id)

@@ -61,6 +61,12 @@ struct Operation: Sendable, CustomTestStringConvertible {
         Operation(call: .readCharge, success: #"{"id":"\#(Sample.intent)","status":"SUCCEEDED"}"#) {
             _ = try await $0.readCharge(Sample.id(Sample.intent))
         },
+        Operation(call: .listCharges, success: "[]") {
+            _ = try await $0.listCharges(createdFrom: "2026-11-21T00:00:00Z", to: "2026-11-22T00:00:00Z")
+        },
+        Operation(call: .findPaymentIntents, success: "[]") {
+            _ = try await $0.listPaymentIntents(createdFrom: "2026-11-21T00:00:00Z", to: "2026-11-22T00:00:00Z")
+        },
         Operation(call: .readTransaction, success: #"{"id":"\#(Sample.intent)"}"#) {
             _ = try await $0.readTransaction(Sample.id(Sample.intent))
         },

@@ -126,7 +126,7 @@ import Transport
             let bond = try await shopper.enroll()
             try await stage.advance(by: .seconds(3 * 86_400))
             try await stage.work()
-            let parked = try await stage.database.rows("SELECT type FROM events WHERE parked_at IS NOT NULL")
+            let parked = try await stage.database.rows("SELECT type FROM ops.events_undelivered WHERE parked_at IS NOT NULL")
             #expect(parked.count == 1)
             #expect(stage.log.holds("event.parked"))
             shop.status.withLock { $0 = .ok }

@@ -1,0 +1,132 @@
+import Belvo
+import HTTP
+import JSON
+import Migrations
+import Payments
+import Postgres
+import Transport
+
+/// One thing that has to be right for the server to work, and how it stands.
+public struct Finding: Sendable, Equatable {
+    /// How bad it is.
+    public enum Verdict: String, Sendable {
+        case ok
+        /// It works, but somebody should look.
+        case warning
+        /// It does not work.
+        case failed
+    }
+
+    public let verdict: Verdict
+    /// What was looked at.
+    public let subject: String
+    public let detail: String
+}
+
+extension Operators {
+    /// The difference between the database's clock and this machine's past which tokens and signatures suffer.
+    static let clockDifferenceMax = Duration.seconds(5)
+
+    /// Looks at everything that has to be right: the database, its schema, the clock, Belvo behind TLS and with our
+    /// credentials, and the association files as the internet sees them.
+    ///
+    /// The configuration has been read by then. Nothing is changed.
+    public func examine() async -> [Finding] {
+        var findings = [Finding(verdict: .ok, subject: "configuration", detail: "every setting is well-formed")]
+        findings += await examineDatabase()
+        findings.append(await examineBelvo())
+        findings += await examineAssociations()
+        return findings
+    }
+
+    private func examineDatabase() async -> [Finding] {
+        do {
+            let status = try await Migrator(.merchant, of: database).status()
+            let schema =
+                status == .upToDate
+                ? Finding(verdict: .ok, subject: "migrations", detail: "the schema is up to date")
+                : Finding(verdict: .failed, subject: "migrations", detail: "\(SchemaRefused(status: status))")
+            let difference = try await world.store.databaseTime() - WallClock.now()
+            let seconds = Double(difference.wholeNanoseconds) / 1e9
+            let isClose = abs(seconds) <= Double(Self.clockDifferenceMax.components.seconds)
+            return [
+                Finding(verdict: .ok, subject: "database", detail: "answers"), schema,
+                Finding(
+                    verdict: isClose ? .ok : .warning, subject: "clock",
+                    detail: "the database's clock differs by \((seconds * 1000).rounded() / 1000) s"),
+            ]
+        } catch {
+            return [Finding(verdict: .failed, subject: "database", detail: "\(error)")]
+        }
+    }
+
+    private func examineBelvo() async -> Finding {
+        func finding(_ verdict: Finding.Verdict, _ detail: String) -> Finding {
+            Finding(verdict: verdict, subject: "belvo", detail: detail)
+        }
+        do {
+            let found = try await world.belvo.listInstitutions().institutions
+            let usable = found.filter(\.offersBiometricPix).count
+            return usable > 0
+                ? finding(.ok, "TLS and credentials are good; \(usable) institutions offer Biometric Pix")
+                : finding(.warning, "TLS and credentials are good, but no institution offers Biometric Pix")
+        } catch .denied {
+            return finding(.failed, "Belvo did not let us in: look at BELVO_SECRET_ID and BELVO_SECRET_PASSWORD")
+        } catch .unreachable(let reason, _) {
+            return finding(.failed, "cannot be reached: \(reason)")
+        } catch {
+            return finding(.failed, "\(error)")
+        }
+    }
+
+    private func examineAssociations() async -> [Finding] {
+        var findings: [Finding] = []
+        for (path, isWanted) in [
+            ("/.well-known/apple-app-site-association", !settings.appleAppIDs.isEmpty),
+            ("/.well-known/assetlinks.json", !settings.androidApps.isEmpty),
+        ] where isWanted {
+            findings.append(await examine(path))
+        }
+        return findings
+    }
+
+    /// Fetches a file as a phone's maker does: over https from `PUBLIC_BASE_URL`, without following a redirect.
+    private func examine(_ path: String) async -> Finding {
+        func finding(_ verdict: Finding.Verdict, _ detail: String) -> Finding {
+            Finding(verdict: verdict, subject: path, detail: detail)
+        }
+        do {
+            let origin = settings.publicBaseURL.origin
+            let client = HTTP.Client(origin: origin, tls: origin.scheme == .https ? try TLSContext.client() : nil)
+            let response = try await client.send(Request(.get, Target(path: path)), deadline: .seconds(10))
+            guard response.status == .ok else {
+                return finding(.failed, "answers \(response.status.code); it has to be 200 without a redirect")
+            }
+            let type = (response.headers["content-type"] ?? "").prefix { $0 != ";" }
+            guard type == "application/json" else { return finding(.failed, "is served as \(type)") }
+            guard (try? JSONDocument(parsing: response.body)) != nil else { return finding(.failed, "is no JSON") }
+            return finding(.ok, "is served as it has to be")
+        } catch {
+            return finding(.failed, "cannot be fetched from \(settings.publicBaseURL.origin): \(error)")
+        }
+    }
+}
+
+extension [Finding] {
+    /// All of them as one JSON text.
+    public var json: String {
+        let bytes = JSONWriter.object { answer in
+            answer.member("healthy", !contains { $0.verdict == .failed })
+            answer.memberArray("findings") { list in
+                for finding in self {
+                    list.object {
+                        $0.member("subject", finding.subject)
+                        $0.member("verdict", finding.verdict.rawValue)
+                        $0.member("detail", finding.detail)
+                    }
+                }
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

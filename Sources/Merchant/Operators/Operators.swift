@@ -1,0 +1,89 @@
+import Belvo
+import FoundationEssentials
+import Logging
+import Payments
+import Postgres
+import Transport
+
+/// A person cannot be forgotten while something of theirs is under way.
+public struct PersonInTheMiddle: Error, CustomStringConvertible {
+    let records: [String]
+
+    public var description: String {
+        "these are not at their end, try again when they are: \(records.joined(separator: ", "))"
+    }
+}
+
+/// What operators ask of a server's world from the command line: one value behind `merchant inspect`, `requeue`,
+/// `reconcile` and `doctor`.
+///
+/// Used from a task on an event loop. Nothing that it gives back is secret.
+public struct Operators: Sendable {
+    let settings: Settings
+    let world: World
+    let database: Database
+
+    /// Builds what the commands need, and opens nothing but files. Throws what is wrong with a file or the database's
+    /// address.
+    public init(settings: Settings, log: Logger) throws {
+        let database = try Database(settings.databaseURL.text, configuration: .logged(to: log))
+        self.settings = settings
+        self.database = database
+        let gate = BelvoGate(
+            rate: settings.belvoRate, callsMax: settings.belvoCallsMax, log: log, now: { Monotonic.now() })
+        world = World(
+            settings, database: database, belvo: try Belvo.Client.live(settings, through: gate).background, gate: gate,
+            changes: Changes(loops: [], database: database), log: log)
+    }
+
+    /// Compares a day's intents and charges at Belvo with our payments (architecture: `ops.reconciliation_differences`).
+    public func reconcile(_ day: UTCDay) async throws -> [Difference] {
+        try await Reconciliation(world: world).run(day)
+    }
+
+    /// Everything that an id stands for: ours, Belvo's, an end-to-end id, a reference or a user.
+    public func inspect(_ id: String) async throws -> [Inspection] {
+        var found: [Inspection] = []
+        for (kind, id) in try await world.store.findRecords(id) {
+            found.append(
+                Inspection(
+                    kind: kind, facts: try await world.store.facts(of: kind, id),
+                    timeline: try await world.store.timeline(of: id)))
+        }
+        return found
+    }
+
+    /// Has everything that the id stands for looked at, or sent, as soon as a server is free. Gives back what will be.
+    public func requeue(_ id: String) async throws -> [String] {
+        var queued: [String] = []
+        for (kind, id) in try await world.store.findRecords(id) where try await world.store.requeue(kind, id) {
+            queued.append("\(kind.rawValue) \(id.uuidString.lowercased())")
+        }
+        return queued
+    }
+
+    /// Forgets a person: what tells of the user goes, what tells of money stays under a pseudonym (LGPD, article 18).
+    ///
+    /// Throws `PersonInTheMiddle` while a payment or an enrollment of the user is not at its end. Nothing comes back
+    /// when there is no such user.
+    public func erase(_ subject: UserSubject) async throws -> Erasure? {
+        let open = try await world.store.openRecords(of: subject)
+        guard open.isEmpty else { throw PersonInTheMiddle(records: open) }
+        let pseudonym = try UserSubject("erased-\(world.identities.next().uuidString.lowercased())")
+        return try await world.store.erase(subject, as: pseudonym)
+    }
+
+    /// Encrypts anew what is not under the first of `ENCRYPTION_KEYS`, and says how much of each column that was.
+    public func rotateKeys() async throws -> [(column: String, count: Int)] {
+        var done: [(String, Int)] = []
+        for column in VaultColumn.allCases {
+            done.append((column.rawValue, try await world.store.rotateKeys(of: column, batch: 500)))
+        }
+        return done
+    }
+
+    /// Closes the database's connections of the calling loop.
+    public func close() async {
+        await database.close()
+    }
+}

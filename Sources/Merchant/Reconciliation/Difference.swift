@@ -1,0 +1,57 @@
+import FoundationEssentials
+import Payments
+import Postgres
+
+/// One thing on which Belvo and we do not agree, as `ops.reconciliation_differences` shows it.
+public struct Difference: Sendable, Hashable {
+    /// What differs.
+    public enum Kind: String, Sendable, CaseIterable, PostgresValue {
+        /// Belvo has an intent that is no payment of ours: made by the SDK alone, or by somebody else.
+        case unknownHere = "unknown_here"
+        /// We have a payment that Belvo does not know.
+        case unknownAtBelvo = "unknown_at_belvo"
+        case status
+        case amount
+        case externalID = "external_id"
+        case endToEndID = "end_to_end_id"
+        /// A charge succeeded for a payment that did not, or the other way round.
+        case chargeStatus = "charge_status"
+        case chargeAmount = "charge_amount"
+        /// One intent was collected more than once.
+        case chargedTwice = "charged_twice"
+        /// One reference was paid by more than one payment.
+        case doublePaid = "double_paid"
+    }
+
+    public let kind: Kind
+    /// Our payment, if there is one.
+    public let payment: UUID?
+    /// Belvo's intent, if there is one.
+    public let intent: UUID?
+    public let ours: String?
+    public let theirs: String?
+}
+
+/// A day in UTC.
+public struct UTCDay: Sendable, Hashable, CustomStringConvertible {
+    public let begin: Timestamp
+    /// The first moment that is not of this day any more.
+    public var end: Timestamp { begin + .seconds(86_400) }
+
+    /// Reads `YYYY-MM-DD`; nil for anything else.
+    public init?(_ text: String) {
+        guard text.utf8.count == 10, let begin = try? Timestamp("\(text)T00:00:00Z") else { return nil }
+        self.begin = begin
+    }
+
+    /// The day on which the moment lies.
+    public init(of moment: Timestamp) {
+        let day: Int64 = 86_400_000_000
+        let rest = moment.microsecondsSince1970 % day
+        begin = Timestamp(microsecondsSince1970: moment.microsecondsSince1970 - (rest < 0 ? rest + day : rest))
+    }
+
+    public func contains(_ moment: Timestamp) -> Bool { begin <= moment && moment < end }
+
+    public var description: String { String(begin.description.prefix(10)) }
+}

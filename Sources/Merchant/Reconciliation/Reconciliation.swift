@@ -1,0 +1,161 @@
+import Belvo
+import FoundationEssentials
+import Logging
+import Payments
+
+/// Compares one day's payment intents and charges at Belvo with our payments, in both directions.
+///
+/// It finds what polling cannot: payments that an app's SDK made without us, a success that came after we had given
+/// up, and money collected twice. Where only our knowledge is behind, the payment is due for a look at once, so that
+/// the next run finds it in order.
+struct Reconciliation: Sendable {
+    let world: World
+
+    /// The differences of the day, which are stored as well; those of an earlier run that are gone are marked so.
+    func run(_ day: UTCDay) async throws -> [Difference] {
+        let intents = try await world.belvo.listPaymentIntents(
+            createdFrom: day.begin.description, to: day.end.description
+        ).filter { day.mayHold($0.createdAt) }
+        let charges = try await world.belvo.listCharges(
+            createdFrom: day.begin.description, to: day.end.description
+        ).filter { day.mayHold($0.createdAt) }
+
+        var differences: [Difference] = []
+        var seen: [Belvo.PaymentIntent.ID: Payment?] = [:]
+        for intent in intents {
+            let payment = try await payment(for: intent)
+            seen[intent.id] = .some(payment?.record)
+            differences += payment.map { compare($0.record, intent) } ?? [.unknownHere(intent)]
+            if let payment, isBehind(payment.record, intent) { _ = try await world.store.requeue(.payment, payment.record.id.uuid) }
+        }
+        differences += try await missing(on: day, besides: Set(seen.keys.map(\.uuid)))
+        differences += try await compare(charges, seen)
+        differences += try await world.store.doublePaid(on: day)
+        try await world.store.note(differences, of: day)
+        return differences
+    }
+
+    /// Our row for what Belvo shows.
+    private func payment(for intent: Belvo.PaymentIntent) async throws -> Stored<Payment>? {
+        if let known = try await world.store.payment(belvoID: intent.id.uuid) { return known }
+        guard let own = intent.externalID.flatMap({ Payment.ID($0) }) else { return nil }
+        return try await world.store.payment(own)
+    }
+
+    private func compare(_ payment: Payment, _ intent: Belvo.PaymentIntent) -> [Difference] {
+        var found: [Difference] = []
+        func differs(_ kind: Difference.Kind, _ ours: String?, _ theirs: String?) {
+            guard ours != theirs else { return }
+            found.append(
+                Difference(kind: kind, payment: payment.id.uuid, intent: intent.id.uuid, ours: ours, theirs: theirs))
+        }
+        if ProviderStatus(intent.status).end != payment.status.end {
+            differs(.status, payment.historyState, intent.status.word)
+        }
+        differs(.amount, payment.amount.description, intent.amountCentavos.map { Money(centavos: $0).description })
+        differs(.externalID, payment.id.description, intent.externalID)
+        if payment.status == .succeeded || intent.status == .succeeded {
+            differs(.endToEndID, payment.facts.endToEndID?.description, intent.biometricPix.endToEndID)
+        }
+        // Two intents under one of our ids: the second is nobody's.
+        if let known = payment.belvoID { differs(.unknownHere, known.uuidString.lowercased(), intent.id.description) }
+        return found
+    }
+
+    /// Whether Belvo has said how it ended and we have not heard.
+    private func isBehind(_ payment: Payment, _ intent: Belvo.PaymentIntent) -> Bool {
+        guard let end = ProviderStatus(intent.status).end else { return false }
+        return payment.status.end != end && payment.failure?.authority != .belvo
+    }
+
+    /// Our payments of the day that Belvo's list does not show, and Belvo does not know when asked.
+    private func missing(on day: UTCDay, besides seen: Set<UUID>) async throws -> [Difference] {
+        var differences: [Difference] = []
+        for payment in try await world.store.payments(knownAtBelvoOn: day) {
+            guard let belvoID = payment.record.belvoID, !seen.contains(belvoID) else { continue }
+            do {
+                let intent = try await world.belvo.readPaymentIntent(Belvo.PaymentIntent.ID(belvoID))
+                differences += compare(payment.record, intent)
+                if isBehind(payment.record, intent) {
+                    _ = try await world.store.requeue(.payment, payment.record.id.uuid)
+                }
+            } catch BelvoError.notFound {
+                differences.append(
+                    Difference(
+                        kind: .unknownAtBelvo, payment: payment.record.id.uuid, intent: belvoID,
+                        ours: payment.record.historyState, theirs: nil))
+            }
+        }
+        return differences
+    }
+
+    private func compare(
+        _ charges: [Belvo.Charge], _ seen: [Belvo.PaymentIntent.ID: Payment?]
+    ) async throws -> [Difference] {
+        var differences: [Difference] = []
+        var collected: [Belvo.PaymentIntent.ID: Int] = [:]
+        for charge in charges where charge.status == "SUCCEEDED" {
+            guard let intent = charge.paymentIntent else { continue }
+            collected[intent, default: 0] += 1
+            var payment = seen[intent] ?? nil
+            // The charge of an intent of another day.
+            if seen[intent] == nil { payment = try await world.store.payment(belvoID: intent.uuid)?.record }
+            func differs(_ kind: Difference.Kind, _ ours: String?, _ theirs: String?) {
+                differences.append(
+                    Difference(kind: kind, payment: payment?.id.uuid, intent: intent.uuid, ours: ours, theirs: theirs))
+            }
+            if payment?.status != .succeeded { differs(.chargeStatus, payment?.historyState, charge.status) }
+            if let payment, let centavos = charge.amountCentavos, payment.amount.centavos != centavos {
+                differs(.chargeAmount, payment.amount.description, Money(centavos: centavos).description)
+            }
+        }
+        for (intent, count) in collected where count > 1 {
+            differences.append(
+                Difference(
+                    kind: .chargedTwice, payment: (seen[intent] ?? nil)?.id.uuid, intent: intent.uuid, ours: nil,
+                    theirs: "\(count) charges"))
+        }
+        return differences
+    }
+}
+
+extension Difference {
+    fileprivate static func unknownHere(_ intent: Belvo.PaymentIntent) -> Difference {
+        Difference(
+            kind: .unknownHere, payment: nil, intent: intent.id.uuid, ours: nil,
+            theirs: "\(intent.status.word) \(intent.amountCentavos.map { Money(centavos: $0).description } ?? "")")
+    }
+}
+
+extension UTCDay {
+    /// Whether something that Belvo dates so may be of this day; what has no readable date may.
+    fileprivate func mayHold(_ text: String?) -> Bool {
+        guard let text, let moment = try? Timestamp(text) else { return true }
+        return contains(moment)
+    }
+}
+
+/// How something ended, if it did.
+private enum End {
+    case succeeded, failed
+}
+
+extension ProviderStatus {
+    fileprivate var end: End? {
+        switch self {
+        case .succeeded: .succeeded
+        case .failed: .failed
+        case .pending, .processing, .unknown: nil
+        }
+    }
+}
+
+extension Payments.Status {
+    fileprivate var end: End? {
+        switch self {
+        case .succeeded: .succeeded
+        case .failed: .failed
+        case .pending: nil
+        }
+    }
+}

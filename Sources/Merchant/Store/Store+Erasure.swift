@@ -1,0 +1,82 @@
+import FoundationEssentials
+import Payments
+import Postgres
+
+/// What was done for a person who asked to be forgotten.
+public struct Erasure: Sendable, Equatable {
+    /// What stands in the place of the user's id from now on.
+    public let pseudonym: String
+    public let enrollments: Int
+    /// Kept for the books, without the person.
+    public let payments: Int
+}
+
+extension Store {
+    /// The user's payments and enrollments that are not at their end: a person cannot be forgotten in the middle.
+    func openRecords(of subject: UserSubject) async throws -> [String] {
+        try await database.execute(
+            """
+            SELECT 'payment ' || id AS name FROM payments WHERE subject = \(subject) AND status = 'PENDING'
+            UNION ALL
+            SELECT 'enrollment ' || id FROM enrollments WHERE subject = \(subject) AND status = 'PENDING'
+            UNION ALL
+            SELECT 'customer ' || id FROM customers WHERE subject = \(subject) AND state = 'creating'
+            ORDER BY name
+            """
+        ).map { try $0.decode("name") }
+    }
+
+    /// Removes what tells of the person and puts a pseudonym in the place of the user's id, all of it or nothing.
+    /// Nothing comes back when there is no such user.
+    func erase(_ subject: UserSubject, as pseudonym: UserSubject) async throws -> Erasure? {
+        try await database.transaction { transaction in
+            let customers = try await transaction.execute(
+                """
+                UPDATE customers SET
+                    subject = \(pseudonym), person_ciphertext = NULL, tax_id_lookup = NULL, erased_at = app_now(),
+                    version = version + 1
+                WHERE subject = \(subject) RETURNING id
+                """)
+            let enrollments = try await transaction.execute(
+                """
+                UPDATE enrollments SET
+                    subject = \(pseudonym), name = NULL, redirect_url = NULL, redirect_state_lookup = NULL,
+                    device_ciphertext = NULL, device_lookup = NULL, registration_options_ciphertext = NULL,
+                    payer_information_ciphertext = NULL, metadata = NULL, hollowed_at = app_now(),
+                    version = version + 1
+                WHERE subject = \(subject) RETURNING id
+                """)
+            let payments = try await transaction.execute(
+                """
+                UPDATE payments SET
+                    subject = \(pseudonym), metadata = NULL, fido_options = NULL, hollowed_at = app_now(),
+                    version = version + 1
+                WHERE subject = \(subject) RETURNING id
+                """)
+            let orders = try await transaction.execute(
+                "SELECT reference FROM orders WHERE subject = \(subject) FOR UPDATE")
+            guard !(customers.isEmpty && enrollments.isEmpty && payments.isEmpty && orders.isEmpty) else { return nil }
+            try await transaction.execute("UPDATE orders SET subject = \(pseudonym) WHERE subject = \(subject)")
+            try await transaction.execute("DELETE FROM idempotency_keys WHERE subject = \(subject)")
+            try await transaction.execute("DELETE FROM widget_tokens WHERE subject = \(subject)")
+            try await transaction.execute(
+                """
+                DELETE FROM redirect_receipts WHERE posted_by = \(subject)
+                    OR enrollment_id IN (SELECT id FROM enrollments WHERE subject = \(pseudonym))
+                """)
+            try await transaction.execute(
+                """
+                DELETE FROM webhook_receipts WHERE object_id IN (
+                    SELECT belvo_id FROM payments WHERE subject = \(pseudonym)
+                    UNION ALL SELECT belvo_id FROM enrollments WHERE subject = \(pseudonym))
+                """)
+            try await transaction.execute(
+                """
+                DELETE FROM events WHERE record_id IN (
+                    SELECT id FROM payments WHERE subject = \(pseudonym)
+                    UNION ALL SELECT id FROM enrollments WHERE subject = \(pseudonym))
+                """)
+            return Erasure(pseudonym: pseudonym.text, enrollments: enrollments.count, payments: payments.count)
+        }
+    }
+}

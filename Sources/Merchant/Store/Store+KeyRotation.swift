@@ -1,0 +1,61 @@
+import FoundationEssentials
+import Postgres
+
+extension Store {
+    /// Encrypts every ciphertext of a column anew that is not under the first of `ENCRYPTION_KEYS`, in batches, while
+    /// the servers go on. Says how many there were.
+    ///
+    /// It can be ended at any moment and begun again: what was done stays done. A row that somebody changes meanwhile
+    /// is left to that change, which encrypts under the first key itself.
+    func rotateKeys(of column: VaultColumn, batch: Int) async throws -> Int {
+        var count = 0
+        var last = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+        while true {
+            let rows = try await database.execute(stale(column, after: last, limit: batch))
+            for row in rows {
+                let id: UUID = try row.decode("id")
+                let old: [UInt8] = try row.decode("ciphertext")
+                let new = vault.seal(try vault.open(old, in: column, of: id), in: column, of: id)
+                if try await !database.execute(replacing(old, with: new, in: column, of: id)).isEmpty { count += 1 }
+                last = id
+            }
+            if rows.count < batch { return count }
+        }
+    }
+
+    /// Rows behind `id` whose ciphertext is not under the first key.
+    private func stale(_ column: VaultColumn, after id: UUID, limit: Int) -> SQL {
+        let prefix = vault.currentPrefix
+        let place = column.place
+        return """
+            SELECT id, \(fragment: place.column) AS ciphertext FROM \(fragment: place.table)
+            WHERE id > \(id) AND \(fragment: place.column) IS NOT NULL
+                AND substring(\(fragment: place.column) FROM 1 FOR \(Int32(prefix.count))) <> \(prefix)
+            ORDER BY id LIMIT \(limit)
+            """
+    }
+
+    private func replacing(_ old: [UInt8], with new: [UInt8], in column: VaultColumn, of id: UUID) -> SQL {
+        let place = column.place
+        return """
+            UPDATE \(fragment: place.table) SET \(fragment: place.column) = \(new)
+            WHERE id = \(id) AND \(fragment: place.column) = \(old) RETURNING id
+            """
+    }
+}
+
+extension VaultColumn {
+    /// Where the ciphertexts stand.
+    fileprivate var place: (table: SQL, column: SQL) {
+        switch self {
+        case .customersPerson: ("customers", "person_ciphertext")
+        case .enrollmentsDevice: ("enrollments", "device_ciphertext")
+        case .enrollmentsRegistrationOptions: ("enrollments", "registration_options_ciphertext")
+        case .enrollmentsPayerInformation: ("enrollments", "payer_information_ciphertext")
+        case .redirectReceiptsBody: ("redirect_receipts", "body_ciphertext")
+        case .webhookReceiptsBody: ("webhook_receipts", "body_ciphertext")
+        case .widgetTokensAccess: ("widget_tokens", "access_ciphertext")
+        case .widgetTokensRefresh: ("widget_tokens", "refresh_ciphertext")
+        }
+    }
+}

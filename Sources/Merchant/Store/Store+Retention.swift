@@ -1,0 +1,118 @@
+import Payments
+import Postgres
+
+/// For how long what is kept serves a purpose.
+struct RetentionPeriods: Sendable {
+    /// A settled redirect tells a repeated one from a new one; a week is longer than any browser keeps a page.
+    var redirects = Duration.seconds(7 * 86_400)
+    /// Webhooks help to find out what Belvo said and when.
+    var webhooks = Duration.seconds(90 * 86_400)
+    /// Delivered and parked events, for the same reason.
+    var events = Duration.seconds(90 * 86_400)
+    /// What an enrollment or a payment needed on its way: options, addresses, the payer's account of a failed one.
+    var steps = Duration.seconds(30 * 86_400)
+}
+
+extension Store {
+    /// What goes away in one pass, by name; each deletes or hollows out up to `limit` rows and says how many it did.
+    func discardPastTime(_ periods: RetentionPeriods, limit: Int) async throws -> [(name: String, count: Int)] {
+        var done: [(String, Int)] = []
+        for (name, statement) in retentionStatements(periods, limit: limit) {
+            let rows = try await database.execute(statement)
+            done.append((name, rows.count))
+        }
+        return done
+    }
+
+    private func retentionStatements(_ periods: RetentionPeriods, limit: Int) -> [(String, SQL)] {
+        [
+            (
+                "idempotency_keys",
+                """
+                DELETE FROM idempotency_keys WHERE ctid IN (
+                    SELECT ctid FROM idempotency_keys
+                    WHERE claimed_at < app_now() - \(Self.idempotencyLifetime.wholeMicroseconds) * interval '1 microsecond'
+                    ORDER BY claimed_at LIMIT \(limit)
+                ) RETURNING 1 AS gone
+                """
+            ),
+            (
+                "redirect_receipts",
+                """
+                DELETE FROM redirect_receipts WHERE id IN (
+                    SELECT id FROM redirect_receipts
+                    WHERE outcome NOT IN ('received', 'sent')
+                        AND received_at < app_now() - \(periods.redirects.wholeMicroseconds) * interval '1 microsecond'
+                    LIMIT \(limit)
+                ) RETURNING 1 AS gone
+                """
+            ),
+            (
+                "webhook_receipts",
+                """
+                DELETE FROM webhook_receipts WHERE id IN (
+                    SELECT id FROM webhook_receipts
+                    WHERE outcome <> 'received'
+                        AND last_received_at
+                            < app_now() - \(periods.webhooks.wholeMicroseconds) * interval '1 microsecond'
+                    ORDER BY last_received_at LIMIT \(limit)
+                ) RETURNING 1 AS gone
+                """
+            ),
+            (
+                "events",
+                """
+                DELETE FROM events WHERE id IN (
+                    SELECT id FROM events
+                    WHERE next_attempt_at IS NULL
+                        AND created_at < app_now() - \(periods.events.wholeMicroseconds) * interval '1 microsecond'
+                    ORDER BY created_at LIMIT \(limit)
+                ) RETURNING 1 AS gone
+                """
+            ),
+            (
+                "widget_tokens",
+                """
+                DELETE FROM widget_tokens WHERE id IN (
+                    SELECT id FROM widget_tokens
+                    WHERE coalesce(expires_at, obtained_at) < app_now() - interval '7 days'
+                        AND (leased_until IS NULL OR leased_until < app_now())
+                    LIMIT \(limit)
+                ) RETURNING 1 AS gone
+                """
+            ),
+            // A usable bond keeps its device, by which it is found, and the payer's account, which the app shows.
+            (
+                "enrollments",
+                """
+                UPDATE enrollments SET
+                    redirect_url = NULL, redirect_state_lookup = NULL, registration_options_ciphertext = NULL,
+                    device_ciphertext = CASE WHEN state = 'succeeded' THEN device_ciphertext END,
+                    device_lookup = CASE WHEN state = 'succeeded' THEN device_lookup END,
+                    payer_information_ciphertext = CASE WHEN state = 'succeeded' THEN payer_information_ciphertext END,
+                    hollowed_at = app_now()
+                WHERE id IN (
+                    SELECT id FROM enrollments
+                    WHERE hollowed_at IS NULL AND state IN ('succeeded', 'failed')
+                        AND updated_at < app_now() - \(periods.steps.wholeMicroseconds) * interval '1 microsecond'
+                    ORDER BY updated_at LIMIT \(limit)
+                    FOR UPDATE SKIP LOCKED
+                ) RETURNING 1 AS gone
+                """
+            ),
+            (
+                "payments",
+                """
+                UPDATE payments SET fido_options = NULL, hollowed_at = app_now()
+                WHERE id IN (
+                    SELECT id FROM payments
+                    WHERE hollowed_at IS NULL AND state IN ('succeeded', 'failed')
+                        AND updated_at < app_now() - \(periods.steps.wholeMicroseconds) * interval '1 microsecond'
+                    ORDER BY updated_at LIMIT \(limit)
+                    FOR UPDATE SKIP LOCKED
+                ) RETURNING 1 AS gone
+                """
+            ),
+        ]
+    }
+}

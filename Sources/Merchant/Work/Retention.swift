@@ -1,0 +1,30 @@
+import Logging
+
+/// Lets go of what is past its time, a bounded number of rows in each pass (LGPD, article 15).
+struct Retention: Worker {
+    let store: Store
+    let log: Logger
+    var periods = RetentionPeriods()
+    /// Rows of each kind in one pass: few enough that no lock is felt.
+    var limit = 500
+
+    let name = "retention"
+
+    /// Between two passes when little is to be done: nothing here is a matter of minutes.
+    static let pause = Duration.seconds(600)
+
+    init(store: Store, log: Logger) {
+        self.store = store
+        self.log = log
+    }
+
+    func runOnce() async throws -> Pass {
+        var pass = Pass()
+        for (kind, count) in try await store.discardPastTime(periods, limit: limit) where count > 0 {
+            log.info("retention.discarded", metadata: ["kind": "\(kind)", "rows": "\(count)"])
+            pass.examined += count
+            pass.wasFull = pass.wasFull || count == limit
+        }
+        return pass
+    }
+}

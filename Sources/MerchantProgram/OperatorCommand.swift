@@ -1,0 +1,35 @@
+import ArgumentParser
+import Glibc
+import Logging
+import Merchant
+import Transport
+
+/// Exit codes that scripts can rely on.
+extension Failing {
+    /// It was done, and there is something that somebody has to look at.
+    static let found: Int32 = 1
+    /// sysexits.h: there is no such thing.
+    static let noInput: Int32 = 66
+}
+
+extension SettingsOptions {
+    /// Runs a command of the operators' on a loop of its own, and ends the process with the code that it gives.
+    func operate(_ body: @escaping @Sendable (Operators) async throws -> Int32) throws {
+        let settings = settings()
+        // Standard output is the command's; what the parts log goes with it only when it is a problem.
+        let log = Logger.jsonLines(label: "merchant", level: .critical, now: WallClock.now)
+        let operators = Failing.orExit { try Operators(settings: settings, log: log) }
+        let loop = try EventLoop()
+        _ = loop.task {
+            do {
+                let code = try await body(operators)
+                await operators.close()
+                fflush(nil)
+                Glibc.exit(code)
+            } catch {
+                Failing.exit(error)
+            }
+        }
+        loop.run()
+    }
+}

@@ -1,0 +1,21 @@
+import ArgumentParser
+import Merchant
+
+struct Requeue: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Has a record looked at, or an event sent again, as soon as a server is free.",
+        discussion: "Exit code 0 when something was queued, 66 when there was nothing to, 69 when the database is away.")
+
+    @OptionGroup var options: SettingsOptions
+    @Argument(help: "Our id or Belvo's, of a payment, an enrollment, a webhook or an event; or a reference.")
+    var id: String
+
+    func run() throws {
+        try options.operate { [id] operators in
+            let queued = try await operators.requeue(id)
+            for name in queued { print("queued \(name)") }
+            if queued.isEmpty { print("nothing is known by \(id) that could be queued") }
+            return queued.isEmpty ? Failing.noInput : 0
+        }
+    }
+}
