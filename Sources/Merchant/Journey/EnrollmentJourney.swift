@@ -234,7 +234,10 @@ extension EnrollmentJourney {
     func reread(_ stored: Stored<Enrollment>, on occasion: Occasion) async throws -> Stored<Enrollment> {
         guard let belvoID = stored.record.belvoID else { return stored }
         let told = try await world.belvo.readEnrollment(Belvo.Enrollment.ID(belvoID), trace: occasion.trace)
-        return try await record(.reported(report(told)), on: stored, cause: occasion.cause)
+        let event = Enrollment.Event.reported(report(told))
+        // Nearly always nothing has changed: many payments at once must not stand in each other's way to write that.
+        guard try stored.record.transition(on: event) != stored.record else { return stored }
+        return try await record(event, on: stored, cause: occasion.cause)
     }
 
     /// Our row for what Belvo shows: known by Belvo's id, or by ours while the answer to its creation is on its way.

@@ -1,5 +1,7 @@
-import FoundationEssentials
+import BelvoSandbox
+import Foundation
 import Glibc
+import Postgres
 import TestSupport
 import Testing
 
@@ -69,19 +71,19 @@ private final class Receiver {
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO)
         posix_spawn_file_actions_addclose(&actions, ends[0])
-        let arguments = [python, "\(root)/examples/shop-receiver/receiver.py", "0"].map { strdup($0) }
-        let environment = ["SHOP_WEBHOOK_SECRET=\(secret)", "PATH=/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE=1"].map {
-            strdup($0)
-        }
-        defer { (arguments + environment).forEach { free($0) } }
+        let words = [python, "\(root)/examples/shop-receiver/receiver.py", "0"]
+        let settings = ["SHOP_WEBHOOK_SECRET=\(secret)", "PATH=/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE=1"]
+        let arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) }
+        let environment: [UnsafeMutablePointer<CChar>?] = settings.map { strdup($0) }
+        defer { for text in arguments + environment { free(text) } }
         var child = pid_t()
         guard posix_spawn(&child, python, &actions, nil, arguments + [nil], environment + [nil]) == 0 else {
             throw Failure()
         }
         close(ends[1])
         (process, output) = (child, ends[0])
-        let words = Receiver.line(from: output).split(separator: " ")
-        guard words.count == 2, let port = Int(words[1]) else { throw Failure() }
+        let answer = Receiver.line(from: output).split(separator: " ")
+        guard answer.count == 2, let port = Int(answer[1]) else { throw Failure() }
         self.port = port
     }
 
