@@ -35,13 +35,13 @@ extension API {
             Order(
                 reference: reference, subject: subject, amount: amount, description: description,
                 statementDescription: statement, expiresAt: expiresAt))
-        return json(isNew ? .created : .ok, order.json)
+        return resource(isNew ? .created : .ok, order.json)
     }
 
     /// `GET /orders/{reference}`
     func getOrder(_ inbound: Inbound) async throws -> Response {
         _ = try inbound.query([])
-        return json(.ok, try await orders.order(inbound.reference()).json)
+        return resource(.ok, try await orders.order(inbound.reference()).json)
     }
 }
 
