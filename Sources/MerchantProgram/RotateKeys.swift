@@ -7,15 +7,17 @@ struct RotateKeys: ParsableCommand {
         abstract: "Encrypts anew what is not under the first of ENCRYPTION_KEYS, while the servers go on.",
         discussion: """
             Put the new key first, restart the servers, run this, and then take the old key out. It can be ended and \
-            begun again at any time. Exit code 0 when nothing is left under another key.
+            begun again at any time. Exit code 0 when nothing is left under another key, 1 when something is, 69 \
+            when the database is away.
             """)
 
     @OptionGroup var options: SettingsOptions
 
     func run() throws {
         try options.operate { operators in
-            for (column, count) in try await operators.rotateKeys() { print("\(column): \(count) encrypted anew") }
-            return 0
+            let columns = try await operators.rotateKeys()
+            for column in columns { print("\(column.name): \(column.encrypted) encrypted anew, \(column.left) left") }
+            return columns.allSatisfy { $0.left == 0 } ? 0 : Failing.found
         }
     }
 }

@@ -73,11 +73,11 @@ public struct Operators: Sendable {
         return try await world.store.erase(subject, as: pseudonym)
     }
 
-    /// Encrypts anew what is not under the first of `ENCRYPTION_KEYS`, and says how much of each column that was.
-    public func rotateKeys() async throws -> [(column: String, count: Int)] {
-        var done: [(String, Int)] = []
+    /// Encrypts anew what is not under the first of `ENCRYPTION_KEYS`, `batch` rows read at a time.
+    public func rotateKeys(batch: Int = 500) async throws -> [RotatedColumn] {
+        var done: [RotatedColumn] = []
         for column in VaultColumn.allCases {
-            done.append((column.rawValue, try await world.store.rotateKeys(of: column, batch: 500)))
+            done.append(try await world.store.rotateKeys(of: column, batch: batch))
         }
         return done
     }

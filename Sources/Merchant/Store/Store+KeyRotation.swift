@@ -1,26 +1,58 @@
 import FoundationEssentials
 import Postgres
 
+/// What became of one column when its ciphertexts were encrypted anew.
+public struct RotatedColumn: Sendable, Equatable {
+    /// As `table.column`.
+    public let name: String
+    /// Ciphertexts that are under the first key now and were not before.
+    public let encrypted: Int
+    /// Ciphertexts that are still under another key: they do not open, or a server that does not know the new key
+    /// wrote them meanwhile. While there are some the old key has to stay.
+    public let left: Int
+}
+
 extension Store {
     /// Encrypts every ciphertext of a column anew that is not under the first of `ENCRYPTION_KEYS`, in batches, while
-    /// the servers go on. Says how many there were.
+    /// the servers go on.
     ///
     /// It can be ended at any moment and begun again: what was done stays done. A row that somebody changes meanwhile
-    /// is left to that change, which encrypts under the first key itself.
-    func rotateKeys(of column: VaultColumn, batch: Int) async throws -> Int {
+    /// is left to that change, which encrypts under the first key itself. One that does not open is told of and left.
+    func rotateKeys(of column: VaultColumn, batch: Int) async throws -> RotatedColumn {
         var count = 0
         var last = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
         while true {
             let rows = try await database.execute(stale(column, after: last, limit: batch))
             for row in rows {
+                try Task.checkCancellation()
                 let id: UUID = try row.decode("id")
-                let old: [UInt8] = try row.decode("ciphertext")
-                let new = vault.seal(try vault.open(old, in: column, of: id), in: column, of: id)
-                if try await !database.execute(replacing(old, with: new, in: column, of: id)).isEmpty { count += 1 }
                 last = id
+                let old: [UInt8] = try row.decode("ciphertext")
+                let plaintext: [UInt8]
+                do {
+                    plaintext = try vault.open(old, in: column, of: id)
+                } catch {
+                    onUnreadable(column.rawValue, "\(id)", error)
+                    continue
+                }
+                let new = vault.seal(plaintext, in: column, of: id)
+                if try await !database.execute(replacing(old, with: new, in: column, of: id)).isEmpty { count += 1 }
             }
-            if rows.count < batch { return count }
+            if rows.count < batch { break }
         }
+        let left: Int64 = try await database.execute(countOfStale(column))[0].decode("left")
+        return RotatedColumn(name: column.rawValue, encrypted: count, left: Int(left))
+    }
+
+    /// How many are not under the first key.
+    private func countOfStale(_ column: VaultColumn) -> SQL {
+        let prefix = vault.currentPrefix
+        let place = column.place
+        return """
+            SELECT count(*) AS left FROM \(fragment: place.table)
+            WHERE \(fragment: place.column) IS NOT NULL
+                AND substring(\(fragment: place.column) FROM 1 FOR \(Int32(prefix.count))) <> \(prefix)
+            """
     }
 
     /// Rows behind `id` whose ciphertext is not under the first key.

@@ -28,6 +28,8 @@ struct Stage: Sendable {
     let addresses: MerchantServer.Addresses
     let log: LogRecorder
     let settings: Settings
+    /// What the settings were read from, as a process that is started would find it.
+    let environment: [String: String]
     /// By what the server measures intervals, other than its timers.
     let clock: MovableClock
 
@@ -100,7 +102,7 @@ struct Stage: Sendable {
         let stage = Stage(
             loop: loop, sandbox: sandbox, merchant: merchant, database: observer, client: client(to: addresses.api),
             admin: client(to: addresses.admin), bank: client(to: belvoListener.address), addresses: addresses, log: log,
-            settings: settings, clock: clock)
+            settings: settings, environment: environment, clock: clock)
         let result: Result<Void, any Error>
         do { result = .success(try await body(stage)) } catch { result = .failure(error) }
         await stage.client.closeIdle(on: loop)
@@ -113,13 +115,17 @@ struct Stage: Sendable {
     }
 
     /// Another instance of the same server, on the same database and with the same Belvo, while the body runs.
-    func withAnotherInstance(_ body: (Stage) async throws -> Void) async throws {
+    func withAnotherInstance(
+        environment changes: [String: String] = [:], _ body: (Stage) async throws -> Void
+    ) async throws {
+        let environment = environment.merging(changes) { $1 }
+        let settings = try Settings.read(environment: environment)
         let other = try MerchantServer(settings: settings, loops: [loop], log: log.logger, clock: clock.intervals)
         let addresses = try await other.start(work: .whenTold)
         let stage = Stage(
             loop: loop, sandbox: sandbox, merchant: other, database: database, client: Self.client(to: addresses.api),
             admin: Self.client(to: addresses.admin), bank: bank, addresses: addresses, log: log, settings: settings,
-            clock: clock)
+            environment: environment, clock: clock)
         let result: Result<Void, any Error>
         do { result = .success(try await body(stage)) } catch { result = .failure(error) }
         await stage.client.closeIdle(on: loop)

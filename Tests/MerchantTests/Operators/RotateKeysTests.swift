@@ -1,0 +1,155 @@
+import BelvoSandbox
+import FoundationEssentials
+import HTTP
+import Payments
+import Postgres
+import Testing
+import Transport
+
+@testable import Merchant
+
+/// `merchant rotate-keys`: what is stored goes over to the first of `ENCRYPTION_KEYS` while the servers go on.
+@Suite struct RotateKeysTests {
+    private static func key(_ id: String, _ byte: UInt8) -> String {
+        "\(id):\(Data(repeating: byte, count: 32).base64EncodedString())"
+    }
+
+    private static let both = ["ENCRYPTION_KEYS": "\(key("second", 7)),\(key("first", 1))"]
+    private static let onlyNew = ["ENCRYPTION_KEYS": key("second", 7)]
+
+    private func rotate(_ stage: Stage, batch: Int = 500) async throws -> [RotatedColumn] {
+        let settings = try stage.settings(with: Self.both)
+        return try await stage.operate(settings) { try await $0.rotateKeys(batch: batch) }
+    }
+
+    /// How many ciphertexts of each column open with the new key alone, and how many do not.
+    private func counted(_ stage: Stage) async throws -> [String: (new: Int, old: Int)] {
+        let keys = try stage.settings(with: Self.onlyNew).encryptionKeys
+        let vault = Vault(encryptionKeys: keys, lookupKey: stage.settings.lookupKey)
+        var counts: [String: (new: Int, old: Int)] = [:]
+        for column in VaultColumn.allCases {
+            let parts = column.rawValue.split(separator: ".")
+            let rows = try await stage.database.rows(
+                SQL(trusted: "SELECT id, \(parts[1]) AS bytes FROM \(parts[0]) WHERE \(parts[1]) IS NOT NULL"))
+            var count = (new: 0, old: 0)
+            for row in rows {
+                let isNew = (try? vault.open(row.decode("bytes"), in: column, of: row.decode("id"))) != nil
+                if isNew { count.new += 1 } else { count.old += 1 }
+            }
+            counts[column.rawValue] = count
+        }
+        return counts
+    }
+
+    /// A user of whom every encrypted column has something.
+    private func fill(_ stage: Stage) async throws -> Shopper {
+        var shopper = try await Shopper.arrive(on: stage)
+        let bond = try await shopper.enroll()
+        try await stage.tell("ENROLLMENTS", of: bond.belvoID)
+        _ = try await shopper.app.send(.post, "/v1/widget-token")
+        _ = try await shopper.reachFingerprint()
+        // A redirect that Belvo has not taken yet.
+        let third = try await shopper.startEnrollment()
+        stage.sandbox.next(.tooManyRequests(retryAfter: 600), on: .completeRedirection)
+        try await shopper.complete(shopper.decide(third))
+        return shopper
+    }
+
+    @Test func `every column goes over to the new key, and then the old one can be taken out`() async throws {
+        try await Stage.open { stage in
+            let shopper = try await fill(stage)
+            let before = try await counted(stage)
+            #expect(before.values.allSatisfy { $0.new == 0 && $0.old > 0 }, "\(before)")
+            let done = try await rotate(stage)
+            #expect(done.map(\.name) == VaultColumn.allCases.map(\.rawValue))
+            for column in done {
+                #expect(column.encrypted == before[column.name]?.old, "\(column.name)")
+                #expect(column.left == 0)
+            }
+            #expect(try await counted(stage).values.allSatisfy { $0.old == 0 && $0.new > 0 })
+            #expect(try await rotate(stage).allSatisfy { $0.encrypted == 0 && $0.left == 0 })
+
+            try await stage.withAnotherInstance(environment: Self.onlyNew) { other in
+                let app = try await other.app(of: "ana")
+                #expect(try await app.send(.get, "/v1/customer").status == 200)
+                let list = try await app.send(.get, "/v1/enrollments")
+                #expect(try list.each("id", in: "results").count == 3)
+                #expect(list.text.contains("payer"))
+                #expect(
+                    try await app.send(.get, "/v1/enrollments?device_id=\(shopper.deviceID)")
+                        .each("id", in: "results").count == 3)
+                #expect(try await app.send(.post, "/v1/widget-token").status == 201)
+                try await other.pass(.seconds(700))
+                #expect(!other.log.holds("store.unreadable_row"))
+            }
+            let taken = try await stage.lines("SELECT outcome AS line FROM redirect_receipts WHERE outcome <> 'taken'")
+            #expect(taken.isEmpty, "\(taken)")
+        }
+    }
+
+    @Test func `rows that change meanwhile keep their change, and end under the new key as well`() async throws {
+        try await Stage.open { stage in
+            for number in 0..<40 {
+                _ = try await stage.app(of: "user-\(number)").send(.put, "/v1/customer", Shopper.customerBody())
+            }
+            try await stage.withAnotherInstance(environment: Self.both) { other in
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { _ = try await rotate(stage, batch: 3) }
+                    group.addTask {
+                        for number in 0..<40 {
+                            // Some are ahead of the rotation and some behind it.
+                            let user = try await other.app(of: "user-\((number * 17) % 40)")
+                            let body = Shopper.customerBody().replacing("Ana Souza", with: "Ana \(number)")
+                            #expect(try await user.send(.put, "/v1/customer", body).status < 300)
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+                let count = try await counted(stage)["customers.person_ciphertext"]
+                #expect(count?.old == 0)
+                #expect(count?.new == 40)
+                for number in 0..<40 {
+                    let user = try await other.app(of: "user-\((number * 17) % 40)")
+                    #expect(try await user.send(.get, "/v1/customer").status == 200)
+                }
+            }
+        }
+    }
+
+    @Test func `ended in the middle it goes on where it was`() async throws {
+        try await Stage.open { stage in
+            for number in 0..<60 {
+                try await stage.tell("CHARGES", of: "0b3a1c7e-90d4-4f26-8a51-0d6c2e9b7f\(10 + number)")
+            }
+            let rotation = stage.loop.task { try await rotate(stage, batch: 2) }
+            try await stage.awaitCondition {
+                try await counted(stage)["webhook_receipts.body_ciphertext"].map { $0.new > 0 } ?? false
+            }
+            rotation.cancel()
+            await #expect(throws: CancellationError.self) { try await rotation.value }
+            let middle = try #require(try await counted(stage)["webhook_receipts.body_ciphertext"])
+            #expect(middle.new > 0)
+            #expect(middle.old > 0)
+            let done = try #require(try await rotate(stage).first { $0.name == "webhook_receipts.body_ciphertext" })
+            #expect(done.encrypted == middle.old)
+            #expect(done.left == 0)
+        }
+    }
+
+    @Test func `a ciphertext that does not open is left and counted, and the others are not held up`() async throws {
+        try await Stage.open { stage in
+            for user in ["ana", "ben", "eva"] {
+                _ = try await stage.app(of: user).send(.put, "/v1/customer", Shopper.customerBody())
+            }
+            try await stage.database.execute(
+                """
+                UPDATE customers SET
+                    person_ciphertext = set_byte(person_ciphertext, 30, 255 - get_byte(person_ciphertext, 30))
+                WHERE subject = 'ben'
+                """)
+            let done = try #require(try await rotate(stage).first { $0.name == "customers.person_ciphertext" })
+            #expect(done == RotatedColumn(name: "customers.person_ciphertext", encrypted: 2, left: 1))
+            #expect(stage.log.all.contains { $0.contains("customers.person_ciphertext") })
+        }
+    }
+}
