@@ -11,6 +11,23 @@ ALTER TABLE enrollments ALTER COLUMN device_lookup DROP NOT NULL;
 ALTER TABLE enrollments ADD COLUMN hollowed_at timestamptz;
 ALTER TABLE payments ADD COLUMN hollowed_at timestamptz;
 
+-- Belvo may tell of an enrollment long after its device was removed here, and shows the payer's account again then.
+CREATE FUNCTION keep_enrollments_hollow() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    NEW.redirect_url = NULL;
+    NEW.redirect_state_lookup = NULL;
+    NEW.registration_options_ciphertext = NULL;
+    NEW.payer_information_ciphertext = NULL;
+    RETURN NEW;
+END
+$$;
+
+COMMENT ON FUNCTION keep_enrollments_hollow() IS 'An enrollment without its device keeps nothing that tells of a person.';
+
+CREATE TRIGGER enrollments_without_a_device_stay_hollow
+    BEFORE UPDATE ON enrollments
+    FOR EACH ROW WHEN (NEW.device_ciphertext IS NULL) EXECUTE FUNCTION keep_enrollments_hollow();
+
 CREATE INDEX enrollments_to_hollow_out ON enrollments (updated_at)
     WHERE hollowed_at IS NULL AND state IN ('succeeded', 'failed');
 CREATE INDEX payments_to_hollow_out ON payments (updated_at)

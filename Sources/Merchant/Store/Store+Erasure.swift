@@ -12,7 +12,8 @@ public struct Erasure: Sendable, Equatable {
 }
 
 extension Store {
-    /// The user's payments and enrollments that are not at their end: a person cannot be forgotten in the middle.
+    /// What is not at its end of the user's, and what the shop has yet to be told of it: a person cannot be forgotten
+    /// in the middle.
     func openRecords(of subject: UserSubject) async throws -> [String] {
         try await database.execute(
             """
@@ -21,6 +22,11 @@ extension Store {
             SELECT 'enrollment ' || id FROM enrollments WHERE subject = \(subject) AND status = 'PENDING'
             UNION ALL
             SELECT 'customer ' || id FROM customers WHERE subject = \(subject) AND state = 'creating'
+            UNION ALL
+            SELECT 'event ' || id FROM events
+            WHERE next_attempt_at IS NOT NULL AND record_id IN (
+                SELECT id FROM payments WHERE subject = \(subject)
+                UNION ALL SELECT id FROM enrollments WHERE subject = \(subject))
             ORDER BY name
             """
         ).map { try $0.decode("name") }

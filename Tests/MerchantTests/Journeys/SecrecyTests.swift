@@ -69,6 +69,11 @@ import Testing
 extension Stage {
     /// The places, as `table.column: text`, where one of the texts stands in the bytes of a column.
     func tablesHolding(_ texts: [String]) async throws -> [String] {
+        try await tablesHolding(bytes: texts.map { ($0, Array($0.utf8)) })
+    }
+
+    /// The same for bytes, each with a name that tells which.
+    func tablesHolding(bytes wanted: [(name: String, bytes: [UInt8])]) async throws -> [String] {
         let columns = try await database.rows(
             """
             SELECT table_name::text AS table_name, column_name::text AS column_name, data_type::text AS data_type
@@ -84,7 +89,7 @@ extension Stage {
             let values = try await database.rows(
                 SQL(trusted: "SELECT \(bytes) AS bytes FROM \(table) WHERE \(name) IS NOT NULL")
             ).map { try $0.decode("bytes", as: [UInt8].self) }
-            for text in texts where values.contains(where: { $0.contains(Array(text.utf8)) }) {
+            for (text, bytes) in wanted where values.contains(where: { $0.contains(bytes) }) {
                 places.append("\(table).\(name): \(text)")
             }
         }

@@ -1,0 +1,155 @@
+import BelvoSandbox
+import HTTP
+import Payments
+import Postgres
+import Testing
+
+@testable import Merchant
+
+/// `merchant erase`: a person asks to be forgotten (LGPD, article 18).
+@Suite struct EraseTests {
+    private static let subject = "user-7731-ana"
+    private static let taxID = "529.982.247-25"
+
+    /// A user who has been everywhere that a user can be.
+    private func live(on stage: Stage, as subject: String, taxID: String, order: String) async throws -> Shopper {
+        let shop = App(client: stage.client, token: OrderTests.token)
+        _ = try await shop.send(
+            .put, "/orders/\(order)", #"{"subject": "\#(subject)", "amount": "19.90", "description": "Two coffees"}"#)
+        var shopper = try await Shopper.arrive(on: stage, as: subject, taxID: taxID)
+        let bond = try await shopper.startEnrollment()
+        _ = try await stage.browser().follow(shopper.decide(bond))
+        try await shopper.awaitOptions(of: bond)
+        try await shopper.confirm(bond)
+        try stage.sandbox.settle(enrollment: bond.belvoID)
+        try await stage.tell("ENROLLMENTS", of: bond.belvoID)
+        try await stage.poll()
+        _ = try await shopper.app.send(.post, "/v1/widget-token")
+        let bill = try await shopper.bill(bond, reference: order)
+        try await shopper.authorize(bill)
+        try stage.sandbox.settle(intent: bill.belvoID)
+        try await stage.tell("PAYMENT_INTENTS", of: bill.belvoID)
+        try await stage.poll()
+        #expect(try await shopper.payment(bill).string("status") == "SUCCEEDED")
+        return shopper
+    }
+
+    private func erase(_ subject: String, on stage: Stage) async throws -> Erasure? {
+        try await stage.operate { try await $0.erase(try UserSubject(subject)) }
+    }
+
+    private func rows(of subject: String, on stage: Stage) async throws -> [String] {
+        var rows: [String] = []
+        for table in ["customers", "enrollments", "payments", "orders", "idempotency_keys", "widget_tokens"] {
+            rows += try await stage.texts(
+                SQL(trusted: "SELECT * FROM \(table) WHERE subject = '\(subject)' ORDER BY 1"))
+        }
+        return rows
+    }
+
+    @Test func `every trace of the person goes, what was paid stays, and others stay as they are`() async throws {
+        try await ShopDouble.serving { shop in
+            let environment = shop.environment.merging(["SHOP_TOKEN": OrderTests.token, "ORDERS": "required"]) { $1 }
+            try await Stage.open(environment: environment) { stage in
+                let ana = try await live(on: stage, as: Self.subject, taxID: Self.taxID, order: "order-a")
+                _ = try await live(on: stage, as: "user-8842-ben", taxID: "111.444.777-35", order: "order-b")
+                try await stage.poll()
+                let totals = try await stage.texts("SELECT * FROM ops.totals_per_day")
+                let others = try await rows(of: "user-8842-ben", on: stage)
+                #expect(others.count >= 6)
+                let vault = stage.merchant.world.store.vault
+                let traces: [(name: String, bytes: [UInt8])] = [
+                    ("subject", Array(Self.subject.utf8)), ("name", Array("Ana Souza".utf8)),
+                    ("CPF", Array("52998224725".utf8)), ("device", Array(ana.deviceID.utf8)),
+                    ("the CPF's digest", vault.lookup("52998224725", for: .taxID)),
+                    ("the device's digest", vault.lookup(ana.deviceID, for: .device)),
+                ]
+                let before = try await stage.tablesHolding(bytes: traces)
+                #expect(before.contains { $0.hasSuffix("the CPF's digest") })
+                #expect(before.contains { $0.hasSuffix("the device's digest") })
+                #expect(before.count { $0.hasSuffix("subject") } >= 6, "\(before)")
+
+                let erasure = try #require(try await erase(Self.subject, on: stage))
+                #expect(erasure.payments == 1)
+                #expect(erasure.enrollments == 1)
+                let after = try await stage.tablesHolding(bytes: traces)
+                #expect(after.isEmpty, "\(after)")
+                let kept = try await stage.lines(
+                    """
+                    SELECT concat_ws(' ', 'customer', person_ciphertext IS NULL, erased_at IS NOT NULL) AS line
+                    FROM customers WHERE subject = \(erasure.pseudonym)
+                    UNION ALL
+                    SELECT concat_ws(' ', 'enrollment', device_ciphertext IS NULL,
+                        payer_information_ciphertext IS NULL, name IS NULL, metadata IS NULL)
+                    FROM enrollments WHERE subject = \(erasure.pseudonym)
+                    UNION ALL
+                    SELECT concat_ws(' ', 'payment', status, amount_centavos, reference) FROM payments
+                    WHERE subject = \(erasure.pseudonym)
+                    ORDER BY line
+                    """)
+                #expect(kept == ["customer t t", "enrollment t t t t", "payment SUCCEEDED 1990 order-a"])
+                #expect(try await stage.texts("SELECT * FROM ops.totals_per_day") == totals)
+                #expect(try await rows(of: "user-8842-ben", on: stage) == others)
+                #expect(try await erase(Self.subject, on: stage) == nil)
+            }
+        }
+    }
+
+    @Test func `what Belvo tells afterwards brings nothing back, and the user may come again as anybody may`()
+        async throws
+    {
+        try await Stage.open { stage in
+            var ana = try await Shopper.arrive(on: stage, as: Self.subject, taxID: Self.taxID)
+            let bond = try await ana.enroll()
+            #expect(try await erase(Self.subject, on: stage) != nil)
+            #expect(try await ana.enrollment(bond).status == 404)
+            #expect(try await ana.app.send(.get, "/v1/customer").status == 404)
+            try await stage.tell("ENROLLMENTS", of: bond.belvoID)
+            try stage.sandbox.revoke(enrollment: bond.belvoID)
+            try await stage.advance(by: .seconds(60))
+            try await stage.tell("ENROLLMENTS", of: bond.belvoID)
+            try await stage.poll()
+            let kept = try await stage.lines(
+                """
+                SELECT concat_ws(' ', state, payer_information_ciphertext IS NULL, redirect_url IS NULL,
+                    registration_options_ciphertext IS NULL) AS line FROM enrollments
+                """)
+            #expect(kept == ["failed t t t"])
+            #expect(!stage.log.holds("store.unreadable_row"))
+            var again = try await Shopper.arrive(on: stage, as: Self.subject, taxID: Self.taxID)
+            _ = try await again.enroll()
+            #expect(try await again.app.send(.get, "/v1/enrollments").each("id", in: "results").count == 1)
+        }
+    }
+
+    @Test func `while a payment, an enrollment or the shop's event is under way nobody is forgotten`() async throws {
+        try await ShopDouble.serving { shop in
+            try await Stage.open(environment: shop.environment) { stage in
+                func refused() async throws -> String {
+                    do {
+                        _ = try await erase(Self.subject, on: stage)
+                        return ""
+                    } catch let error as PersonInTheMiddle {
+                        return "\(error)"
+                    }
+                }
+                shop.isAway = true
+                var ana = try await Shopper.arrive(on: stage, as: Self.subject, taxID: Self.taxID)
+                let bond = try await ana.reachFingerprint()
+                #expect(try await refused().contains("enrollment \(bond.id)"))
+                try await ana.confirm(bond)
+                try stage.sandbox.settle(enrollment: bond.belvoID)
+                try await stage.poll()
+                let bill = try await ana.bill(bond)
+                #expect(try await refused().contains("payment \(bill.id)"))
+                try await stage.pass(.seconds(361))
+                #expect(try await refused().contains("event "))
+                #expect(try await ana.payment(bill).string("status") == "FAILED")
+                shop.isAway = false
+                for _ in 0..<3 { try await stage.pass(.seconds(3_601)) }
+                #expect(shop.types == ["enrollment.succeeded", "payment.failed"])
+                #expect(try await erase(Self.subject, on: stage) != nil)
+            }
+        }
+    }
+}
