@@ -16,8 +16,8 @@ extension SettingsOptions {
     /// Runs a command of the operators' on a loop of its own, and ends the process with the code that it gives.
     func operate(_ body: @escaping @Sendable (Operators) async throws -> Int32) throws {
         let settings = settings()
-        // Standard output is the command's; what the parts log goes with it only when it is a problem.
-        let log = Logger.jsonLines(label: "merchant", level: .critical, now: WallClock.now)
+        // Standard output is the command's, and may be JSON for a script.
+        let log = Logger.jsonLines(label: "merchant", level: .critical, to: .standardError, now: WallClock.now)
         let operators = Failing.orExit { try Operators(settings: settings, log: log) }
         let loop = try EventLoop()
         _ = loop.task {

@@ -4,7 +4,8 @@ import Merchant
 struct Requeue: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Has a record looked at, or an event sent again, as soon as a server is free.",
-        discussion: "Exit code 0 when something was queued, 66 when there was nothing to, 69 when the database is away.")
+        discussion: "Exit code 0 when something was queued, 66 when there was nothing to, 69 when the database is away."
+    )
 
     @OptionGroup var options: SettingsOptions
     @Argument(help: "Our id or Belvo's, of a payment, an enrollment, a webhook or an event; or a reference.")

@@ -61,10 +61,11 @@ public struct JSONLogHandler: LogHandler {
 }
 
 extension Logger {
-    /// A logger of JSON lines on standard output.
+    /// A logger of JSON lines, on standard output unless told otherwise.
     public static func jsonLines(
-        label: String, level: Logger.Level, now: @escaping @Sendable () -> Timestamp
+        label: String, level: Logger.Level, to output: LogOutput = .standardOutput,
+        now: @escaping @Sendable () -> Timestamp
     ) -> Logger {
-        Logger(label: label) { JSONLogHandler(label: $0, level: level, now: now) }
+        Logger(label: label) { JSONLogHandler(label: $0, level: level, output: output, now: now) }
     }
 }

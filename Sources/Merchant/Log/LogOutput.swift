@@ -8,6 +8,8 @@ import Synchronization
 public final class LogOutput: Sendable {
     /// The process's standard output.
     public static let standardOutput = LogOutput(descriptor: STDOUT_FILENO)
+    /// The process's standard error, for commands whose standard output is what they were asked for.
+    public static let standardError = LogOutput(descriptor: STDERR_FILENO)
 
     private let descriptor: Int32
     /// How many lines were lost since the last one that was written. Locked while a line is written, because of the

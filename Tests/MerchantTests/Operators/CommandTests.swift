@@ -1,0 +1,122 @@
+import BelvoSandbox
+import FoundationEssentials
+import Glibc
+import HTTP
+import JSON
+import Postgres
+import TestSupport
+import Testing
+
+@testable import Merchant
+
+/// The commands as a script finds them: what they print, and how they end.
+@Suite struct CommandTests {
+    /// The program beside these tests.
+    private static let program: String? = {
+        guard let tests = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"),
+            let slash = tests.lastIndex(of: "/")
+        else { return nil }
+        return tests[...slash] + "merchant"
+    }()
+
+    private func run(
+        _ stage: Stage, _ arguments: [String], _ changes: [String: String] = [:]
+    ) async throws -> ProgramRun {
+        let program = try #require(Self.program)
+        let environment = stage.environment.merging(changes) { $1 }
+        return try await onThread { try ProgramRun([program] + arguments, environment: environment) }
+    }
+
+    private static let today = UTCDay(of: WallClock.now()).description
+
+    @Test func `doctor ends with 0 when all is well, with 1 when not, and its JSON says the same`() async throws {
+        try await Stage.open { stage in
+            let well = try await run(stage, ["doctor"])
+            #expect(well.code == 0, "\(well)")
+            #expect(well.output.contains("ok  migrations: "))
+            let json = try await run(stage, ["doctor", "--json"])
+            #expect(json.code == 0)
+            #expect(try JSONDocument(parsing: Array(json.output.utf8)).root["healthy"]?.bool == true)
+            let ill = try await run(stage, ["doctor", "--json"], ["BELVO_SECRET_PASSWORD": "wrong"])
+            #expect(ill.code == 1)
+            let root = try JSONDocument(parsing: Array(ill.output.utf8)).root
+            #expect(root["healthy"]?.bool == false)
+            let verdicts = root["findings"]?.elements.compactMap { $0["verdict"]?.string } ?? []
+            #expect(verdicts.contains("failed"))
+            let misread = try await run(stage, ["doctor"], ["PUBLIC_BASE_URL": "nowhere"])
+            #expect(misread.code == 78)
+            #expect(misread.errors.contains("PUBLIC_BASE_URL"))
+        }
+    }
+
+    @Test func `inspect and requeue end with 66 for what nobody knows, and with 69 without a database`() async throws {
+        try await Stage.open { stage in
+            var shopper = try await Shopper.arrive(on: stage)
+            let bill = try await shopper.bill(shopper.enroll())
+            let text = try await run(stage, ["inspect", "order-1"])
+            #expect(text.code == 0, "\(text)")
+            #expect(text.output.contains("creating → awaiting_signature"))
+            let json = try await run(stage, ["inspect", bill.belvoID, "--json"])
+            #expect(json.code == 0)
+            let records = try JSONDocument(parsing: Array(json.output.utf8)).root["records"]
+            let record = records?.elements.first { _ in true }
+            #expect(record?["facts"]?["id"]?.string == bill.id)
+            #expect(try await run(stage, ["requeue", bill.id]).output == "queued payment \(bill.id)\n")
+            for command in ["inspect", "requeue"] {
+                #expect(try await run(stage, [command, "order-9"]).code == 66)
+                let away = ["DATABASE_URL": "postgresql://nobody@127.0.0.1:1/nothing"]
+                let lost = try await run(stage, [command, "order-1"], away)
+                #expect(lost.code == 69, "\(lost)")
+                #expect(lost.output.isEmpty)
+            }
+        }
+    }
+
+    @Test func `reconcile ends with 0 on a clean day, with 1 on another, and with 69 without Belvo`() async throws {
+        try await Stage.open { stage in
+            var shopper = try await Shopper.arrive(on: stage)
+            let bill = try await shopper.bill(shopper.enroll())
+            let clean = try await run(stage, ["reconcile", "--day", Self.today])
+            #expect(clean.code == 0, "\(clean)")
+            #expect(clean.output == "\(Self.today): 0 differences\n")
+            stage.sandbox.next(.otherAmount, on: .listPaymentIntents)
+            let differs = try await run(stage, ["reconcile", "--day", Self.today, "--json"])
+            #expect(differs.code == 1, "\(differs)")
+            let root = try JSONDocument(parsing: Array(differs.output.utf8)).root
+            let found = root["differences"]?.elements.map { $0 } ?? []
+            #expect(found.map { $0["kind"]?.string } == ["amount"])
+            #expect(found.first?["payment_intent"]?.string == bill.id)
+            #expect(try await run(stage, ["reconcile", "--day", "21.11.2026"]).code == 64)
+            let away = try await run(
+                stage, ["reconcile", "--day", Self.today], ["BELVO_BASE_URL": "http://127.0.0.1:1"])
+            #expect(away.code == 69, "\(away)")
+            #expect(!away.errors.isEmpty)
+        }
+    }
+
+    @Test func `erase and rotate-keys say what they did`() async throws {
+        try await Stage.open { stage in
+            var shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.reachFingerprint()
+            let early = try await run(stage, ["erase", "--subject", "ana"])
+            #expect(early.code == 69, "\(early)")
+            #expect(early.errors.contains("enrollment \(bond.id)"))
+            try await shopper.confirm(bond)
+            try stage.sandbox.settle(enrollment: bond.belvoID)
+            try await stage.poll()
+            let keys = "second:\(Data(repeating: 7, count: 32).base64EncodedString())"
+            let first = try #require(stage.environment["ENCRYPTION_KEYS"])
+            let rotated = try await run(stage, ["rotate-keys"], ["ENCRYPTION_KEYS": "\(keys),\(first)"])
+            #expect(rotated.code == 0, "\(rotated)")
+            #expect(rotated.output.contains("customers.person_ciphertext: 1 encrypted anew, 0 left\n"))
+            // Without the key under which everything is.
+            let back = try await run(stage, ["rotate-keys"])
+            #expect(back.code == 1, "\(back)")
+            #expect(back.output.contains("customers.person_ciphertext: 0 encrypted anew, 1 left\n"))
+            let erased = try await run(stage, ["erase", "--subject", "ana"])
+            #expect(erased.code == 0, "\(erased)")
+            #expect(erased.output.contains("0 payments and 1 enrollments stay as erased-"))
+            #expect(try await run(stage, ["erase", "--subject", "ana"]).code == 66)
+        }
+    }
+}

@@ -1,0 +1,104 @@
+import BelvoSandbox
+import HTTP
+import JSON
+import Postgres
+import Testing
+
+@testable import Merchant
+
+/// `merchant inspect`: one record's life, by any of the names that somebody may have for it.
+@Suite struct InspectTests {
+    @Test func `a payment's whole life is shown in order, with who and under which request, by any of its names`()
+        async throws
+    {
+        try await Stage.open { stage in
+            var shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.enroll()
+            let opened = try await shopper.app.send(
+                .post, "/v1/payment-intents", shopper.paymentBody(bond),
+                headers: ["idempotency-key": "tap-1", "x-request-id": "the-tap"])
+            let bill = Shopper.Bill(
+                id: try opened.string("id"), belvoID: try opened.string("belvo_id"), answer: opened)
+            _ = try await shopper.app.send(
+                .post, "/v1/payment-intents/\(bill.id)/authorize", shopper.authorization(of: bill),
+                headers: ["x-request-id": "the-finger"])
+            try await stage.pass(.seconds(121))
+            try stage.sandbox.settle(intent: bill.belvoID)
+            try await stage.tell("PAYMENT_INTENTS", of: bill.belvoID)
+            try await stage.advance(by: .milliseconds(1))
+            try await stage.work()
+
+            let found = try await stage.operate { try await $0.inspect(bill.id) }
+            let payment = try #require(found.first)
+            #expect(found.count == 1)
+            #expect(payment.kind == .payment)
+            #expect(payment.timeline.map(\.moment) == payment.timeline.map(\.moment).sorted())
+            #expect(
+                Set(payment.timeline.map { "\($0.who): \($0.what) [\($0.requestID ?? "")]" }) == [
+                    "app: idempotency key claimed for POST /v1/payment-intents, answered 201 []",
+                    "app: creating [the-tap]",
+                    "app: creating → awaiting_signature (reported) [the-tap]",
+                    "app: awaiting_signature → authorizing (authorization_sent) [the-finger]",
+                    "poller: authorizing → in_doubt (timed_out) []",
+                    "belvo: webhook PAYMENT_INTENTS STATUS_UPDATE received 1 times, now done []",
+                    "webhook: in_doubt → succeeded (reported) []",
+                ])
+            let facts = Dictionary(uniqueKeysWithValues: payment.facts.map { ($0.name, $0.value) })
+            #expect(facts["amount"] == "19.90")
+            #expect(facts["state"] == "succeeded")
+            #expect(facts["subject"] == "ana")
+            let endToEnd = try #require(facts["end_to_end_id"])
+
+            for name in [bill.id.uppercased(), bill.belvoID, endToEnd, "order-1"] {
+                let again = try await stage.operate { try await $0.inspect(name) }
+                #expect(again.map(\.text) == [payment.text], "by \(name)")
+            }
+            #expect(try await stage.operate { try await $0.inspect("order-9") }.isEmpty)
+            #expect(try await stage.operate { try await $0.inspect("") }.isEmpty)
+        }
+    }
+
+    @Test func `an enrollment shows the bank's redirect, and a user's id leads to the customer`() async throws {
+        try await Stage.open { stage in
+            let shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.reachFingerprint()
+            let found = try await stage.operate { try await $0.inspect(bond.belvoID) }
+            let what = found.flatMap(\.timeline).map(\.what)
+            #expect(what.contains("redirect received, now taken"))
+            #expect(what.contains { $0.hasPrefix("at_bank → completing") })
+            let customers = try await stage.operate { try await $0.inspect("ana") }
+            #expect(customers.map(\.kind) == [.customer])
+            let receipts = try await stage.lines("SELECT id::text AS line FROM redirect_receipts")
+            let receipt = try await stage.operate { try await $0.inspect(receipts[0]) }
+            #expect(receipt.map(\.kind) == [.redirect])
+        }
+    }
+
+    @Test func `nothing that is shown is secret or tells who somebody is, and as JSON it is the same`() async throws {
+        try await Stage.open { stage in
+            var shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.enroll()
+            let bill = try await shopper.bill(bond)
+            try await shopper.authorize(bill)
+            try await stage.tell("ENROLLMENTS", of: bond.belvoID)
+            try await stage.work()
+            let receipts = try await stage.lines("SELECT id::text AS line FROM webhook_receipts")
+            let secrets = [
+                "Ana Souza", "52998224725", "529.982", "ana@example.com", "5511987654321", shopper.deviceID,
+                "ciphertext", "digest", "lookup", "challenge", "\\x",
+            ]
+            for id in ["ana", bond.id, bill.id] + receipts {
+                let found = try await stage.operate { try await $0.inspect(id) }
+                #expect(found.count == 1)
+                for text in [found.map(\.text).joined(), found.json] {
+                    for secret in secrets { #expect(!text.contains(secret), "\(id) shows \(secret)") }
+                }
+                let root = try JSONDocument(parsing: Array(found.json.utf8)).root
+                let record = try #require(root["records"]?.elements.first { _ in true })
+                #expect(record["kind"]?.string == found[0].kind.rawValue)
+                #expect(record["timeline"]?.elements.map { $0 }.count == found[0].timeline.count)
+                #expect(record["facts"]?["id"]?.string == found[0].facts.first { $0.name == "id" }?.value)
+            }
+        }
+    }
+}
