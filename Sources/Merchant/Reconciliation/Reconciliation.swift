@@ -26,7 +26,9 @@ struct Reconciliation: Sendable {
             let payment = try await payment(for: intent)
             seen[intent.id] = .some(payment?.record)
             differences += payment.map { compare($0.record, intent) } ?? [.unknownHere(intent)]
-            if let payment, isBehind(payment.record, intent) { _ = try await world.store.requeue(.payment, payment.record.id.uuid) }
+            if let payment, isBehind(payment.record, intent) {
+                _ = try await world.store.requeue(.payment, payment.record.id.uuid)
+            }
         }
         differences += try await missing(on: day, besides: Set(seen.keys.map(\.uuid)))
         differences += try await compare(charges, seen)
@@ -49,7 +51,10 @@ struct Reconciliation: Sendable {
             found.append(
                 Difference(kind: kind, payment: payment.id.uuid, intent: intent.id.uuid, ours: ours, theirs: theirs))
         }
-        if ProviderStatus(intent.status).end != payment.status.end {
+        let end = ProviderStatus(intent.status).end
+        // What was given up before it was signed is open at Belvo until nobody can sign it there either.
+        let isAbandoned = end == nil && payment.failure?.authority == .merchant
+        if end != payment.status.end, !isAbandoned {
             differs(.status, payment.historyState, intent.status.word)
         }
         differs(.amount, payment.amount.description, intent.amountCentavos.map { Money(centavos: $0).description })

@@ -1,0 +1,173 @@
+import Belvo
+import BelvoSandbox
+import FoundationEssentials
+import HTTP
+import Payments
+import Postgres
+import Testing
+
+@testable import Merchant
+
+/// A day at Belvo is compared with ours, in both directions.
+@Suite struct ReconcileTests {
+    /// It is noon of the day, there and here: what a journey takes stays on one day.
+    private static let day = UTCDay(of: WallClock.now())
+
+    private func atNoon(_ body: @escaping @Sendable (Stage) async throws -> Void) async throws {
+        let ahead = Self.day.begin + .seconds(43_200) - WallClock.now()
+        var sandbox = SandboxConfiguration.test()
+        sandbox.now = { BelvoSandbox.Timestamp.now() + ahead }
+        try await Stage.open(sandbox: sandbox) { stage in
+            try await stage.database.execute(
+                "UPDATE test_clock SET ahead = \(ahead.wholeMicroseconds) * interval '1 microsecond'")
+            try await body(stage)
+        }
+    }
+
+    private func reconcile(_ stage: Stage) async throws -> [Difference] {
+        try await stage.operate { try await $0.reconcile(Self.day) }
+    }
+
+    private func shown(_ stage: Stage) async throws -> [String] {
+        try await stage.lines("SELECT kind AS line FROM ops.reconciliation_differences ORDER BY kind")
+    }
+
+    @Test func `a clean day has no differences, and one on which nothing was paid neither`() async throws {
+        try await atNoon { stage in
+            #expect(try await reconcile(stage).isEmpty)
+            var shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.enroll()
+            let paid = try await shopper.bill(bond)
+            try await shopper.authorize(paid)
+            try stage.sandbox.settle(intent: paid.belvoID)
+            try await stage.poll()
+            let failed = try await shopper.bill(bond, reference: "order-2", key: "tap-2")
+            try await shopper.authorize(failed)
+            try stage.sandbox.fail(intent: failed.belvoID)
+            try await stage.poll()
+            _ = try await shopper.bill(bond, reference: "order-3", key: "tap-3")
+            #expect(try await reconcile(stage).isEmpty)
+            #expect(try await shown(stage).isEmpty)
+            // It did look at what there was.
+            #expect(stage.countCalls(.listPaymentIntents) >= 2)
+        }
+    }
+
+    @Test func `a payment that an app's SDK made without us is found`() async throws {
+        try await atNoon { stage in
+            var shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.enroll()
+            let customer = try #require(
+                UUID(uuidString: try await shopper.app.send(.get, "/v1/customer").string("belvo_id")))
+            let intent = try await stage.merchant.world.belvo.createPaymentIntent(
+                NewPaymentIntent(
+                    externalID: "made by the SDK", idempotencyKey: UUID(), amountCentavos: 700,
+                    customer: Belvo.Customer.ID(customer),
+                    enrollment: Belvo.Enrollment.ID(try #require(UUID(uuidString: bond.belvoID))),
+                    beneficiaryBankAccount: Belvo.BankAccount.ID(stage.settings.beneficiaryBankAccount),
+                    purpose: "Two coffees", statementDescription: "Two coffees"))
+            let found = try await reconcile(stage)
+            #expect(found.map(\.kind) == [.unknownHere])
+            #expect(found.first?.intent == intent.id.uuid)
+            #expect(found.first?.payment == nil)
+            #expect(found.first?.theirs?.hasSuffix("7.00") == true)
+            try stage.sandbox.settle(intent: intent.id.description)
+            #expect(Set(try await reconcile(stage).map(\.kind)) == [.unknownHere, .chargeStatus])
+            // What was found first is not found any more in these words, and shown once.
+            #expect(try await shown(stage) == ["charge_status", "unknown_here"])
+        }
+    }
+
+    @Test func `a success after we gave up is found and looked at, and the next run is clean`() async throws {
+        try await atNoon { stage in
+            var shopper = try await Shopper.arrive(on: stage)
+            let bill = try await shopper.bill(shopper.enroll())
+            try await stage.pass(.seconds(361))
+            #expect(try await shopper.payment(bill).string("failure_code") == "timed_out")
+            try stage.sandbox.settle(intent: bill.belvoID)
+            try await stage.pass(.seconds(3_600))
+            #expect(try await shopper.payment(bill).string("status") == "FAILED")
+
+            let found = try await reconcile(stage)
+            #expect(found.map(\.kind).contains(.status))
+            #expect(found.allSatisfy { $0.payment?.uuidString.lowercased() == bill.id })
+            #expect(found.first { $0.kind == .status }?.ours == "failed")
+            #expect(try await shown(stage).contains("status"))
+
+            try await stage.work()
+            #expect(try await shopper.payment(bill).string("status") == "SUCCEEDED")
+            #expect(try await reconcile(stage).isEmpty)
+            #expect(try await shown(stage).isEmpty)
+            #expect(
+                try await stage.lines(
+                    "SELECT state_before || ' ' || state_after AS line FROM ops.late_corrections")
+                    == ["failed succeeded"])
+            // Who asks later still sees that there was something.
+            let gone = try await stage.lines(
+                "SELECT kind AS line FROM reconciliation_differences WHERE gone_at IS NOT NULL")
+            #expect(gone.count == found.count)
+        }
+    }
+
+    @Test func `an amount that differs is found`() async throws {
+        try await atNoon { stage in
+            var shopper = try await Shopper.arrive(on: stage)
+            let bill = try await shopper.bill(shopper.enroll())
+            stage.sandbox.next(.otherAmount, on: .listPaymentIntents)
+            let found = try await reconcile(stage)
+            #expect(
+                found == [
+                    Difference(
+                        kind: .amount, payment: UUID(uuidString: bill.id), intent: UUID(uuidString: bill.belvoID),
+                        ours: "19.90", theirs: "0.01")
+                ])
+            #expect(try await reconcile(stage).isEmpty)
+        }
+    }
+
+    @Test func `a reference that was paid twice is found`() async throws {
+        try await atNoon { stage in
+            var shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.enroll()
+            let first = try await shopper.bill(bond)
+            try await stage.pass(.seconds(361))
+            let second = try await shopper.bill(bond, key: "tap-2")
+            try await shopper.authorize(second)
+            try stage.sandbox.settle(intent: second.belvoID)
+            try await stage.poll()
+            #expect(try await reconcile(stage).isEmpty)
+
+            try stage.sandbox.settle(intent: first.belvoID)
+            #expect(try await reconcile(stage).map(\.kind).contains(.status))
+            try await stage.work()
+            let found = try await reconcile(stage)
+            #expect(found.map(\.kind) == [.doublePaid, .doublePaid])
+            #expect(Set(found.map { $0.payment?.uuidString.lowercased() }) == [first.id, second.id])
+            let paid = try await stage.texts("SELECT subject, reference, payments, amount FROM ops.double_paid")
+            #expect(paid == [#"{"subject":"ana","reference":"order-1","payments":2,"amount":39.80}"#])
+        }
+    }
+
+    @Test func `a payment that Belvo does not know is found`() async throws {
+        try await atNoon { stage in
+            var shopper = try await Shopper.arrive(on: stage)
+            let bill = try await shopper.bill(shopper.enroll())
+            stage.sandbox.reset()
+            let found = try await reconcile(stage)
+            #expect(
+                found == [
+                    Difference(
+                        kind: .unknownAtBelvo, payment: UUID(uuidString: bill.id),
+                        intent: UUID(uuidString: bill.belvoID), ours: "awaiting_signature", theirs: nil)
+                ])
+        }
+    }
+
+    @Test func `a day is a day of the calendar, and nothing else is one`() {
+        #expect(UTCDay("2026-11-21")?.description == "2026-11-21")
+        #expect(UTCDay("2028-02-29") != nil)
+        for text in ["", "2026-02-30", "2026-13-01", "21.11.2026", "2026-11-21T", "tomorrow", "2026-1-1"] {
+            #expect(UTCDay(text) == nil, "\(text)")
+        }
+    }
+}
