@@ -193,6 +193,117 @@ CREATE VIEW ops.reconciliation_differences AS
     FROM reconciliation_differences WHERE gone_at IS NULL ORDER BY day DESC, id;
 COMMENT ON VIEW ops.reconciliation_differences IS 'Where do Belvo and we differ, as merchant reconcile found it last?';
 
+-- A column means the same in every view.
+DO $$
+DECLARE
+    shown record;
+BEGIN
+    FOR shown IN
+        SELECT relname, attname, meaning
+        FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid AND attnum > 0 AND NOT attisdropped
+        JOIN (VALUES
+            ('id', 'Ours; merchant inspect takes it.'),
+            ('belvo_id', 'Belvos id of it.'),
+            ('subject', 'The users id, as the shops tokens have it.'),
+            ('reference', 'The shops name for what is paid.'),
+            ('state', 'How far it is, in this programs words.'),
+            ('status', 'The contracts word: PENDING, SUCCEEDED or FAILED; of an order open, live, in_doubt, paid or expired.'),
+            ('in_doubt', 'Whether it was authorized and is past its deadline without a word from Belvo.'),
+            ('amount', 'In reais; where rows are counted, of all of them.'),
+            ('age', 'Since it was created or received.'),
+            ('in_this_state_for', 'Since its state or what Belvo says changed.'),
+            ('in_doubt_for', 'Since nobody knows how it ended.'),
+            ('next_look_in', 'Until a server looks at it by itself; negative when that is overdue.'),
+            ('next_attempt_in', 'Until it is sent again; empty when it will not be.'),
+            ('deadline_in', 'Until this state has lasted too long; negative when it has.'),
+            ('is_being_looked_at', 'Whether a server has it in hand.'),
+            ('provider_status', 'Belvos word for its status.'),
+            ('provider_details_status', 'Belvos word for the step that an enrollment is at.'),
+            ('institution_name', 'The bank.'),
+            ('platform', 'IOS, ANDROID or BROWSER.'),
+            ('end_to_end_id', 'The Central Banks id of the transfer: what a bank asks for.'),
+            ('record_type', 'The kind of record.'),
+            ('record_id', 'The records id, ours.'),
+            ('late_by', 'For how long the look has been due.'),
+            ('payments', 'How many payments.'),
+            ('payment_ids', 'Their ids, ours, oldest first.'),
+            ('end_to_end_ids', 'The transfers ids, in the order of payment_ids.'),
+            ('changed_at', 'When it happened.'),
+            ('state_before', 'The state before; empty for a records first line.'),
+            ('state_after', 'The state after.'),
+            ('caused_by', 'app, callback, webhook, poller or operator.'),
+            ('request_id', 'The request in which it happened, as the logs have it.'),
+            ('detail', 'What led to it, and a failures code.'),
+            ('webhook_type', 'The kind of object that Belvo told of.'),
+            ('webhook_code', 'What Belvo says happened to it.'),
+            ('object_id', 'Belvos id of the object.'),
+            ('received_count', 'How often the same was told.'),
+            ('attempts', 'How often it was tried.'),
+            ('enrollment_id', 'The enrollment that it belongs to, ours.'),
+            ('outcome', 'What became of it so far.'),
+            ('is_error', 'Whether the bank sent an error in place of a code.'),
+            ('type', 'The events type.'),
+            ('last_problem', 'Why the last attempt did not count.'),
+            ('parked_at', 'Since when it is not tried any more; merchant requeue sends it again.'),
+            ('payment_id', 'The payment that decides it, ours.'),
+            ('expires_at', 'Until when it may be paid.'),
+            ('created_at', 'When it was made.'),
+            ('updated_at', 'When it was changed last.'),
+            ('day', 'The day in UTC.'),
+            ('failure_code', 'Why it failed.'),
+            ('failure_authority', 'Who says so: belvo, or merchant when we gave up.'),
+            ('records', 'How many records.'),
+            ('what', 'The kind of record.'),
+            ('pending', 'How many are not at their end.'),
+            ('oldest_pending', 'Age of the oldest of them.'),
+            ('most_overdue', 'For how long the most overdue look is due; negative when none is.'),
+            ('kind', 'What differs; reconciliation_differences.kind lists the words.'),
+            ('ours', 'What we have.'),
+            ('theirs', 'What Belvo has.'),
+            ('found_at', 'When it was found first.')
+        ) AS meanings (column_name, meaning) ON column_name = attname
+        WHERE relnamespace = 'ops'::regnamespace AND relkind = 'v'
+    LOOP
+        EXECUTE format('COMMENT ON COLUMN ops.%I.%I IS %L', shown.relname, shown.attname, shown.meaning);
+    END LOOP;
+END
+$$;
+
+COMMENT ON COLUMN ops.workload.in_doubt IS 'How many payments are in doubt.';
+
+-- Columns that earlier migrations left to their names.
+COMMENT ON COLUMN customers.created_at IS 'When the user became one.';
+COMMENT ON COLUMN customers.updated_at IS 'When the rows state or person changed last.';
+COMMENT ON COLUMN enrollments.callback_url IS 'Where the bank sends the user back to.';
+COMMENT ON COLUMN enrollments.created_at IS 'When it was begun.';
+COMMENT ON COLUMN enrollments.customer_id IS 'The customer whose device it is.';
+COMMENT ON COLUMN enrollments.failure_message IS 'Belvos words on why it failed; never shown to users.';
+COMMENT ON COLUMN enrollments.institution_icon IS 'Address of the banks logo.';
+COMMENT ON COLUMN enrollments.institution_id IS 'The bank, by Belvos id.';
+COMMENT ON COLUMN enrollments.institution_name IS 'The bank, as users know it.';
+COMMENT ON COLUMN enrollments.name IS 'What the user calls the device.';
+COMMENT ON COLUMN enrollments.platform IS 'IOS, ANDROID or BROWSER.';
+COMMENT ON COLUMN enrollments.updated_at IS 'When its state or what Belvo says changed last.';
+COMMENT ON COLUMN idempotency_keys.claimed_at IS 'When the first request with the key came; keys go some days later.';
+COMMENT ON COLUMN payments.consent_id IS 'The banks consent, as Belvo names it.';
+COMMENT ON COLUMN payments.created_at IS 'When it was begun.';
+COMMENT ON COLUMN payments.description IS 'What the user reads while paying.';
+COMMENT ON COLUMN payments.enrollment_id IS 'The enrollment that pays.';
+COMMENT ON COLUMN payments.external_payment_id IS 'The payments id at Belvos provider.';
+COMMENT ON COLUMN payments.failure_message IS 'Belvos words on why it failed; never shown to users.';
+COMMENT ON COLUMN payments.metadata IS 'What the app or the shop added, passed on to Belvo.';
+COMMENT ON COLUMN payments.provider IS 'Who carries payments out for Belvo.';
+COMMENT ON COLUMN payments.provider_request_id IS 'The providers id of the request, for inquiries.';
+COMMENT ON COLUMN payments.statement_description IS 'What the user reads on the banks statement.';
+COMMENT ON COLUMN payments.updated_at IS 'When its state or what Belvo says changed last.';
+COMMENT ON COLUMN reconciliation_differences.id IS 'In the order of finding.';
+COMMENT ON COLUMN redirect_receipts.id IS 'Ours; the ciphertext is bound to it.';
+COMMENT ON COLUMN redirect_receipts.leased_until IS 'Until when a server has it in hand.';
+COMMENT ON COLUMN redirect_receipts.received_at IS 'When the banks redirect arrived.';
+COMMENT ON COLUMN redirect_receipts.version IS 'Grows with every change and lease.';
+COMMENT ON COLUMN state_history.id IS 'In the order of happening.';
+COMMENT ON COLUMN webhook_receipts.id IS 'Ours; the ciphertext is bound to it.';
+
 -- The role is of the whole cluster, and making one takes a right that the migrating user may not have: then somebody
 -- who has it says CREATE ROLE merchant_readonly NOLOGIN and grants the same.
 DO $$

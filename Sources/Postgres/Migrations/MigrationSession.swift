@@ -85,6 +85,9 @@ struct MigrationSession {
                     applied_at timestamptz NOT NULL DEFAULT now()
                 );
                 COMMENT ON TABLE schema_migrations IS 'The steps that made this schema, in their order.';
+                COMMENT ON COLUMN schema_migrations.version IS 'The step''s number.';
+                COMMENT ON COLUMN schema_migrations.name IS 'The step''s name, which says what it is for.';
+                COMMENT ON COLUMN schema_migrations.applied_at IS 'When the step was applied.';
                 COMMENT ON COLUMN schema_migrations.checksum IS 'SHA-256 of the step''s SQL text, in hex.';
                 """, until: end)
     }
