@@ -6,14 +6,17 @@ COMMENT ON SCHEMA ops IS 'What operators look at: each view answers the question
 
 CREATE VIEW ops.payments_open AS
     SELECT id, belvo_id, subject, reference, state, in_doubt, (amount_centavos / 100.0)::numeric(18, 2) AS amount,
-        app_now() - created_at AS age, app_now() - updated_at AS in_this_state_for, next_poll_at - app_now() AS next_look_in,
+        app_now() - created_at AS age, app_now() - updated_at AS in_this_state_for,
+        next_poll_at - app_now() AS next_look_in,
         deadline_at - app_now() AS deadline_in, leased_until > app_now() AS is_being_looked_at, provider_status
     FROM payments WHERE status = 'PENDING' ORDER BY created_at;
-COMMENT ON VIEW ops.payments_open IS 'Which payments are not at their end, how old are they, and when are they looked at next?';
+COMMENT ON VIEW ops.payments_open IS
+    'Which payments are not at their end, how old are they, and when are they looked at next?';
 
 CREATE VIEW ops.enrollments_open AS
     SELECT id, belvo_id, subject, state, institution_name, platform,
-        app_now() - created_at AS age, app_now() - updated_at AS in_this_state_for, next_poll_at - app_now() AS next_look_in,
+        app_now() - created_at AS age, app_now() - updated_at AS in_this_state_for,
+        next_poll_at - app_now() AS next_look_in,
         deadline_at - app_now() AS deadline_in, leased_until > app_now() AS is_being_looked_at, provider_status,
         provider_details_status
     FROM enrollments WHERE status = 'PENDING' ORDER BY created_at;
@@ -21,7 +24,8 @@ COMMENT ON VIEW ops.enrollments_open IS
     'Which enrollments are not at their end, how old are they, and when are they looked at next?';
 
 CREATE VIEW ops.in_doubt AS
-    SELECT id, belvo_id, subject, reference, (amount_centavos / 100.0)::numeric(18, 2) AS amount, provider_status, end_to_end_id,
+    SELECT id, belvo_id, subject, reference, (amount_centavos / 100.0)::numeric(18, 2) AS amount,
+        provider_status, end_to_end_id,
         app_now() - updated_at AS in_doubt_for, next_poll_at - app_now() AS next_look_in
     FROM payments WHERE in_doubt ORDER BY updated_at;
 COMMENT ON VIEW ops.in_doubt IS
@@ -78,7 +82,7 @@ CREATE VIEW ops.late_corrections AS
     FROM state_history
     WHERE state_before IN ('failed', 'succeeded') ORDER BY changed_at DESC;
 COMMENT ON VIEW ops.late_corrections IS
-    'Which records changed after their end: given up here and settled by Belvo, revoked by a bank, revived by a redirect?';
+    'Which records changed after their end: given up here and settled by Belvo, revoked, revived by a redirect?';
 
 CREATE VIEW ops.webhooks_unprocessed AS
     SELECT id, webhook_type, webhook_code, object_id, received_count, attempts, app_now() - received_at AS age,
@@ -87,7 +91,8 @@ CREATE VIEW ops.webhooks_unprocessed AS
 COMMENT ON VIEW ops.webhooks_unprocessed IS 'Which of Belvo''s webhooks have not been worked on?';
 
 CREATE VIEW ops.redirects_unsettled AS
-    SELECT id, enrollment_id, outcome, is_error, app_now() - received_at AS age, next_poll_at - app_now() AS next_look_in
+    SELECT id, enrollment_id, outcome, is_error, app_now() - received_at AS age,
+        next_poll_at - app_now() AS next_look_in
     FROM redirect_receipts WHERE outcome IN ('received', 'sent') ORDER BY received_at;
 COMMENT ON VIEW ops.redirects_unsettled IS 'Which redirects of banks has Belvo not taken yet?';
 
@@ -95,7 +100,8 @@ CREATE VIEW ops.events_undelivered AS
     SELECT id, type, record_type, record_id, attempts, last_problem, app_now() - created_at AS age,
         next_attempt_at - app_now() AS next_attempt_in, parked_at
     FROM events WHERE delivered_at IS NULL ORDER BY created_at;
-COMMENT ON VIEW ops.events_undelivered IS 'What has the shop not been told, and why? Parked ones are not tried again by themselves.';
+COMMENT ON VIEW ops.events_undelivered IS
+    'What has the shop not been told, and why? Parked ones are not tried again by themselves.';
 
 CREATE VIEW ops.orders AS
     SELECT orders.reference, orders.subject, (orders.amount_centavos / 100.0)::numeric(18, 2) AS amount,
@@ -127,7 +133,8 @@ CREATE VIEW ops.failures_per_day AS
         failure_authority, count(*) AS records
     FROM payments WHERE state = 'failed' GROUP BY 1, 3, 4
     UNION ALL
-    SELECT date_trunc('day', created_at AT TIME ZONE 'UTC')::date, 'enrollment', failure_code, failure_authority, count(*)
+    SELECT date_trunc('day', created_at AT TIME ZONE 'UTC')::date, 'enrollment', failure_code, failure_authority,
+        count(*)
     FROM enrollments WHERE state = 'failed' GROUP BY 1, 3, 4
     ORDER BY 1 DESC, 2, 5 DESC;
 COMMENT ON VIEW ops.failures_per_day IS 'Why did payments and enrollments fail on each day (UTC), and who said so?';
@@ -159,7 +166,8 @@ CREATE VIEW ops.workload AS
     UNION ALL
     SELECT 'events', count(*), NULL, app_now() - min(created_at), max(app_now() - next_attempt_at)
     FROM events WHERE next_attempt_at IS NOT NULL;
-COMMENT ON VIEW ops.workload IS 'How much is pending of each kind, how old is the oldest, and how late is the next look?';
+COMMENT ON VIEW ops.workload IS
+    'How much is pending of each kind, how old is the oldest, and how late is the next look?';
 
 -- What `merchant reconcile` found: where Belvo and we differ.
 CREATE TABLE reconciliation_differences (
@@ -179,8 +187,8 @@ CREATE INDEX differences_of_a_day ON reconciliation_differences (day);
 COMMENT ON TABLE  reconciliation_differences IS 'Where Belvo''s intents and charges differ from our payments.';
 COMMENT ON COLUMN reconciliation_differences.day IS 'The day (UTC) that was compared.';
 COMMENT ON COLUMN reconciliation_differences.kind IS
-    'unknown_here, unknown_at_belvo, status, amount, external_id, end_to_end_id, charge_status, charge_amount, charged_twice '
-    'or double_paid.';
+    'unknown_here, unknown_at_belvo, status, amount, external_id, end_to_end_id, charge_status, charge_amount, '
+    'charged_twice or double_paid.';
 COMMENT ON COLUMN reconciliation_differences.payment_id IS 'Our payment, if there is one.';
 COMMENT ON COLUMN reconciliation_differences.belvo_id IS 'Belvo''s payment intent, if there is one.';
 COMMENT ON COLUMN reconciliation_differences.ours IS 'What we have.';
@@ -203,11 +211,11 @@ BEGIN
         FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid AND attnum > 0 AND NOT attisdropped
         JOIN (VALUES
             ('id', 'Ours; merchant inspect takes it.'),
-            ('belvo_id', 'Belvos id of it.'),
-            ('subject', 'The users id, as the shops tokens have it.'),
-            ('reference', 'The shops name for what is paid.'),
-            ('state', 'How far it is, in this programs words.'),
-            ('status', 'The contracts word: PENDING, SUCCEEDED or FAILED; of an order open, live, in_doubt, paid or expired.'),
+            ('belvo_id', 'Belvo''s id of it.'),
+            ('subject', 'The user''s id, as the shop''s tokens have it.'),
+            ('reference', 'The shop''s name for what is paid.'),
+            ('state', 'How far it is, in this program''s words.'),
+            ('status', 'The contract''s word; of an order open, live, in_doubt, paid or expired.'),
             ('in_doubt', 'Whether it was authorized and is past its deadline without a word from Belvo.'),
             ('amount', 'In reais; where rows are counted, of all of them.'),
             ('age', 'Since it was created or received.'),
@@ -217,32 +225,32 @@ BEGIN
             ('next_attempt_in', 'Until it is sent again; empty when it will not be.'),
             ('deadline_in', 'Until this state has lasted too long; negative when it has.'),
             ('is_being_looked_at', 'Whether a server has it in hand.'),
-            ('provider_status', 'Belvos word for its status.'),
-            ('provider_details_status', 'Belvos word for the step that an enrollment is at.'),
+            ('provider_status', 'Belvo''s word for its status.'),
+            ('provider_details_status', 'Belvo''s word for the step that an enrollment is at.'),
             ('institution_name', 'The bank.'),
             ('platform', 'IOS, ANDROID or BROWSER.'),
-            ('end_to_end_id', 'The Central Banks id of the transfer: what a bank asks for.'),
+            ('end_to_end_id', 'The Central Bank''s id of the transfer: what a bank asks for.'),
             ('record_type', 'The kind of record.'),
-            ('record_id', 'The records id, ours.'),
+            ('record_id', 'The record''s id, ours.'),
             ('late_by', 'For how long the look has been due.'),
             ('payments', 'How many payments.'),
             ('payment_ids', 'Their ids, ours, oldest first.'),
-            ('end_to_end_ids', 'The transfers ids, in the order of payment_ids.'),
+            ('end_to_end_ids', 'The transfers'' ids, in the order of payment_ids.'),
             ('changed_at', 'When it happened.'),
-            ('state_before', 'The state before; empty for a records first line.'),
+            ('state_before', 'The state before; empty for a record''s first line.'),
             ('state_after', 'The state after.'),
             ('caused_by', 'app, callback, webhook, poller or operator.'),
             ('request_id', 'The request in which it happened, as the logs have it.'),
-            ('detail', 'What led to it, and a failures code.'),
+            ('detail', 'What led to it, and a failure''s code.'),
             ('webhook_type', 'The kind of object that Belvo told of.'),
             ('webhook_code', 'What Belvo says happened to it.'),
-            ('object_id', 'Belvos id of the object.'),
+            ('object_id', 'Belvo''s id of the object.'),
             ('received_count', 'How often the same was told.'),
             ('attempts', 'How often it was tried.'),
             ('enrollment_id', 'The enrollment that it belongs to, ours.'),
             ('outcome', 'What became of it so far.'),
             ('is_error', 'Whether the bank sent an error in place of a code.'),
-            ('type', 'The events type.'),
+            ('type', 'The event''s type.'),
             ('last_problem', 'Why the last attempt did not count.'),
             ('parked_at', 'Since when it is not tried any more; merchant requeue sends it again.'),
             ('payment_id', 'The payment that decides it, ours.'),
@@ -273,33 +281,33 @@ COMMENT ON COLUMN ops.workload.in_doubt IS 'How many payments are in doubt.';
 
 -- Columns that earlier migrations left to their names.
 COMMENT ON COLUMN customers.created_at IS 'When the user became one.';
-COMMENT ON COLUMN customers.updated_at IS 'When the rows state or person changed last.';
+COMMENT ON COLUMN customers.updated_at IS 'When the row''s state or person changed last.';
 COMMENT ON COLUMN enrollments.callback_url IS 'Where the bank sends the user back to.';
 COMMENT ON COLUMN enrollments.created_at IS 'When it was begun.';
 COMMENT ON COLUMN enrollments.customer_id IS 'The customer whose device it is.';
-COMMENT ON COLUMN enrollments.failure_message IS 'Belvos words on why it failed; never shown to users.';
-COMMENT ON COLUMN enrollments.institution_icon IS 'Address of the banks logo.';
-COMMENT ON COLUMN enrollments.institution_id IS 'The bank, by Belvos id.';
+COMMENT ON COLUMN enrollments.failure_message IS 'Belvo''s words on why it failed; never shown to users.';
+COMMENT ON COLUMN enrollments.institution_icon IS 'Address of the bank''s logo.';
+COMMENT ON COLUMN enrollments.institution_id IS 'The bank, by Belvo''s id.';
 COMMENT ON COLUMN enrollments.institution_name IS 'The bank, as users know it.';
 COMMENT ON COLUMN enrollments.name IS 'What the user calls the device.';
 COMMENT ON COLUMN enrollments.platform IS 'IOS, ANDROID or BROWSER.';
 COMMENT ON COLUMN enrollments.updated_at IS 'When its state or what Belvo says changed last.';
 COMMENT ON COLUMN idempotency_keys.claimed_at IS 'When the first request with the key came; keys go some days later.';
-COMMENT ON COLUMN payments.consent_id IS 'The banks consent, as Belvo names it.';
+COMMENT ON COLUMN payments.consent_id IS 'The bank''s consent, as Belvo names it.';
 COMMENT ON COLUMN payments.created_at IS 'When it was begun.';
 COMMENT ON COLUMN payments.description IS 'What the user reads while paying.';
 COMMENT ON COLUMN payments.enrollment_id IS 'The enrollment that pays.';
-COMMENT ON COLUMN payments.external_payment_id IS 'The payments id at Belvos provider.';
-COMMENT ON COLUMN payments.failure_message IS 'Belvos words on why it failed; never shown to users.';
+COMMENT ON COLUMN payments.external_payment_id IS 'The payment''s id at Belvos provider.';
+COMMENT ON COLUMN payments.failure_message IS 'Belvo''s words on why it failed; never shown to users.';
 COMMENT ON COLUMN payments.metadata IS 'What the app or the shop added, passed on to Belvo.';
 COMMENT ON COLUMN payments.provider IS 'Who carries payments out for Belvo.';
-COMMENT ON COLUMN payments.provider_request_id IS 'The providers id of the request, for inquiries.';
-COMMENT ON COLUMN payments.statement_description IS 'What the user reads on the banks statement.';
+COMMENT ON COLUMN payments.provider_request_id IS 'The provider''s id of the request, for inquiries.';
+COMMENT ON COLUMN payments.statement_description IS 'What the user reads on the bank''s statement.';
 COMMENT ON COLUMN payments.updated_at IS 'When its state or what Belvo says changed last.';
 COMMENT ON COLUMN reconciliation_differences.id IS 'In the order of finding.';
 COMMENT ON COLUMN redirect_receipts.id IS 'Ours; the ciphertext is bound to it.';
 COMMENT ON COLUMN redirect_receipts.leased_until IS 'Until when a server has it in hand.';
-COMMENT ON COLUMN redirect_receipts.received_at IS 'When the banks redirect arrived.';
+COMMENT ON COLUMN redirect_receipts.received_at IS 'When the bank''s redirect arrived.';
 COMMENT ON COLUMN redirect_receipts.version IS 'Grows with every change and lease.';
 COMMENT ON COLUMN state_history.id IS 'In the order of happening.';
 COMMENT ON COLUMN webhook_receipts.id IS 'Ours; the ciphertext is bound to it.';

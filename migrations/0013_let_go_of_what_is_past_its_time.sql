@@ -22,7 +22,8 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION keep_enrollments_hollow() IS 'An enrollment without its device keeps nothing that tells of a person.';
+COMMENT ON FUNCTION keep_enrollments_hollow() IS
+    'An enrollment without its device keeps nothing that tells of a person.';
 
 CREATE TRIGGER enrollments_without_a_device_stay_hollow
     BEFORE UPDATE ON enrollments

@@ -25,7 +25,10 @@ struct Erase: ParsableCommand {
                 return Failing.noInput
             }
             print(
-                "erased; \(erasure.payments) payments and \(erasure.enrollments) enrollments stay as \(erasure.pseudonym)"
+                """
+                erased; \(erasure.payments) payments and \(erasure.enrollments) enrollments stay as \
+                \(erasure.pseudonym)
+                """
             )
             return 0
         }

@@ -36,7 +36,7 @@ public struct Operators: Sendable {
             changes: Changes(loops: [], database: database), log: log)
     }
 
-    /// Compares a day's intents and charges at Belvo with our payments (architecture: `ops.reconciliation_differences`).
+    /// Compares a day's intents and charges at Belvo with our payments; see `ops.reconciliation_differences`.
     public func reconcile(_ day: UTCDay) async throws -> [Difference] {
         try await Reconciliation(world: world).run(day)
     }

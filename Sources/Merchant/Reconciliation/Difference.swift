@@ -51,6 +51,7 @@ public struct UTCDay: Sendable, Hashable, CustomStringConvertible {
         begin = Timestamp(microsecondsSince1970: moment.microsecondsSince1970 - (rest < 0 ? rest + day : rest))
     }
 
+    /// Whether the moment is of this day.
     public func contains(_ moment: Timestamp) -> Bool { begin <= moment && moment < end }
 
     public var description: String { String(begin.description.prefix(10)) }

@@ -105,8 +105,8 @@ extension Store {
                 FROM redirect_receipts WHERE enrollment_id = \(id)
                 UNION ALL
                 SELECT received_at, 'belvo',
-                    'webhook ' || webhook_type || ' ' || webhook_code || ' received ' || received_count || ' times, now '
-                        || outcome, NULL, 0
+                    'webhook ' || webhook_type || ' ' || webhook_code || ' received ' || received_count
+                        || ' times, now ' || outcome, NULL, 0
                 FROM webhook_receipts
                 WHERE object_id IN (
                     SELECT belvo_id FROM payments WHERE id = \(id)

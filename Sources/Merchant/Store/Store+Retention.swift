@@ -31,7 +31,8 @@ extension Store {
                 """
                 DELETE FROM idempotency_keys WHERE ctid IN (
                     SELECT ctid FROM idempotency_keys
-                    WHERE claimed_at < app_now() - \(Self.idempotencyLifetime.wholeMicroseconds) * interval '1 microsecond'
+                    WHERE claimed_at
+                        < app_now() - \(Self.idempotencyLifetime.wholeMicroseconds) * interval '1 microsecond'
                     ORDER BY claimed_at LIMIT \(limit)
                 ) RETURNING 1 AS gone
                 """
