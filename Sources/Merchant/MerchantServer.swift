@@ -53,7 +53,7 @@ public final class MerchantServer: Sendable {
             settings.auth, now: WallClock.now, surroundings: try .live(settings.auth, clock, log))
         self.authenticator = authenticator
         delivery = try EventDelivery(settings, store: world.store, log: log)
-        let health = Health(store: world.store, authenticator: authenticator)
+        let health = Health(store: world.store, authenticator: authenticator, gate: gate)
         self.health = health
         let institutions = InstitutionCatalog(belvo: belvo, loop: loops[0], log: log)
         self.institutions = institutions

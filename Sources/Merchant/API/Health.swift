@@ -6,11 +6,13 @@ import Synchronization
 final class Health: Sendable {
     private let store: Store
     private let authenticator: Authenticator
+    private let gate: BelvoGate
     private let isDraining = Atomic(false)
 
-    init(store: Store, authenticator: Authenticator) {
+    init(store: Store, authenticator: Authenticator, gate: BelvoGate) {
         self.store = store
         self.authenticator = authenticator
+        self.gate = gate
     }
 
     /// From now on no new work is wanted.
@@ -32,13 +34,17 @@ final class Health: Sendable {
             body: missing.isEmpty ? Self.ok : Self.unavailable)
     }
 
-    /// `/readyz` for operators: what is missing, by name.
+    /// `/readyz` for operators: what is missing, by name, and what is wrong without keeping requests from being
+    /// served. Without Belvo much is still answered, and no other instance would have more of it.
     func readyInDetail() async -> Response {
         let missing = await missing()
         let body = JSONWriter.object { answer in
             answer.member("status", missing.isEmpty ? "ok" : "unavailable")
             answer.memberArray("missing") { list in
                 for name in missing { list.element(name) }
+            }
+            answer.memberArray("warnings") { list in
+                for name in warnings { list.element(name) }
             }
         }
         return Response(
@@ -52,6 +58,15 @@ final class Health: Sendable {
         if await !store.isReachable() { missing.append("database") }
         if !authenticator.hasKeys { missing.append("keys") }
         return missing
+    }
+
+    private var warnings: [String] {
+        let belvo = gate.snapshot
+        var warnings: [String] = []
+        if belvo.circuit != .closed { warnings.append("belvo_circuit_open") }
+        if belvo.isLockedOut { warnings.append("belvo_locked_out") }
+        if belvo.quiet != nil { warnings.append("belvo_asked_for_silence") }
+        return warnings
     }
 
     private static let alive = Response(.ok, headers: ["content-type": "application/json"], body: ok)

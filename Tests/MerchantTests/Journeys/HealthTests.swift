@@ -23,14 +23,14 @@ import Testing
             let operators = App(client: stage.admin, token: nil)
             let detail = try await operators.send(.get, "/readyz")
             #expect(detail.status == 200)
-            #expect(detail.text == #"{"status":"ok","missing":[]}"#)
+            #expect(detail.text == #"{"status":"ok","missing":[],"warnings":[]}"#)
             #expect(try await operators.send(.get, "/livez").text == #"{"status":"ok"}"#)
 
             // A schema without its own record is none.
             try await stage.database.execute("ALTER TABLE schema_migrations RENAME TO elsewhere")
             let missing = try await operators.send(.get, "/readyz")
             #expect(missing.status == 503)
-            #expect(missing.text == #"{"status":"unavailable","missing":["database"]}"#)
+            #expect(missing.text == #"{"status":"unavailable","missing":["database"],"warnings":[]}"#)
             let plain = try await App(client: stage.client, token: nil).send(.get, "/readyz")
             #expect(plain.status == 503)
             #expect(plain.text == #"{"status":"unavailable"}"#)
