@@ -26,6 +26,8 @@ public final class MerchantServer: Sendable {
     private let delivery: EventDelivery?
     private let server: HTTP.Server
     private let adminServer: HTTP.Server
+    /// One for each loop.
+    private let gauges: [LoopGauge]
     private let work = Mutex<[Task<Void, any Error>]>([])
 
     /// How long accepted requests may go on after the server was asked to stop: a call to Belvo and its record.
@@ -57,26 +59,34 @@ public final class MerchantServer: Sendable {
         self.health = health
         let institutions = InstitutionCatalog(belvo: belvo, loop: loops[0], log: log)
         self.institutions = institutions
+        let counts = RequestCounts()
         let api = API(
             world: world, authenticator: authenticator, institutions: institutions,
             health: health,
             callbackPage: CallbackPage(appLink: settings.appDeepLink, pollInterval: settings.patience.pollInterval),
-            access: AccessRules(settings, clock: clock), associations: AppAssociations(settings), vault: world.store.vault)
+            access: AccessRules(settings, clock: clock), associations: AppAssociations(settings),
+            vault: world.store.vault,
+            counts: counts)
         let refusal: @Sendable (MessageFault) -> Response = { fault in
             let requestID = RequestID.made()
             var response = APIError(fault).response(requestID: requestID)
             response.headers.append("x-request-id", requestID)
             return response
         }
+        let countedRefusal: @Sendable (MessageFault) -> Response = { fault in
+            let response = refusal(fault)
+            counts.countUnreadable(response.status)
+            return response
+        }
         server = HTTP.Server(
             tls: try settings.tls.map {
                 try TLSContext.server(certificateChain: $0.certificateFile, privateKey: $0.keyFile)
             },
-            refusal: refusal
+            refusal: countedRefusal
         ) { request, context in await api.respond(to: request, context) }
-        adminServer = HTTP.Server(refusal: refusal) { request, _ in
-            .response(await AdminAPI(health: health).respond(to: request))
-        }
+        gauges = loops.map { _ in LoopGauge() }
+        let admin = AdminAPI(health: health, metrics: MetricsPage(requests: counts, loops: gauges, world: world))
+        adminServer = HTTP.Server(refusal: refusal) { request, _ in .response(await admin.respond(to: request)) }
     }
 
     /// Where the server listens once it has started; the ports are the real ones also where 0 was asked for.
@@ -97,6 +107,7 @@ public final class MerchantServer: Sendable {
     /// Throws when the schema is not this program's, or an address is in use.
     public func start(work mode: WorkMode = .byItself) async throws -> Addresses {
         try await waitForSchema()
+        startGauges()
         let listener = try Listener(at: settings.listen)
         let adminListener = try Listener(at: settings.adminListen)
         try await adminServer.listen(to: adminListener, on: [loops[0]])
@@ -170,7 +181,14 @@ public final class MerchantServer: Sendable {
             loop.task { [log] in try await WorkLoop(worker: worker, pause: pause, log: log).run(on: loop) }
         }
         tasks.append(loop.task { [authenticator] in await authenticator.run() })
-        work.withLock { $0 = tasks }
+        work.withLock { $0 += tasks }
+    }
+
+    private func startGauges() {
+        let tasks = zip(loops, gauges).map { loop, gauge in
+            loop.task { [database] in try await gauge.run(on: loop, database) }
+        }
+        work.withLock { $0 += tasks }
     }
 }
 
@@ -187,20 +205,6 @@ public struct SchemaRefused: Error, CustomStringConvertible {
             "the database was migrated by a newer program (\(names.joined(separator: ", "))): run that one"
         case .altered(let names):
             "migrations were changed after they had been applied: \(names.joined(separator: ", "))"
-        }
-    }
-}
-
-/// What operators ask on `ADMIN_LISTEN`.
-struct AdminAPI: Sendable {
-    let health: Health
-
-    func respond(to request: Request) async -> Response {
-        switch (request.method, request.target.path) {
-        case (.get, "/livez"), (.head, "/livez"): health.live()
-        case (.get, "/readyz"), (.head, "/readyz"): await health.readyInDetail()
-        case (_, "/livez"), (_, "/readyz"): Response(.methodNotAllowed, headers: ["allow": "GET, HEAD"])
-        default: Response(.notFound)
         }
     }
 }

@@ -31,14 +31,22 @@ public struct HeldReply: Sendable {
 
 extension Reply {
     /// The reply with a last touch: at once for a response, for a held one when it is there.
-    public consuming func finished(_ touch: @escaping @Sendable (inout Response) -> Void) -> Reply {
+    ///
+    /// The touch is told since when the response was in the making: from `start` on, or from when the server asked
+    /// for a held one.
+    public consuming func finished(
+        since start: Monotonic, _ touch: @escaping @Sendable (inout Response, Monotonic) -> Void
+    ) -> Reply {
         switch consume self {
         case .response(var response):
-            touch(&response)
+            touch(&response, start)
             return .response(response)
         case .held(let held):
             return .held(
-                HeldReply(bell: held.bell, until: held.end) { reason in await held.answer(reason).finished(touch) })
+                HeldReply(bell: held.bell, until: held.end) { reason in
+                    let asked = Monotonic.now()
+                    return await held.answer(reason).finished(since: asked, touch)
+                })
         case .raw(let bytes): return .raw(bytes)
         }
     }

@@ -20,12 +20,14 @@ final class API: Sendable {
     let access: AccessRules
     let associations: AppAssociations
 
+    private let counts: RequestCounts
     private let router = Router()
     private let vault: Vault
 
     init(
         world: World, authenticator: Authenticator, institutions: InstitutionCatalog, health: Health,
-        callbackPage: CallbackPage, access: AccessRules, associations: AppAssociations, vault: Vault
+        callbackPage: CallbackPage, access: AccessRules, associations: AppAssociations, vault: Vault,
+        counts: RequestCounts
     ) {
         self.world = world
         self.authenticator = authenticator
@@ -35,6 +37,7 @@ final class API: Sendable {
         self.access = access
         self.associations = associations
         self.vault = vault
+        self.counts = counts
     }
 
     /// Answers one request, whatever it is.
@@ -42,30 +45,54 @@ final class API: Sendable {
         let inbound = Inbound(
             request: request, requestID: RequestID.taken(from: request) ?? RequestID.made(),
             client: access.proxies.client(of: request, from: context.peer))
+        let match = router.match(request.method, request.target.path)
         let reply: Reply
         do {
-            reply = try await dispatch(inbound)
+            reply = try await dispatch(inbound, to: match)
         } catch {
             reply = .response(refusal(error, to: inbound))
         }
-        let (requestID, sharing) = (inbound.requestID, access.crossOrigin.sharing(with: request))
+        let answered = Answered(
+            route: RequestCounts.Route(match, request.method), requestID: inbound.requestID, client: inbound.client,
+            sharing: access.crossOrigin.sharing(with: request))
         switch consume reply {
         case .response(var response):
-            complete(&response, of: requestID, sharing)
+            complete(&response, of: answered, since: context.arrivedAt)
             return .response(response)
-        case let later: return later.finished { self.complete(&$0, of: requestID, sharing) }
+        case let later:
+            return later.finished(since: context.arrivedAt) { self.complete(&$0, of: answered, since: $1) }
         }
     }
 
-    /// What every answer carries, also one that comes later.
-    private func complete(_ response: inout Response, of requestID: String, _ sharing: CrossOrigin.Sharing?) {
-        response.headers.append(RequestID.field, requestID)
-        sharing?.apply(to: &response)
+    /// What is left of a request when its answer is there.
+    private struct Answered: Sendable {
+        let route: RequestCounts.Route
+        let requestID: String
+        let client: IPAddress
+        let sharing: CrossOrigin.Sharing?
     }
 
-    private func dispatch(_ inbound: Inbound) async throws -> Reply {
+    /// What every answer carries, also one that comes later; and its place among the counted ones.
+    private func complete(_ response: inout Response, of answered: Answered, since start: Monotonic) {
+        response.headers.append(RequestID.field, answered.requestID)
+        answered.sharing?.apply(to: &response)
+        let duration = Monotonic.now() - start
+        let status = response.status
+        counts.count(answered.route, status, took: duration)
+        // Only for who asks for it: what an operator must hear of has a line of its own, and no stranger shall be able
+        // to fill the log.
+        world.log.debug(
+            "request.answered",
+            metadata: [
+                "request_id": "\(answered.requestID)", "client": "\(answered.client)",
+                "operation": "\(answered.route.name)", "status": "\(status.code)",
+                "milliseconds": "\(duration.wholeNanoseconds / 1_000_000)",
+            ])
+    }
+
+    private func dispatch(_ inbound: Inbound, to match: Router.Match) async throws -> Reply {
         let request = inbound.request
-        switch router.match(request.method, request.target.path) {
+        switch match {
         case .nothing: throw APIError.notFound
         case .otherMethod(let allowed):
             if let answer = access.crossOrigin.preflight(request, methods: allowed) {

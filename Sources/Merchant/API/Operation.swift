@@ -1,7 +1,7 @@
 import HTTP
 
 /// Every endpoint there is. `API.respond(to:)` is one switch over it, so that none goes unanswered.
-enum Operation: CaseIterable, Sendable {
+enum Operation: Int, CaseIterable, Sendable {
     case mintWidgetToken
     case listInstitutions
     case putCustomer, getCustomer

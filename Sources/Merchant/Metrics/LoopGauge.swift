@@ -1,0 +1,46 @@
+import Postgres
+import Synchronization
+import Transport
+
+/// What one event loop says about itself, once a second: how late that second came, and what its connections to the
+/// database are doing.
+///
+/// A scrape reads what was said last and waits for no loop, so that it also tells of one that is stuck.
+final class LoopGauge: Sendable {
+    static let interval = Duration.seconds(1)
+
+    private struct State {
+        var pools: [LaneLoad] = []
+        var due: Monotonic?
+        var delayMax = Duration.zero
+    }
+
+    private let state = Mutex(State())
+
+    /// Measures until the task is cancelled. Throws only `CancellationError`.
+    func run(on loop: EventLoop, _ database: Database) async throws {
+        defer { state.withLock { $0.due = nil } }
+        while true {
+            note(try database.load(), at: Monotonic.now())
+            try await loop.sleep(for: Self.interval)
+        }
+    }
+
+    /// Takes down what was found at this moment; the next time is due an interval later.
+    func note(_ pools: [LaneLoad], at now: Monotonic) {
+        state.withLock { state in
+            if let due = state.due { state.delayMax = max(state.delayMax, now - due) }
+            state.pools = pools
+            state.due = now + Self.interval
+        }
+    }
+
+    /// The lanes as they were last seen, and the greatest delay since the last time that somebody asked, up to now.
+    func read(at now: Monotonic) -> (pools: [LaneLoad], delayMax: Duration) {
+        state.withLock { state in
+            defer { state.delayMax = .zero }
+            let running = state.due.map { now - $0 } ?? .zero
+            return (state.pools, max(state.delayMax, running, .zero))
+        }
+    }
+}

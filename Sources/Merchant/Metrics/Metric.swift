@@ -1,0 +1,95 @@
+/// Every figure that `/metrics` shows, under its Prometheus name: seconds and bytes as units, `_total` for what only
+/// grows. `docs/metrics.md` has the same list, held equal by a test.
+enum Metric: String, CaseIterable, Sendable {
+    case requests = "merchant_requests_total"
+    case requestSeconds = "merchant_request_seconds"
+    case waitingRequests = "merchant_waiting_requests"
+    case belvoCalls = "merchant_belvo_calls_total"
+    case belvoUnderWay = "merchant_belvo_calls_under_way"
+    case belvoInLine = "merchant_belvo_calls_in_line"
+    case belvoCircuit = "merchant_belvo_circuit"
+    case belvoOpenings = "merchant_belvo_circuit_openings_total"
+    case belvoDenials = "merchant_belvo_denials_total"
+    case belvoLockedOut = "merchant_belvo_locked_out"
+    case belvoSilence = "merchant_belvo_silence_seconds"
+    case databaseUp = "merchant_database_up"
+    case recordsPending = "merchant_records_pending"
+    case recordsOldest = "merchant_records_oldest_pending_seconds"
+    case recordsOverdue = "merchant_records_overdue_seconds"
+    case paymentsInDoubt = "merchant_payments_in_doubt"
+    case paymentsOldestInDoubt = "merchant_payments_oldest_in_doubt_seconds"
+    case poolConnections = "merchant_database_connections"
+    case poolBorrowed = "merchant_database_connections_borrowed"
+    case poolStatements = "merchant_database_statements_under_way"
+    case poolWaiting = "merchant_database_callers_waiting"
+    case loopDelay = "merchant_loop_delay_seconds"
+    case processCPU = "process_cpu_seconds_total"
+    case processMemory = "process_resident_memory_bytes"
+    case processDescriptors = "process_open_fds"
+    case processDescriptorsMax = "process_max_fds"
+    case processStart = "process_start_time_seconds"
+
+    /// What may be done with it, as the text format calls it.
+    enum Kind: String, Sendable {
+        case counter, gauge, histogram
+    }
+
+    var name: String { rawValue }
+
+    var kind: Kind {
+        switch self {
+        case .requests, .belvoCalls, .belvoOpenings, .belvoDenials, .processCPU: .counter
+        case .requestSeconds: .histogram
+        default: .gauge
+        }
+    }
+
+    /// The names of its labels, in the order in which values are given for them.
+    var labels: [String] {
+        switch self {
+        case .requests: ["operation", "status"]
+        case .requestSeconds: ["operation"]
+        case .belvoCalls: ["call", "outcome"]
+        case .belvoUnderWay, .belvoInLine: ["caller"]
+        case .belvoCircuit: ["state"]
+        case .recordsPending, .recordsOldest, .recordsOverdue: ["record"]
+        case .poolConnections, .poolBorrowed, .poolStatements, .poolWaiting: ["loop", "lane"]
+        case .loopDelay: ["loop"]
+        default: []
+        }
+    }
+
+    /// One line on what it is.
+    var help: String {
+        switch self {
+        case .requests: "Requests to the API that were answered, by operation and class of status."
+        case .requestSeconds:
+            "Time from a request's last byte to its answer; of a long poll only what follows the end of its wait."
+        case .waitingRequests: "Long polls that wait for a record to change."
+        case .belvoCalls: "Calls to Belvo that ended, by how; held_back ones never left."
+        case .belvoUnderWay: "Calls that have left for Belvo and are not answered, by who wants them."
+        case .belvoInLine: "Calls to Belvo that wait for their turn in the budget, by who wants them."
+        case .belvoCircuit: "1 for the state that the circuit to Belvo is in, 0 for the others."
+        case .belvoOpenings: "How often the circuit has opened because Belvo was away."
+        case .belvoDenials: "Answers 401 and 403 from Belvo."
+        case .belvoLockedOut: "1 while Belvo lets nobody in: the credentials are the first suspect."
+        case .belvoSilence: "For how much longer Belvo is left alone because it asked for that with a 429."
+        case .databaseUp: "1 where the database answered this scrape; without it the figures of records are missing."
+        case .recordsPending: "Records that are not at their end; webhooks are the inbox, events the outbox."
+        case .recordsOldest: "Age of the oldest of them; 0 where there is none."
+        case .recordsOverdue: "How late the most overdue look or attempt is; 0 where none is."
+        case .paymentsInDoubt: "Authorized payments past their deadline without a word from Belvo on how they ended."
+        case .paymentsOldestInDoubt: "For how long the oldest of them has been in doubt; 0 where there is none."
+        case .poolConnections: "Connections to the database that are open."
+        case .poolBorrowed: "Connections that a transaction has for itself."
+        case .poolStatements: "Statements sent to the database and not answered."
+        case .poolWaiting: "Callers that wait for a connection to the database."
+        case .loopDelay: "The latest that a timer of a second came on an event loop since the last scrape."
+        case .processCPU: "Processor time used, of users and of the system."
+        case .processMemory: "Memory in use."
+        case .processDescriptors: "Descriptors that are open: each connection is one."
+        case .processDescriptorsMax: "Descriptors that may be open."
+        case .processStart: "When the process started, in seconds since 1970."
+        }
+    }
+}

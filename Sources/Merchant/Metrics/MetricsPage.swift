@@ -1,0 +1,122 @@
+import Belvo
+import HTTP
+import Logging
+import Postgres
+import Transport
+
+/// `GET /metrics`: everything that is counted and measured here, gathered when somebody asks.
+///
+/// It is answered whatever is away: what the database would say about records is left out when it does not say it in
+/// time, and no other loop is waited for.
+struct MetricsPage: Sendable {
+    /// Less than the ten seconds after which Prometheus gives up.
+    static let databasePatience = Duration.seconds(2)
+
+    let requests: RequestCounts
+    let loops: [LoopGauge]
+    let world: World
+    private let startTime = ProcessFigures.startTime
+
+    init(requests: RequestCounts, loops: [LoopGauge], world: World) {
+        self.requests = requests
+        self.loops = loops
+        self.world = world
+    }
+
+    func response() async -> Response {
+        let workload = await workload()
+        var text = MetricsText()
+        requests.write(to: &text)
+        text.write(.waitingRequests, .count(world.changes.watching))
+        write(world.gate.snapshot, to: &text)
+        text.write(.databaseUp, .flag(workload != nil))
+        if let workload { write(workload, to: &text) }
+        writeLoops(to: &text)
+        writeProcess(to: &text)
+        return Response(
+            .ok, headers: ["content-type": .init(MetricsText.contentType), "cache-control": "no-store"],
+            body: text.bytes)
+    }
+
+    /// Nothing when the database does not say it in time; the log tells why.
+    private func workload() async -> [Workload]? {
+        do {
+            return try await world.store.workload(within: Self.databasePatience)
+        } catch {
+            world.log.warning("metrics.workload_unread", metadata: ["reason": "\(error)"])
+            return nil
+        }
+    }
+
+    private func write(_ gate: GateSnapshot, to text: inout MetricsText) {
+        text.write(.belvoCalls) { samples in
+            for call in Call.allCases {
+                for outcome in Verdict.Outcome.allCases {
+                    samples.add([call.rawValue, outcome.rawValue], .count(gate.count(call, outcome)))
+                }
+            }
+        }
+        text.write(.belvoUnderWay) { samples in
+            for caller in Caller.allCases { samples.add([caller.rawValue], .count(gate.underWay[caller])) }
+        }
+        text.write(.belvoInLine) { samples in
+            for caller in Caller.allCases { samples.add([caller.rawValue], .count(gate.waiting[caller])) }
+        }
+        text.write(.belvoCircuit) { samples in
+            for state in Circuit.State.allCases { samples.add([state.rawValue], .flag(state == gate.circuit)) }
+        }
+        text.write(.belvoOpenings, .count(gate.openings))
+        text.write(.belvoDenials, .count(gate.denials))
+        text.write(.belvoLockedOut, .flag(gate.isLockedOut))
+        text.write(.belvoSilence, .seconds(gate.quiet ?? .zero))
+    }
+
+    private func write(_ workload: [Workload], to text: inout MetricsText) {
+        text.write(.recordsPending) { samples in
+            for kind in workload { samples.add([kind.name], .whole(kind.pending)) }
+        }
+        text.write(.recordsOldest) { samples in
+            for kind in workload { samples.add([kind.name], .seconds(kind.oldestPending ?? .zero)) }
+        }
+        text.write(.recordsOverdue) { samples in
+            for kind in workload { samples.add([kind.name], .seconds(kind.mostOverdue ?? .zero)) }
+        }
+        for kind in workload {
+            guard let inDoubt = kind.inDoubt else { continue }
+            text.write(.paymentsInDoubt, .whole(inDoubt))
+            text.write(.paymentsOldestInDoubt, .seconds(kind.oldestInDoubt ?? .zero))
+        }
+    }
+
+    private func writeLoops(to text: inout MetricsText) {
+        let now = Monotonic.now()
+        let readings = loops.enumerated().map { (name: "\($0)", reading: $1.read(at: now)) }
+        for (metric, figure) in [
+            (Metric.poolConnections, \LaneLoad.connections), (.poolBorrowed, \.borrowed),
+            (.poolStatements, \.outstanding), (.poolWaiting, \.waiting),
+        ] {
+            text.write(metric) { samples in
+                for (name, reading) in readings {
+                    for load in reading.pools {
+                        samples.add([name, load.lane.rawValue], .count(load[keyPath: figure]))
+                    }
+                }
+            }
+        }
+        text.write(.loopDelay) { samples in
+            for (name, reading) in readings { samples.add([name], .seconds(reading.delayMax)) }
+        }
+    }
+
+    private func writeProcess(to text: inout MetricsText) {
+        text.write(.processCPU, .seconds(ProcessFigures.cpuTime))
+        for (metric, figure) in [
+            (Metric.processMemory, ProcessFigures.residentBytes),
+            (.processDescriptors, ProcessFigures.openDescriptors),
+            (.processDescriptorsMax, ProcessFigures.descriptorsMax),
+        ] {
+            if let figure { text.write(metric, .count(figure)) }
+        }
+        if let startTime { text.write(.processStart, .seconds(startTime)) }
+    }
+}

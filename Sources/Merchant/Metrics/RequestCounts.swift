@@ -1,0 +1,94 @@
+import HTTP
+import Synchronization
+import Transport
+
+/// Every answer of the API, by route, class of status and the time that it took.
+///
+/// All loops count in the same place, each answer with three additions and no lock: as many as operations have places
+/// of their own, and what two loops count at once costs less than finding each loop's own place would.
+final class RequestCounts: Sendable {
+    /// How far a request came.
+    enum Route: Sendable, Hashable, CaseIterable {
+        case operation(Operation)
+        /// A browser asks which methods a known path has.
+        case preflight
+        /// The path or the method is unknown.
+        case unmatched
+        /// What came was no request.
+        case unreadable
+
+        static let allCases: [Route] = Operation.allCases.map(Route.operation) + [.preflight, .unmatched, .unreadable]
+
+        init(_ match: Router.Match, _ method: HTTP.Method) {
+            switch match {
+            case .operation(let operation, _): self = .operation(operation)
+            case .otherMethod: self = method == .options ? .preflight : .unmatched
+            case .nothing: self = .unmatched
+            }
+        }
+
+        /// As the label `operation` shows it.
+        var name: String {
+            switch self {
+            case .operation(let operation): "\(operation)"
+            case .preflight: "preflight"
+            case .unmatched: "unmatched"
+            case .unreadable: "unreadable"
+            }
+        }
+
+        /// Its place in `allCases`.
+        fileprivate var index: Int {
+            switch self {
+            case .operation(let operation): operation.rawValue
+            case .preflight: Operation.allCases.count
+            case .unmatched: Operation.allCases.count + 1
+            case .unreadable: Operation.allCases.count + 2
+            }
+        }
+    }
+
+    /// As the label `status` shows them.
+    static let statusClasses = ["2xx", "3xx", "4xx", "5xx"]
+
+    private final class Place: Sendable {
+        let statuses = InlineArray<4, Atomic<UInt64>> { _ in Atomic(0) }
+        let latencies = LatencyHistogram()
+    }
+
+    private let places = Route.allCases.map { _ in Place() }
+
+    /// Counts an answer that took so long to make.
+    func count(_ route: Route, _ status: HTTP.Status, took duration: Duration) {
+        count(route, status)
+        places[route.index].latencies.record(nanoseconds: UInt64(max(0, duration.wholeNanoseconds)))
+    }
+
+    /// Counts an answer to what was no request: nobody knows when it would have been whole.
+    func countUnreadable(_ status: HTTP.Status) {
+        count(.unreadable, status)
+    }
+
+    private func count(_ route: Route, _ status: HTTP.Status) {
+        // A final status is 200 to 599; what is none of them would be our own mistake, and is counted as such.
+        let place = min(max(status.code / 100 - 2, 0), Self.statusClasses.count - 1)
+        places[route.index].statuses[place].wrappingAdd(1, ordering: .relaxed)
+    }
+
+    /// Writes what was counted. Every series is there from the start, so that its first step can be seen.
+    func write(to text: inout MetricsText) {
+        text.write(.requests) { samples in
+            for route in Route.allCases {
+                for (place, name) in Self.statusClasses.enumerated() {
+                    let count = places[route.index].statuses[place].load(ordering: .relaxed)
+                    samples.add([route.name, name], .whole(Int64(clamping: count)))
+                }
+            }
+        }
+        text.write(.requestSeconds) { samples in
+            for route in Route.allCases where route != .unreadable {
+                samples.add([route.name], places[route.index].latencies.reading)
+            }
+        }
+    }
+}

@@ -1,0 +1,44 @@
+import Postgres
+
+/// How much there is to do about one kind of record.
+struct Workload: Sendable {
+    /// As `ops.workload` calls it: payments, enrollments, customers, redirects, webhooks, events.
+    let name: String
+    let pending: Int64
+    /// Only payments can be.
+    let inDoubt: Int64?
+    let oldestPending: Duration?
+    let oldestInDoubt: Duration?
+    /// Negative while the next look is ahead.
+    let mostOverdue: Duration?
+}
+
+// What metrics ask.
+extension Store {
+    /// How much there is to do, for every kind of record.
+    ///
+    /// All of it stands in the indexes of what is due, whose size is that of the work and not of the past; payments in
+    /// doubt are due as all that are not at their end (`no_orphaned_payment`).
+    func workload(within limit: Duration) async throws -> [Workload] {
+        try await database.rows(
+            """
+            SELECT what, pending, in_doubt,
+                (extract(epoch FROM oldest_pending) * 1000000)::bigint AS oldest_pending_us,
+                (extract(epoch FROM most_overdue) * 1000000)::bigint AS most_overdue_us,
+                CASE WHEN what = 'payments' THEN (
+                    SELECT (extract(epoch FROM app_now() - min(updated_at)) * 1000000)::bigint
+                    FROM payments WHERE in_doubt AND next_poll_at IS NOT NULL
+                ) END AS oldest_in_doubt_us
+            FROM ops.workload
+            """, within: limit
+        ).map { row in
+            func duration(_ column: String) throws -> Duration? {
+                try row.decode(column, as: Int64?.self).map { .microseconds($0) }
+            }
+            return Workload(
+                name: try row.decode("what"), pending: try row.decode("pending"),
+                inDoubt: try row.decode("in_doubt"), oldestPending: try duration("oldest_pending_us"),
+                oldestInDoubt: try duration("oldest_in_doubt_us"), mostOverdue: try duration("most_overdue_us"))
+        }
+    }
+}
