@@ -145,7 +145,7 @@ public final class MerchantServer: Sendable {
     }
 
     /// What looks at records by itself, and what tells the shop.
-    private var workers: [any Worker] { backgroundWorld.workers + (delivery.map { [$0.worker] } ?? []) }
+    private var workers: [any DueWorker] { backgroundWorld.workers + (delivery.map { [$0.worker] } ?? []) }
 
     private func waitForSchema() async throws {
         let migrator = Migrator(.merchant, of: database)
@@ -175,11 +175,13 @@ public final class MerchantServer: Sendable {
     private func startWork() {
         let loop = loops[0]
         let pause = min(world.patience.pollInterval / 2, .seconds(1))
-        var paced: [(worker: any Worker, pause: Duration)] = workers.map { ($0, pause) }
-        paced.append((Retention(store: world.store, log: log), Retention.pause))
-        var tasks = paced.map { worker, pause in
-            loop.task { [log] in try await WorkLoop(worker: worker, pause: pause, log: log).run(on: loop) }
-        }
+        let due = DueLoop(
+            workers: workers, due: { [store = world.store] in try await store.dueTables(among: $0) }, pause: pause,
+            log: log)
+        let retention = WorkLoop(worker: Retention(store: world.store, log: log), pause: Retention.pause, log: log)
+        var tasks = [
+            loop.task { try await due.run(on: loop) }, loop.task { try await retention.run(on: loop) },
+        ]
         tasks.append(loop.task { [authenticator] in await authenticator.run() })
         work.withLock { $0 += tasks }
     }

@@ -40,32 +40,6 @@ struct CustomerJourney: Sendable {
         return customer
     }
 
-    /// Looks for a customer whose creation was sent and never answered.
-    func look(at stored: Stored<Customer>) async throws {
-        guard stored.record.state == .creating else { return }
-        switch await news(of: stored.record, from: world.belvo) {
-        case .event(let event): try await end(stored, by: event)
-        case .absent where stored.isOverdue:
-            try await end(stored, by: .notCreated, failureCode: Failure.creationLost.code)
-        case .absent, .unreadable:
-            let overdue = stored.isOverdue ? stored.deadline.map { stored.clock.now - $0 } : nil
-            _ = try await write(
-                stored.record, over: stored, event: "looked",
-                planned: .goesOn(
-                    nextLook: overdue.map(world.patience.doubtInterval) ?? world.patience.pollInterval,
-                    deadline: stored.deadline), cause: .poller)
-        }
-    }
-
-    /// A late write of a server that was away must lose: there is no second attempt here.
-    private func end(
-        _ stored: Stored<Customer>, by event: Customer.Event, failureCode: String? = nil
-    ) async throws {
-        let next = try stored.record.transition(on: event)
-        _ = try await write(
-            next, over: stored, event: event.name, failureCode: failureCode, planned: .entered(nil), cause: .poller)
-    }
-
     /// Writes the next state and tells those who wait; nothing comes back when somebody else was faster.
     private func write(
         _ next: Customer, over stored: Stored<Customer>, event: String, failureCode: String? = nil, planned: Planned,
@@ -75,22 +49,6 @@ struct CustomerJourney: Sendable {
             stored, to: next, event: event, failureCode: failureCode, planned: planned, cause: cause)
         if let written, written.record != stored.record { world.changes.announce(written.record.id) }
         return written
-    }
-
-    private func news(of customer: Customer, from belvo: Belvo.Client) async -> News<Customer.Event> {
-        do {
-            let found = try await belvo.findCustomers(externalID: customer.id.description)
-            guard let first = found.first else { return .absent }
-            guard let event = Customer.Event(first) else {
-                world.log.error("customer.without_creation_time", metadata: ["customer_id": "\(customer.id)"])
-                return .unreadable
-            }
-            return .event(event)
-        } catch {
-            world.log.warning(
-                "customer.unreadable", metadata: ["customer_id": "\(customer.id)", "reason": "\(error)"])
-            return .unreadable
-        }
     }
 
     private func ask(for stored: Stored<Customer>, on occasion: Occasion) async throws -> Progress<Stored<Customer>> {
@@ -154,6 +112,45 @@ struct CustomerJourney: Sendable {
         Schedule(
             firstLook: world.patience.askingDeadline + .seconds(5),
             deadline: world.patience.callDeadline + world.patience.creationGrace)
+    }
+}
+
+// Looking, for handlers and pollers alike.
+extension CustomerJourney: LookingJourney {
+    /// Looks for a customer whose creation was sent and never answered.
+    func news(of customer: Customer, from belvo: Belvo.Client) async -> News<Customer.Event> {
+        guard customer.state == .creating else { return .unreadable }
+        do {
+            let found = try await belvo.findCustomers(externalID: customer.id.description)
+            guard let first = found.first else { return .absent }
+            guard let event = Customer.Event(first) else {
+                world.log.error("customer.without_creation_time", metadata: ["customer_id": "\(customer.id)"])
+                return .unreadable
+            }
+            return .event(event)
+        } catch {
+            world.log.warning(
+                "customer.unreadable", metadata: ["customer_id": "\(customer.id)", "reason": "\(error)"])
+            return .unreadable
+        }
+    }
+
+    func lapse(of customer: Customer, after news: News<Customer.Event>) -> Customer.Event? {
+        if case .absent = news { .notCreated } else { nil }
+    }
+
+    func write(
+        _ next: Customer, over stored: Stored<Customer>, after event: Customer.Event
+    ) async throws -> Stored<Customer>? {
+        try await write(
+            next, over: stored, event: event.name,
+            failureCode: event == .notCreated ? Failure.creationLost.code : nil, planned: .entered(nil), cause: .poller)
+    }
+
+    func nextLook(at stored: Stored<Customer>) -> Duration? {
+        guard stored.record.state == .creating else { return nil }
+        let overdue = stored.isOverdue ? stored.deadline.map { stored.clock.now - $0 } : nil
+        return overdue.map(world.patience.doubtInterval) ?? world.patience.pollInterval
     }
 }
 

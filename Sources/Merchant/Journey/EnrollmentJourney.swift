@@ -193,29 +193,19 @@ struct EnrollmentJourney: Sendable {
 }
 
 // Looking and recording, for handlers and pollers alike.
-extension EnrollmentJourney {
-    /// Reads Belvo about an enrollment whose look is due, and records what it says.
-    func look(at stored: Stored<Enrollment>) async throws {
-        let news = await news(of: stored.record, from: world.belvo)
-        var current = stored
-        if case .event(let event) = news {
-            // A late write of a server that was away must lose: no second attempt here.
-            let next = try current.record.transition(on: event)
-            guard let written = try await write(next, over: current, event: event.name, cause: .poller) else { return }
-            current = written
-            guard current.record.state == stored.record.state else { return }
-        }
-        // A redirect that nobody is passing on any more: Belvo has it, or the user has to come again.
-        if current.record.state == .completing, try await !world.store.hasOpenReceipt(of: current.record.id) {
-            try await record(.redirectPassedOn, on: current, cause: .poller)
-            return
-        }
-        if stored.isOverdue, let end = lapse(of: current.record, after: news) {
-            let next = try current.record.transition(on: end)
-            _ = try await write(next, over: current, event: end.name, cause: .poller)
-        } else if current.version == stored.version {
-            _ = try await write(current.record, over: current, event: "looked", cause: .poller)
-        }
+extension EnrollmentJourney: LookingJourney {
+    func write(
+        _ next: Enrollment, over stored: Stored<Enrollment>, after event: Enrollment.Event
+    ) async throws -> Stored<Enrollment>? {
+        try await write(next, over: stored, event: event.name, cause: .poller)
+    }
+
+    func nextLook(at stored: Stored<Enrollment>) -> Duration? { planned(stored.record, over: stored).nextLook }
+
+    /// A redirect that nobody is passing on any more: Belvo has it, or the user has to come again.
+    func ownNews(of enrollment: Enrollment) async throws -> Enrollment.Event? {
+        guard enrollment.state == .completing else { return nil }
+        return try await world.store.hasOpenReceipt(of: enrollment.id) ? nil : .redirectPassedOn
     }
 
     /// Reads an enrollment that somebody told of, and records what Belvo says. False when it is nobody's of ours.
@@ -249,7 +239,7 @@ extension EnrollmentJourney {
         return stored
     }
 
-    private func news(of enrollment: Enrollment, from belvo: Belvo.Client) async -> News<Enrollment.Event> {
+    func news(of enrollment: Enrollment, from belvo: Belvo.Client) async -> News<Enrollment.Event> {
         do {
             return try await ask(belvo, about: enrollment).map { .event($0) } ?? .absent
         } catch {
@@ -284,7 +274,7 @@ extension EnrollmentJourney {
 
     /// How a state ends that has lasted too long. An enrollment moves no money, and a later word of Belvo's corrects
     /// it, so it also ends while Belvo is out of reach; only a creation has to be shown absent first.
-    private func lapse(of enrollment: Enrollment, after news: News<Enrollment.Event>) -> Enrollment.Event? {
+    func lapse(of enrollment: Enrollment, after news: News<Enrollment.Event>) -> Enrollment.Event? {
         switch (enrollment.state, news) {
         case (.creating, .absent): .creationLost
         case (.creating, _), (.succeeded, _), (.failed, _): nil

@@ -273,26 +273,14 @@ extension PaymentJourney {
 }
 
 // Looking and recording, for handlers and pollers alike.
-extension PaymentJourney {
-    /// Reads Belvo about a payment whose look is due, and records what it says.
-    func look(at stored: Stored<Payment>) async throws {
-        let news = await news(of: stored.record, from: world.belvo)
-        var current = stored
-        if case .event(let event) = news {
-            // A late write of a server that was away must lose: no second attempt here.
-            let next = try current.record.transition(on: event)
-            guard let written = try await write(next, over: current, event: event.name, cause: .poller) else { return }
-            current = written
-            guard current.record.state == stored.record.state else { return }
-        }
-        if stored.isOverdue, let end = lapse(of: current.record, after: news) {
-            let next = try current.record.transition(on: end)
-            _ = try await write(next, over: current, event: end.name, cause: .poller)
-        } else if current.version == stored.version {
-            _ = try await write(current.record, over: current, event: "looked", cause: .poller)
-        }
-        remind(of: current)
+extension PaymentJourney: LookingJourney {
+    func write(
+        _ next: Payment, over stored: Stored<Payment>, after event: Payment.Event
+    ) async throws -> Stored<Payment>? {
+        try await write(next, over: stored, event: event.name, cause: .poller)
     }
+
+    func nextLook(at stored: Stored<Payment>) -> Duration? { planned(stored.record, over: stored).nextLook }
 
     /// Reads an intent that somebody told of, and records what Belvo says. False when it is nobody's of ours.
     func hear(of id: Belvo.PaymentIntent.ID, on occasion: Occasion) async throws -> Bool {
@@ -313,7 +301,7 @@ extension PaymentJourney {
     }
 
     /// Raises an alarm about what has been in doubt for so long that somebody has to ask Belvo by other means.
-    private func remind(of stored: Stored<Payment>) {
+    func remind(of stored: Stored<Payment>) {
         guard stored.record.isInDoubt, let deadline = stored.deadline else { return }
         let age = stored.clock.now - deadline
         guard age >= Patience.doubtPatience else { return }
@@ -322,7 +310,7 @@ extension PaymentJourney {
             metadata: ["payment_id": "\(stored.record.id)", "days": "\(age.components.seconds / 86_400)"])
     }
 
-    private func news(of payment: Payment, from belvo: Belvo.Client) async -> News<Payment.Event> {
+    func news(of payment: Payment, from belvo: Belvo.Client) async -> News<Payment.Event> {
         do {
             return try await ask(belvo, about: payment).map { .event($0) } ?? .absent
         } catch {
@@ -351,7 +339,7 @@ extension PaymentJourney {
     ///
     /// What was never authorized here ends by time also while Belvo is out of reach, but not against what Belvo has
     /// just said: somebody else may have authorized it there. A creation has to be shown absent first.
-    private func lapse(of payment: Payment, after news: News<Payment.Event>) -> Payment.Event? {
+    func lapse(of payment: Payment, after news: News<Payment.Event>) -> Payment.Event? {
         if case .event(.reported(let report)) = news, payment.state != .authorizing, !payment.mayLapse(after: report) {
             return nil
         }

@@ -61,10 +61,14 @@ extension EventDelivery {
     }
 
     /// Several records' events leave at once, each record's one after the other.
-    var worker: any Worker {
+    var worker: any DueWorker {
         Poller<OutgoingEvent>(
-            name: "events", limit: 64, width: 16, log: log, gate: nil,
+            name: "events", table: .events, limit: 64, width: 16, log: log, gate: nil,
             claim: { [store] in try await store.claimDueEvents(limit: $0, lease: StandardWebhook.deadline * 2) },
-            look: { try await deliver($0) }, id: { "\($0.id)" })
+            look: {
+                try await deliver($0)
+                return .recorded
+            },
+            rest: { [store] in try await store.giveBack(events: $0) }, id: { $0.id })
     }
 }

@@ -1,8 +1,9 @@
+import FoundationEssentials
 import Postgres
 
 /// The tables whose rows carry their own next look.
-enum DueTable: Sendable {
-    case customers, redirectReceipts, webhookReceipts, enrollments, payments
+enum DueTable: Sendable, CaseIterable {
+    case customers, redirectReceipts, webhookReceipts, enrollments, payments, events
 
     fileprivate var name: SQL {
         switch self {
@@ -11,8 +12,23 @@ enum DueTable: Sendable {
         case .webhookReceipts: "webhook_receipts"
         case .enrollments: "enrollments"
         case .payments: "payments"
+        case .events: "events"
         }
     }
+
+    /// The column that says when; each has an index of its own, which holds no finished row.
+    fileprivate var moment: SQL {
+        self == .events ? "next_attempt_at" : "next_poll_at"
+    }
+}
+
+/// A row that is to be left as it is until its next look.
+struct Rest: Sendable {
+    let id: UUID
+    /// As it was claimed.
+    let version: Int64
+    /// Until the next look; nil when there is nothing left to look at.
+    let wait: Duration?
 }
 
 extension Store {
@@ -22,20 +38,57 @@ extension Store {
     /// Belvo about the same row, and ends by itself if this server dies. The index of what is due holds no finished
     /// row, so that a claim costs the same however many of them there are.
     func claimDue(in table: DueTable, limit: Int, lease: Duration, giving columns: SQL) async throws -> Rows {
+        try await database.execute(claiming(in: table, limit: limit, lease: lease, giving: columns))
+    }
+
+    /// The statement of `claimDue`.
+    func claiming(in table: DueTable, limit: Int, lease: Duration, giving columns: SQL) -> SQL {
+        """
+        UPDATE \(fragment: table.name) SET
+            version = version + 1,
+            leased_until = app_now() + \(lease.wholeMicroseconds) * interval '1 microsecond',
+            next_poll_at = app_now() + \(lease.wholeMicroseconds) * interval '1 microsecond'
+        WHERE id IN (
+            SELECT id FROM \(fragment: table.name)
+            WHERE next_poll_at <= app_now() AND (leased_until IS NULL OR leased_until <= app_now())
+            ORDER BY next_poll_at
+            LIMIT \(limit)
+            FOR UPDATE SKIP LOCKED
+        )
+        RETURNING \(fragment: columns)
+        """
+    }
+
+    /// In which of the tables something may be due: one statement for all of them, which reads the first entry of each
+    /// table's index of what is due.
+    func dueTables(among tables: [DueTable]) async throws -> Set<DueTable> {
+        let due = try await database.rows(askingWhatIsDue(in: tables)).map { try $0.decode("place", as: Int.self) }
+        return Set(due.map { tables[$0] })
+    }
+
+    /// The statement of `dueTables`. A least value is found at the index's end; EXISTS might be sought in the table.
+    func askingWhatIsDue(in tables: [DueTable]) -> SQL {
+        let questions: [SQL] = tables.enumerated().map { place, table in
+            """
+            SELECT \(place) AS place
+            WHERE (SELECT min(\(fragment: table.moment)) FROM \(fragment: table.name)) <= app_now()
+            """
+        }
+        return SQL(joining: questions, separator: " UNION ALL ")
+    }
+
+    /// Ends the leases of rows that a look has left as they are, and sets their next looks: one statement for all of
+    /// them, and no history. A row that somebody else has changed or claimed meanwhile stays as it is.
+    func rest(_ rests: [Rest], in table: DueTable) async throws {
+        // An array of ours holds no NULL.
+        let waits = rests.map { $0.wait?.wholeMicroseconds ?? -1 }
         try await database.execute(
             """
             UPDATE \(fragment: table.name) SET
-                version = version + 1,
-                leased_until = app_now() + \(lease.wholeMicroseconds) * interval '1 microsecond',
-                next_poll_at = app_now() + \(lease.wholeMicroseconds) * interval '1 microsecond'
-            WHERE id IN (
-                SELECT id FROM \(fragment: table.name)
-                WHERE next_poll_at <= app_now() AND (leased_until IS NULL OR leased_until <= app_now())
-                ORDER BY next_poll_at
-                LIMIT \(limit)
-                FOR UPDATE SKIP LOCKED
-            )
-            RETURNING \(fragment: columns)
+                version = version + 1, leased_until = NULL,
+                next_poll_at = CASE WHEN wait >= 0 THEN app_now() + wait * interval '1 microsecond' END
+            FROM unnest(\(rests.map(\.id)), \(rests.map(\.version)), \(waits)) AS rest (rested_id, rested_version, wait)
+            WHERE id = rested_id AND version = rested_version
             """)
     }
 }

@@ -58,6 +58,17 @@ extension Store {
         }
     }
 
+    /// Gives back what was claimed and not sent for want of time.
+    func giveBack(events: [Rest]) async throws {
+        try await database.execute(
+            """
+            UPDATE events SET
+                attempts = attempts - 1, version = version + 1, leased_until = NULL, next_attempt_at = app_now()
+            FROM unnest(\(events.map(\.id)), \(events.map(\.version))) AS given (given_id, given_version)
+            WHERE id = given_id AND version = given_version
+            """)
+    }
+
     /// The shop has it.
     func noteDelivery(of event: Stored<OutgoingEvent>) async throws {
         try await database.execute(

@@ -116,12 +116,13 @@ struct Stage: Sendable {
 
     /// Another instance of the same server, on the same database and with the same Belvo, while the body runs.
     func withAnotherInstance(
-        environment changes: [String: String] = [:], _ body: (Stage) async throws -> Void
+        environment changes: [String: String] = [:], work: MerchantServer.WorkMode = .whenTold,
+        _ body: (Stage) async throws -> Void
     ) async throws {
         let environment = environment.merging(changes) { $1 }
         let settings = try Settings.read(environment: environment)
         let other = try MerchantServer(settings: settings, loops: [loop], log: log.logger, clock: clock.intervals)
-        let addresses = try await other.start(work: .whenTold)
+        let addresses = try await other.start(work: work)
         let stage = Stage(
             loop: loop, sandbox: sandbox, merchant: other, database: database, client: Self.client(to: addresses.api),
             admin: Self.client(to: addresses.admin), bank: bank, addresses: addresses, log: log, settings: settings,

@@ -1,0 +1,70 @@
+import Logging
+import Synchronization
+import Transport
+
+/// Has workers make passes when there is something for them, until the task is cancelled.
+///
+/// One statement for all tables asks what is due, and again after a pause: while little is going on, asking is most of
+/// the work. A worker that has much to do goes on at once, and keeps no other from beginning.
+struct DueLoop: Sendable {
+    let workers: [any DueWorker]
+    /// Tells in which of the tables something is due.
+    let due: @Sendable ([DueTable]) async throws -> Set<DueTable>
+    let pause: Duration
+    let log: Logger
+
+    /// Throws only `CancellationError`, after the passes that have begun.
+    func run(on loop: EventLoop) async throws {
+        let busy = Busy()
+        try await withThrowingDiscardingTaskGroup { group in
+            while true {
+                for worker in await dueWorkers() where busy.begin(worker.name) {
+                    group.addTask {
+                        await makePasses(worker, on: loop)
+                        busy.end(worker.name)
+                    }
+                }
+                try await loop.sleep(for: pause)
+            }
+        }
+    }
+
+    private func dueWorkers() async -> [any DueWorker] {
+        do {
+            let tables = try await due(workers.map(\.table))
+            return workers.filter { tables.contains($0.table) }
+        } catch {
+            // The database is away: the pause is all that can be done about it.
+            note(error, of: "due")
+            return []
+        }
+    }
+
+    /// One pass after the other, as long as there is as much to do as a pass may take.
+    private func makePasses(_ worker: any DueWorker, on loop: EventLoop) async {
+        do {
+            while !Task.isCancelled {
+                // In a task of its own, so that stopping lets a pass finish what it has begun.
+                let pass = try await loop.task { try await worker.runOnce() }.value
+                guard pass.wasFull, pass.failed < pass.examined else { return }
+            }
+        } catch {
+            note(error, of: worker.name)
+        }
+    }
+
+    private func note(_ error: any Error, of worker: String) {
+        if error is CancellationError { return }
+        log.warning("work.failed", metadata: ["worker": "\(worker)", "reason": "\(error)"])
+    }
+
+    /// The workers that are at a pass.
+    private final class Busy: Sendable {
+        private let names = Mutex<Set<String>>([])
+
+        /// False when it is at one already.
+        func begin(_ name: String) -> Bool { names.withLock { $0.insert(name).inserted } }
+
+        func end(_ name: String) { names.withLock { _ = $0.remove(name) } }
+    }
+}

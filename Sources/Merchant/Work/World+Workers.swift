@@ -1,0 +1,45 @@
+import Payments
+
+extension World {
+    /// Everything that looks at records by itself.
+    var workers: [any DueWorker] {
+        // A look is one or two calls, begun within the poller's window; whoever holds a record for longer is gone.
+        let window = Duration.seconds(5)
+        let lease = patience.callDeadline * 2 + window
+        return [
+            Poller<Customer>(
+                name: "customers", table: .customers, limit: 64, width: 8, log: log, gate: gate, window: window,
+                claim: { try await store.claimDueCustomers(limit: $0, lease: lease) },
+                look: { try await CustomerJourney(world: self).look(at: $0) },
+                rest: { try await store.rest($0, in: .customers) }, id: { $0.id.uuid }),
+            Poller<RedirectReceipt>(
+                name: "redirects", table: .redirectReceipts, limit: 64, width: 8, log: log, gate: gate,
+                window: window,
+                claim: { try await store.claimDueReceipts(limit: $0, lease: lease) },
+                look: {
+                    try await RedirectionJourney(world: self).look(at: $0)
+                    return .recorded
+                },
+                rest: { try await store.rest($0, in: .redirectReceipts) }, id: { $0.id }),
+            Poller<WebhookReceipt>(
+                name: "webhooks", table: .webhookReceipts, limit: 128, width: 16, log: log, gate: gate,
+                window: window,
+                claim: { try await store.claimDueWebhooks(limit: $0, lease: lease) },
+                look: {
+                    try await WebhookJourney(world: self).look(at: $0)
+                    return .recorded
+                },
+                rest: { try await store.rest($0, in: .webhookReceipts) }, id: { $0.id }),
+            Poller<Enrollment>(
+                name: "enrollments", table: .enrollments, limit: 128, width: 16, log: log, gate: gate, window: window,
+                claim: { try await store.claimDueEnrollments(limit: $0, lease: lease) },
+                look: { try await EnrollmentJourney(world: self).look(at: $0) },
+                rest: { try await store.rest($0, in: .enrollments) }, id: { $0.id.uuid }),
+            Poller<Payment>(
+                name: "payments", table: .payments, limit: 128, width: 16, log: log, gate: gate, window: window,
+                claim: { try await store.claimDuePayments(limit: $0, lease: lease) },
+                look: { try await PaymentJourney(world: self).look(at: $0) },
+                rest: { try await store.rest($0, in: .payments) }, id: { $0.id.uuid }),
+        ]
+    }
+}

@@ -1,0 +1,231 @@
+import BelvoSandbox
+import FoundationEssentials
+import Payments
+import Postgres
+import Synchronization
+import TestSupport
+import Testing
+import Transport
+
+@testable import Merchant
+
+/// What looking at a record again and again costs, and what of it survives a server.
+@Suite struct LookingTests {
+    /// What a look may change of a payment's row.
+    private struct Line: Equatable {
+        let version: Int64
+        let history: Int64
+        let isLeased: Bool
+        /// Seconds until the next look.
+        let wait: Double
+    }
+
+    private static func line(_ bill: Shopper.Bill, on stage: Stage) async throws -> Line {
+        let belvoID = try #require(UUID(uuidString: bill.belvoID))
+        let row = try #require(
+            try await stage.database.rows(
+                """
+                SELECT version, leased_until IS NOT NULL AS is_leased,
+                    extract(epoch FROM next_poll_at - app_now())::float8 AS wait,
+                    (SELECT count(*) FROM state_history WHERE record_id = payments.id) AS history
+                FROM payments WHERE belvo_id = \(belvoID)
+                """
+            ).first)
+        return Line(
+            version: try row.decode("version"), history: try row.decode("history"),
+            isLeased: try row.decode("is_leased"), wait: try row.decode("wait"))
+    }
+
+    /// A payment that Belvo has the signature of.
+    private static func authorized(
+        on stage: Stage, reference: String = "order-1"
+    ) async throws -> (bill: Shopper.Bill, shopper: Shopper) {
+        var shopper = try await Shopper.arrive(on: stage)
+        let bond = try await shopper.enroll()
+        let bill = try await shopper.bill(bond, reference: reference)
+        try await shopper.authorize(bill)
+        // What Belvo says about it for the first time is news.
+        try await stage.poll()
+        return (bill, shopper)
+    }
+
+    @Test func `a look that finds nothing new ends the lease, and writes no history`() async throws {
+        try await Stage.open { stage in
+            let (bill, _) = try await Self.authorized(on: stage)
+            let before = try await Self.line(bill, on: stage)
+            let looks = stage.countCalls(.getPaymentIntent)
+            try await stage.poll()
+            let after = try await Self.line(bill, on: stage)
+            #expect(stage.countCalls(.getPaymentIntent) == looks + 1)
+            #expect(after.history == before.history)
+            // The claim and the look.
+            #expect(after.version == before.version + 2)
+            #expect(!after.isLeased)
+            #expect(after.wait > 0 && after.wait <= 2)
+        }
+    }
+
+    @Test func `the looks of one pass that find nothing new are recorded by one statement`() async throws {
+        try await Stage.open { stage in
+            var shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.enroll()
+            for number in 1...5 {
+                try await shopper.authorize(
+                    try await shopper.bill(bond, reference: "order-\(number)", key: "tap-\(number)"))
+            }
+            try await stage.poll()
+            try await stage.poll()
+            // Whoever writes a row leaves the transaction's number on it: the same on all that one statement wrote.
+            let writers = try await stage.database.rows(
+                "SELECT DISTINCT xmin::text AS writer FROM payments WHERE leased_until IS NULL")
+            #expect(writers.count == 1)
+        }
+    }
+
+    @Test func `what a paused server records too late is lost to whoever looked meanwhile`() async throws {
+        try await Stage.open { stage in
+            let (bill, _) = try await Self.authorized(on: stage)
+            let store = stage.merchant.world.store
+            try await stage.advance(by: .seconds(3))
+            let late = try #require(try await store.claimDuePayments(limit: 8, lease: .seconds(25)).first)
+            try await stage.advance(by: .seconds(26))
+            try await stage.work()
+            let before = try await Self.line(bill, on: stage)
+            try await store.rest(
+                [Rest(id: late.record.id.uuid, version: late.version, wait: .seconds(3_600))], in: .payments)
+            let after = try await Self.line(bill, on: stage)
+            #expect(after.version == before.version)
+            #expect(after.wait <= 2)
+        }
+    }
+
+    @Test func `what a server held that died is looked at by another one after the lease, not before`() async throws {
+        try await Stage.open { stage in
+            let (bill, shopper) = try await Self.authorized(on: stage)
+            try await stage.advance(by: .seconds(3))
+            _ = try await stage.merchant.world.store.claimDuePayments(limit: 8, lease: .seconds(25))
+            try stage.sandbox.settle(intent: bill.belvoID)
+            try await stage.withAnotherInstance { other in
+                try await stage.advance(by: .seconds(24))
+                try await other.work()
+                #expect(try await shopper.payment(bill).string("status") == "PENDING")
+                try await stage.advance(by: .seconds(1))
+                try await other.work()
+                #expect(try await shopper.payment(bill).string("status") == "SUCCEEDED")
+            }
+        }
+    }
+
+    @Test func `what was in flight when the server went down is found out when one starts again`() async throws {
+        try await Stage.open { stage in
+            let (bill, shopper) = try await Self.authorized(on: stage)
+            _ = try await stage.merchant.world.store.claimDuePayments(limit: 8, lease: .seconds(25))
+            try stage.sandbox.settle(intent: bill.belvoID)
+            try await stage.advance(by: .seconds(3 * 86_400))
+            // Nobody tells this one to work.
+            try await stage.withAnotherInstance(work: .byItself) { _ in
+                try await stage.awaitCondition { try await shopper.payment(bill).string("status") == "SUCCEEDED" }
+            }
+        }
+    }
+
+    @Test func `a payment in doubt is looked at ever less often, and after a week with an alarm`() async throws {
+        try await Stage.open { stage in
+            let (bill, _) = try await Self.authorized(on: stage)
+            try await stage.pass(.seconds(121))
+            var sinceDeadline = Duration.seconds(1)
+            for (age, pause) in [
+                (30, 10), (600, 60), (1_800, 120), (3_500, 120), (3_700, 900), (86_400, 900), (6 * 86_400, 900),
+                (8 * 86_400, 3_600), (30 * 86_400, 3_600),
+            ] {
+                #expect(!stage.log.holds("payment.in_doubt_for_long") || age > 8 * 86_400)
+                try await stage.pass(.seconds(age) - sinceDeadline)
+                sinceDeadline = .seconds(age)
+                let wait = try await Self.line(bill, on: stage).wait
+                #expect(abs(wait - Double(pause)) < 2, "\(age) s after the deadline: \(wait) s")
+            }
+            #expect(stage.log.holds("payment.in_doubt_for_long"))
+        }
+    }
+
+    @Test func `what is asked for by hand of a payment that is over is looked at once`() async throws {
+        try await Stage.open { stage in
+            let (bill, shopper) = try await Self.authorized(on: stage)
+            try stage.sandbox.fail(intent: bill.belvoID)
+            try await stage.poll()
+            let id = try #require(UUID(uuidString: bill.id))
+            _ = try await stage.merchant.world.store.requeue(.payment, id)
+            let looks = stage.countCalls(.getPaymentIntent)
+            for _ in 1...3 { try await stage.poll() }
+            #expect(stage.countCalls(.getPaymentIntent) == looks + 1)
+            #expect(try await shopper.payment(bill).string("status") == "FAILED")
+        }
+    }
+
+    @Test func `finished rows cost neither a claim nor the question what is due anything`() async throws {
+        try await Stage.open { stage in
+            let (_, _) = try await Self.authorized(on: stage)
+            try await stage.database.execute(
+                """
+                INSERT INTO payments (
+                    id, subject, enrollment_id, state, belvo_idempotency_key, holds_reference, amount_centavos,
+                    description, statement_description, belvo_customer_id, belvo_enrollment_id,
+                    beneficiary_bank_account, failure_code, failure_authority, created_at, updated_at)
+                SELECT gen_random_uuid(), subject, enrollment_id, 'failed', gen_random_uuid(), false, amount_centavos,
+                    description, statement_description, belvo_customer_id, belvo_enrollment_id,
+                    beneficiary_bank_account, 'timed_out', 'merchant', created_at, updated_at
+                FROM payments, generate_series(1, 20000)
+                """)
+            try await stage.database.execute("ANALYZE payments")
+            let store = stage.merchant.world.store
+            for statement in [
+                store.claiming(in: .payments, limit: 128, lease: .seconds(25), giving: "id"),
+                store.askingWhatIsDue(in: [.payments]),
+            ] {
+                let plan = try await stage.database.execute("EXPLAIN \(fragment: statement)")
+                    .map { try $0.decode("QUERY PLAN", as: String.self) }.joined(separator: "\n")
+                #expect(plan.contains("payments_due"), "\(plan)")
+                #expect(!plan.contains("Seq Scan on payments"), "\(plan)")
+            }
+        }
+    }
+}
+
+/// What a pass does when it has less time than records.
+@Suite struct PollerTests {
+    @Test func `a pass gives back what it had no time for, and takes less the next time`() async throws {
+        try await withLoop { loop in
+            let seen = Seen()
+            let poller = Poller<UUID>(
+                name: "tests", table: .payments, limit: 64, width: 2, log: LogRecorder().logger, gate: nil,
+                window: .zero,
+                claim: { limit in
+                    seen.claimed(limit)
+                    return (0..<limit).map { _ in Self.stored(UUID()) }
+                },
+                look: { _ in .unchanged(nextLook: .seconds(2)) }, rest: { seen.rested($0) }, id: { $0 })
+            let passes = try await loop.task { [try await poller.runOnce(), try await poller.runOnce()] }.value
+            // Two at a time begin at once, and no other after no time at all.
+            #expect(passes.map(\.examined) == [2, 2])
+            #expect(seen.limits == [64, 2])
+            #expect(seen.rests.map { $0.count { $0.wait == .zero } } == [62, 0])
+            #expect(seen.rests.map { $0.count { $0.wait == .seconds(2) } } == [2, 2])
+        }
+    }
+
+    private static func stored(_ id: UUID) -> Stored<UUID> {
+        Stored(
+            record: id, version: 1, updatedAt: .earliest, deadline: nil, clock: DatabaseClock(reading: .earliest))
+    }
+
+    /// What a poller asked for and recorded.
+    private final class Seen: Sendable {
+        private let state = Mutex((limits: [Int](), rests: [[Rest]]()))
+
+        var limits: [Int] { state.withLock { $0.limits } }
+        var rests: [[Rest]] { state.withLock { $0.rests } }
+
+        func claimed(_ limit: Int) { state.withLock { $0.limits.append(limit) } }
+        func rested(_ rests: [Rest]) { state.withLock { $0.rests.append(rests) } }
+    }
+}
