@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measure speed and memory, or with `waiting` only what requests that wait cost; writes bench/results.md.
+# Measure speed and memory, or with `waiting` or `polling` only that section; writes bench/results.md.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
@@ -13,6 +13,8 @@ cd "$(dirname "$0")/.."
 . scripts/lib/bench-report.sh
 . scripts/lib/bench-waiting.sh
 . scripts/lib/bench-waiting-report.sh
+. scripts/lib/bench-polling.sh
+. scripts/lib/bench-polling-report.sh
 
 # How much is measured: in all a few minutes, in rounds so short that both sides of a ratio see the same machine.
 livez_connections=64 livez_rounds=5
@@ -24,10 +26,13 @@ warm_up_seconds=2
 round_seconds=2
 idle_seconds=3
 waiting_apps=10000 waiting_users=50 waiting_changes=200
+polling_pending=(10 1000 10000) polling_finished=1000000 polling_rounds=3
+polling_seconds=20 polling_warm_up_seconds=10
 
 main() {
     local section=${1:-all}
-    [[ $section == all || $section == waiting ]] || fail "there is no section \"$section\"; there is \"waiting\"."
+    [[ $section == all || $section == waiting || $section == polling ]] ||
+        fail "there is no section \"$section\"; there are \"waiting\" and \"polling\"."
     at_exit clean_up
     ensure_toolchain
     if [[ $section == all ]]; then ensure_packages nginx-light wrk; fi
@@ -40,9 +45,9 @@ main() {
     "$programs/merchant" migrate --config "$settings" >"$scratch/migrate.log" ||
         fail "merchant migrate failed; see above."
     start_sandbox
-    if [[ $section == waiting ]]; then
-        measure_waiting
-        replace_waiting
+    if [[ $section != all ]]; then
+        "measure_$section"
+        replace_section "$section"
         return
     fi
 
@@ -65,11 +70,14 @@ main() {
     stop_child "$merchant_pid"
 
     measure_waiting
+    measure_polling
 
     {
         write_results
         printf '\n'
         write_waiting
+        printf '\n'
+        write_polling
     } >"$scratch/results.md"
     cp "$scratch/results.md" bench/results.md
     cat bench/results.md
@@ -84,16 +92,18 @@ build_programs() {
     programs=$(swift build --configuration release --show-bin-path)
 }
 
-# The last section of bench/results.md, written anew.
-replace_waiting() {
-    write_waiting >"$scratch/waiting.md"
+# replace_section NAME: the section's part of bench/results.md, written anew at its end.
+replace_section() {
+    "write_$1" >"$scratch/section.md"
     {
-        sed '/^## Waiting requests$/,$d' bench/results.md | sed -e :a -e '/^\n*$/{$d;N;ba' -e '}'
+        awk -v heading="$(head -n 1 "$scratch/section.md")" '
+            /^## / { skipped = $0 == heading }
+            !skipped' bench/results.md | sed -e :a -e '/^\n*$/{$d;N;ba' -e '}'
         printf '\n'
-        cat "$scratch/waiting.md"
+        cat "$scratch/section.md"
     } >"$scratch/results.md"
     cp "$scratch/results.md" bench/results.md
-    cat "$scratch/waiting.md"
+    cat "$scratch/section.md"
 }
 
 clean_up() {

@@ -50,6 +50,7 @@ extension User {
             do {
                 switch deed {
                 case .create: _ = try await user.createPayment()
+                case .sign: _ = try await user.signPayment()
                 case .pay: try await user.pay(on: loop)
                 }
                 tally.add(Monotonic.now() - start)

@@ -23,6 +23,8 @@ enum Order {
 enum Deed: String, Sendable {
     /// Opens a payment and leaves it.
     case create
+    /// Opens a payment, signs it, and leaves it.
+    case sign
     /// Opens a payment, signs it, and waits until it is paid.
     case pay
 }

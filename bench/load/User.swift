@@ -30,8 +30,8 @@ struct User: Sendable {
         return payment
     }
 
-    /// Opens a payment, signs it, and looks until it is paid, as often as the server tells an app to.
-    mutating func pay(on loop: EventLoop) async throws {
+    /// Opens a payment and signs it; gives its id.
+    mutating func signPayment() async throws -> String {
         let payment = try await createPayment()
         guard let id = payment["id"]?.string, let options = payment["next_action"]?["fido_options"] else {
             throw Unexpected("a payment without id", payment)
@@ -41,6 +41,12 @@ struct User: Sendable {
             $0.memberRaw("risk_signals", riskSignals)
             $0.memberRaw("assertion", assertion)
         }
+        return id
+    }
+
+    /// Opens a payment, signs it, and looks until it is paid, as often as the server tells an app to.
+    mutating func pay(on loop: EventLoop) async throws {
+        let id = try await signPayment()
         try await app.look(at: "/v1/payment-intents/\(id)", on: loop) { try $0.hasSucceeded }
     }
 }
