@@ -29,7 +29,8 @@ CREATE INDEX webhook_receipts_by_age ON webhook_receipts (last_received_at);
 
 COMMENT ON TABLE  webhook_receipts IS 'What Belvo told by webhook, stored before it was answered.';
 COMMENT ON COLUMN webhook_receipts.digest IS 'Keyed digest of the body after parsing: the same telling is known again.';
-COMMENT ON COLUMN webhook_receipts.webhook_type IS 'ENROLLMENTS, PAYMENT_INTENTS, CHARGES, TRANSACTIONS, or another word.';
+COMMENT ON COLUMN webhook_receipts.webhook_type IS
+    'ENROLLMENTS, PAYMENT_INTENTS, CHARGES, TRANSACTIONS, or another word.';
 COMMENT ON COLUMN webhook_receipts.webhook_code IS 'STATUS_UPDATE, OBJECT_CREATED, or another word.';
 COMMENT ON COLUMN webhook_receipts.object_id IS 'What it is about, by Belvo''s id.';
 COMMENT ON COLUMN webhook_receipts.body_ciphertext IS 'The body as it came, encrypted.';

@@ -15,8 +15,8 @@ extension Policy {
         self.init(
             beneficiaryBankAccount: settings.beneficiaryBankAccount, paymentMax: settings.paymentMaxAmount,
             requiresOrders: settings.orders == .required, shop: settings.shopToken.map(SharedBearer.init),
-            tellsShop: settings.shopWebhook != nil, webhooks: SharedBearer(secret: settings.belvoWebhookToken), mintsWidgetTokens: settings.mintsWidgetTokens,
-            tokenRefreshPath: settings.belvoTokenRefreshPath,
+            tellsShop: settings.shopWebhook != nil, webhooks: SharedBearer(secret: settings.belvoWebhookToken),
+            mintsWidgetTokens: settings.mintsWidgetTokens, tokenRefreshPath: settings.belvoTokenRefreshPath,
             callbackURLs: settings.callbackURLs)
     }
 }

@@ -25,7 +25,7 @@ extension API {
         let description = reader.optionalText("description", PaymentDescription.init)
         let statement = reader.optionalText("statement_description", StatementDescription.init)
         let metadata = reader.metadata()
-        // With an order, which the reference names, the price and the texts are the order's; without, they are the app's.
+        // With an order, which the reference names, the price and the texts are the order's; without, the app's.
         if !world.policy.requiresOrders, reference == nil {
             if amount == nil { _ = reader.value("amount") }
             if description == nil { _ = reader.value("description") }

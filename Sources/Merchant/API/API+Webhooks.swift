@@ -24,6 +24,7 @@ extension API {
 
     /// A word of Belvo's, as far as it can be shown.
     private func word(_ value: JSONValue?) -> String {
-        String((value?.string ?? "").unicodeScalars.filter { $0.isASCII && $0.value > 0x20 && $0.value < 0x7F }.prefix(64))
+        let plain = (value?.string ?? "").unicodeScalars.filter { $0.value > 0x20 && $0.value < 0x7F }
+        return String(String.UnicodeScalarView(plain.prefix(64)))
     }
 }

@@ -282,24 +282,6 @@ extension PaymentJourney: LookingJourney {
 
     func nextLook(at stored: Stored<Payment>) -> Duration? { planned(stored.record, over: stored).nextLook }
 
-    /// Reads an intent that somebody told of, and records what Belvo says. False when it is nobody's of ours.
-    func hear(of id: Belvo.PaymentIntent.ID, on occasion: Occasion) async throws -> Bool {
-        let told = try await world.belvo.readPaymentIntent(id, trace: occasion.trace)
-        guard let stored = try await stored(told) else { return false }
-        let event = Payment.Event.reported(checked(report(told), against: stored.record))
-        try await record(event, on: stored, cause: occasion.cause)
-        return true
-    }
-
-    /// Our row for what Belvo shows: known by Belvo's id, or by ours while the answer to its creation is on its way.
-    private func stored(_ told: Belvo.PaymentIntent) async throws -> Stored<Payment>? {
-        if let known = try await world.store.payment(belvoID: told.id.uuid) { return known }
-        guard let own = told.externalID.flatMap({ Payment.ID($0) }), let stored = try await world.store.payment(own),
-            stored.record.belvoID == nil
-        else { return nil }
-        return stored
-    }
-
     /// Raises an alarm about what has been in doubt for so long that somebody has to ask Belvo by other means.
     func remind(of stored: Stored<Payment>) {
         guard stored.record.isInDoubt, let deadline = stored.deadline else { return }
@@ -354,7 +336,7 @@ extension PaymentJourney: LookingJourney {
 
     /// Raises the alarm when Belvo calls something paid that is not what was asked for. The transition then changes
     /// nothing.
-    private func checked(_ report: Payment.Report, against payment: Payment) -> Payment.Report {
+    func checked(_ report: Payment.Report, against payment: Payment) -> Payment.Report {
         guard report.status == .succeeded else { return report }
         let differences = payment.differences(from: report)
         if !differences.isEmpty {
@@ -370,7 +352,7 @@ extension PaymentJourney: LookingJourney {
     /// Where the record has gone further already, the event comes too late to matter, and the record comes back as
     /// it is: a poller may have read the end before the call that led to it was answered.
     @discardableResult
-    private func record(
+    func record(
         _ event: Payment.Event, on stored: Stored<Payment>, cause: Cause,
         settling: (Stored<Payment>) -> IdempotencySettlement = { _ in .unchanged }
     ) async throws -> Stored<Payment> {

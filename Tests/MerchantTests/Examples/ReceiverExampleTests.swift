@@ -21,6 +21,7 @@ import Testing
             if: ReceiverExampleTests.hasLibrary, "the example receiver is not run without PyPI's standardwebhooks"))
     func `the example receiver takes what the server signs, once, and nothing else`() async throws {
         let secret = "whsec_\(Data(repeating: 9, count: 32).base64EncodedString())"
+        // Used by one task at a time: the stages are played one after the other, and this one waits for both.
         nonisolated(unsafe) let receiver = try Receiver(python: Self.python, secret: secret)
         defer { receiver.end() }
         try await Stage.open(environment: [

@@ -8,7 +8,8 @@ import Testing
 /// With an order, the shop's word is the price, and nobody else's.
 @Suite struct OrderedPaymentTests {
     private static func open(
-        orders: String = "required", _ body: @escaping @Sendable (Stage, inout Shopper, Shopper.Bond) async throws -> Void
+        orders: String = "required",
+        _ body: @escaping @Sendable (Stage, inout Shopper, Shopper.Bond) async throws -> Void
     ) async throws {
         try await Stage.open(environment: ["SHOP_TOKEN": OrderTests.token, "ORDERS": orders]) { stage in
             var shopper = try await Shopper.arrive(on: stage)
@@ -34,10 +35,11 @@ import Testing
         _ shopper: Shopper, _ bond: Shopper.Bond, key: String = "tap-1", _ members: String
     ) async throws -> Answer {
         try await shopper.app.send(
-            .post, "/v1/payment-intents", #"{"enrollment": "\#(bond.id)"\#(members)}"#, headers: ["idempotency-key": key])
+            .post, "/v1/payment-intents", #"{"enrollment": "\#(bond.id)"\#(members)}"#,
+            headers: ["idempotency-key": key])
     }
 
-    @Test func `a payment takes its price and texts from the order, and the order follows it to the end`() async throws {
+    @Test func `a payment takes its price and texts from the order, which follows it to the end`() async throws {
         try await Self.open { stage, shopper, bond in
             _ = try await Self.place(on: stage, more: #", "statement_description": "CAFE""#)
             let answer = try await Self.pay(shopper, bond, #", "reference": "order-1""#)
@@ -94,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `where orders are optional, one that is there still rules, and what is missing without one is named`() async throws {
+    @Test func `where orders are optional one that is there still rules, and what is missing is named`() async throws {
         try await Self.open(orders: "optional") { stage, shopper, bond in
             _ = try await Self.place(on: stage)
             let cheap = try await Self.pay(
@@ -138,7 +140,8 @@ import Testing
                 // The shop that lost its answer says the same again.
                 #expect(try await Self.place(on: stage).status == 200, "\(change)")
                 await #expect(throws: (any Error).self, "\(change)") {
-                    try await stage.database.execute("UPDATE orders SET amount_centavos = 1 WHERE reference = 'order-1'")
+                    try await stage.database.execute(
+                        "UPDATE orders SET amount_centavos = 1 WHERE reference = 'order-1'")
                 }
                 await #expect(throws: (any Error).self, "\(change)") {
                     try await stage.database.execute("DELETE FROM orders WHERE reference = 'order-1'")

@@ -30,21 +30,24 @@ import Transport
         _ body: @escaping @Sendable (Stage, Receiver) async throws -> Void
     ) async throws {
         let receiver = Receiver()
-        let server = HTTP.Server(refusal: { Response($0.status) }) { request, _ in
-            receiver.received.withLock { $0.append(request) }
-            return .response(Response(receiver.status.withLock { $0 }))
-        }
+        let server = HTTP.Server(
+            refusal: { Response($0.status) },
+            handler: { request, _ in
+                receiver.received.withLock { $0.append(request) }
+                return .response(Response(receiver.status.withLock { $0 }))
+            })
         try await withLoop { loop in
             let listener = try Listener(at: SocketAddress(numericHost: "127.0.0.1", port: 0)!)
             try await server.listen(to: listener, on: [loop])
-            try await Stage.open(environment: [
+            let environment = [
                 "SHOP_WEBHOOK_URL": "http://\(listener.address)/events?shop=1", "SHOP_WEBHOOK_SECRET": Self.secret,
-            ]) { stage in try await body(stage, receiver) }
+            ]
+            try await Stage.open(environment: environment) { stage in try await body(stage, receiver) }
             await server.drain(loops: [loop], within: .seconds(1))
         }
     }
 
-    @Test func `an enrollment and a payment are told of when they end, signed as Standard Webhooks has it`() async throws {
+    @Test func `the end of an enrollment and of a payment is told, signed as Standard Webhooks has it`() async throws {
         try await Self.open { stage, shop in
             var shopper = try await Shopper.arrive(on: stage)
             let bill = try await shopper.bill(shopper.enroll())
@@ -126,7 +129,8 @@ import Transport
             let bond = try await shopper.enroll()
             try await stage.advance(by: .seconds(3 * 86_400))
             try await stage.work()
-            let parked = try await stage.database.rows("SELECT type FROM ops.events_undelivered WHERE parked_at IS NOT NULL")
+            let parked = try await stage.database.rows(
+                "SELECT type FROM ops.events_undelivered WHERE parked_at IS NOT NULL")
             #expect(parked.count == 1)
             #expect(stage.log.holds("event.parked"))
             shop.status.withLock { $0 = .ok }
