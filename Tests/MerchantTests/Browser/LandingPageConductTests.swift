@@ -51,6 +51,7 @@ struct LandingPageConductTests {
             try await tab.watchHeading()
             _ = try await tab.value("document.querySelector('a').focus(), true")
 
+            try await stage.advance(by: .seconds(5))  // Belvo has asked for silence.
             try await stage.poll()
             try await tab.changed(to: "Bank confirmed", after: start)
             let link = "\(Stage.appLink)&enrollment=\(bond.id)&status="
@@ -100,6 +101,7 @@ struct LandingPageConductTests {
             try await tab.event("Page.loadEventFired", after: tab.mark)
             #expect(try await tab.text("location.href").contains("?ticket="))
             start = tab.mark
+            try await stage.advance(by: .seconds(5))  // Belvo has asked for silence.
             try await stage.poll()
             while try await tab.text(of: "h1") != "Bank confirmed" {
                 try await tab.event("Page.loadEventFired", after: start)
