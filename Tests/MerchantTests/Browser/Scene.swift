@@ -31,7 +31,9 @@ struct Scene: Sendable, CustomTestStringConvertible {
                 let bond = try await shopper.startEnrollment()
                 stage.sandbox.next(.tooManyRequests(retryAfter: 1), on: .completeRedirection)
                 return "?\(Browser.form(try shopper.decide(bond)))"
-            }),
+            },
+            // Belvo has asked for silence.
+            tidy: { stage in try await stage.advance(by: .seconds(5)) }),
         Scene(
             name: "approved",
             headings: ["pt-BR": "Banco confirmado", "en": "Bank confirmed", "es": "Banco confirmado"], opensApp: true,
