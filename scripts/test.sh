@@ -20,7 +20,9 @@ main() {
     start_database
     TEST_POSTGRES_URL=postgresql://postgres:$(<"$scratch/password")@127.0.0.1:$database_port/postgres
     export TEST_POSTGRES_URL
-    attend swift test --no-parallel "$@" || fail "there are failing tests; see above."
+    # A test that hangs must not look like a slow machine: the tests take five minutes, and 30 are too many.
+    attend timeout --kill-after=10 30m swift test --no-parallel "$@" ||
+        fail "there are failing tests, or they did not end within 30 minutes; see above."
 }
 
 # Directly below /tmp: the path of a Unix socket may have no more than 107 bytes, and the database's user must reach it.

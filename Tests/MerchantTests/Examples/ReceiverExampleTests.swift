@@ -29,19 +29,17 @@ import Testing
         ]) { stage in
             var shopper = try await Shopper.arrive(on: stage)
             let bond = try await shopper.enroll()
-            try await stage.work()
-            #expect(receiver.line() == "enrollment.succeeded \(bond.id)")
+            try await deliver(on: stage)
+            #expect(try receiver.line() == "enrollment.succeeded \(bond.id)")
             // Told again, as after a lost answer, it is known by its id.
             try await stage.database.execute("UPDATE events SET delivered_at = NULL, next_attempt_at = app_now()")
-            try await stage.work()
+            try await deliver(on: stage)
             let bill = try await shopper.bill(bond)
             try await shopper.authorize(bill)
             try stage.sandbox.settle(intent: bill.belvoID)
             try await stage.poll()
-            try await stage.work()
-            #expect(receiver.line() == "payment.succeeded order-1")
-            let waiting = try await stage.database.rows("SELECT id FROM events WHERE delivered_at IS NULL")
-            #expect(waiting.isEmpty)
+            try await deliver(on: stage)
+            #expect(try receiver.line() == "payment.succeeded order-1")
         }
         let stranger = "whsec_\(Data(repeating: 8, count: 32).base64EncodedString())"
         try await Stage.open(environment: [
@@ -54,6 +52,20 @@ import Testing
             let problem: String? = try problems.first?.decode("last_problem")
             #expect(problem == "status 400")
         }
+    }
+
+    /// Works until the shop has every event. On a busy machine an attempt may find the receiver too slow, and the next
+    /// one counts, as in life.
+    private func deliver(on stage: Stage) async throws {
+        for _ in 1...10 {
+            try await stage.work()
+            let waiting = try await stage.database.rows("SELECT last_problem FROM events WHERE delivered_at IS NULL")
+            if waiting.isEmpty { return }
+            try await stage.advance(by: .seconds(30))
+        }
+        let rows = try await stage.database.rows("SELECT last_problem FROM events WHERE delivered_at IS NULL")
+        let problems: [String?] = try rows.map { try $0.decode("last_problem") }
+        Issue.record("after ten attempts events still wait: \(problems)")
     }
 }
 
@@ -83,26 +95,31 @@ private final class Receiver {
         }
         close(ends[1])
         (process, output) = (child, ends[0])
-        let answer = Receiver.line(from: output).split(separator: " ")
+        let answer = try Receiver.line(from: output).split(separator: " ")
         guard answer.count == 2, let port = Int(answer[1]) else { throw Failure() }
         self.port = port
     }
 
-    /// The next line that it prints. Blocks until there is one, or it has ended.
-    func line() -> String { Receiver.line(from: output) }
+    /// The next line that it prints. Throws when there is none for 20 seconds, or it has ended.
+    func line() throws -> String { try Receiver.line(from: output) }
 
     func end() {
-        kill(process, SIGTERM)
+        // Not SIGTERM: a child of a thread with blocked signals, as the loop's is, never hears of it.
+        kill(process, SIGKILL)
         var status: Int32 = 0
         while waitpid(process, &status, 0) < 0, errno == EINTR {}
         close(output)
     }
 
-    private static func line(from descriptor: Int32) -> String {
+    private static func line(from descriptor: Int32) throws -> String {
         var bytes: [UInt8] = []
         var byte: UInt8 = 0
-        while read(descriptor, &byte, 1) == 1, byte != UInt8(ascii: "\n") { bytes.append(byte) }
-        return String(decoding: bytes, as: UTF8.self)
+        while true {
+            var readiness = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            guard poll(&readiness, 1, 20_000) == 1, read(descriptor, &byte, 1) == 1 else { throw Failure() }
+            if byte == UInt8(ascii: "\n") { return String(decoding: bytes, as: UTF8.self) }
+            bytes.append(byte)
+        }
     }
 
     private struct Failure: Error {}
