@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measure speed and memory, or with `waiting` or `polling` only that section; writes bench/results.md.
+# Measure speed and memory, or with `waiting`, `polling` or `webhooks` only that section; writes bench/results.md.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
@@ -15,6 +15,8 @@ cd "$(dirname "$0")/.."
 . scripts/lib/bench-waiting-report.sh
 . scripts/lib/bench-polling.sh
 . scripts/lib/bench-polling-report.sh
+. scripts/lib/bench-webhooks.sh
+. scripts/lib/bench-webhooks-report.sh
 
 # How much is measured: in all a few minutes, in rounds so short that both sides of a ratio see the same machine.
 livez_connections=64 livez_rounds=5
@@ -28,14 +30,16 @@ idle_seconds=3
 waiting_apps=10000 waiting_users=50 waiting_changes=200
 polling_pending=(10 1000 10000) polling_finished=1000000 polling_rounds=3
 polling_seconds=20 polling_warm_up_seconds=10
+webhook_connections=8 webhook_rounds=5 webhook_seconds=4
 
 main() {
     local section=${1:-all}
-    [[ $section == all || $section == waiting || $section == polling ]] ||
-        fail "there is no section \"$section\"; there are \"waiting\" and \"polling\"."
+    [[ $section =~ ^(all|waiting|polling|webhooks)$ ]] ||
+        fail "there is no section \"$section\"; there are \"waiting\", \"polling\" and \"webhooks\"."
     at_exit clean_up
     ensure_toolchain
-    if [[ $section == all ]]; then ensure_packages nginx-light wrk; fi
+    if [[ $section == all ]]; then ensure_packages nginx-light; fi
+    if [[ $section =~ ^(all|webhooks)$ ]]; then ensure_packages wrk; fi
     build_programs
     load_before=$(cut -d ' ' -f 1 /proc/loadavg)
     make_scratch
@@ -71,6 +75,7 @@ main() {
 
     measure_waiting
     measure_polling
+    measure_webhooks
 
     {
         write_results
@@ -78,6 +83,8 @@ main() {
         write_waiting
         printf '\n'
         write_polling
+        printf '\n'
+        write_webhooks
     } >"$scratch/results.md"
     cp "$scratch/results.md" bench/results.md
     cat bench/results.md

@@ -150,10 +150,14 @@ measure_wrk() {
     last[${name}_us]=$(calculate "(${cpu[$pid]} - $before) / $count")
     take "${name}_rate" "${last[${name}_rate]}"
     take "${name}_us" "${last[${name}_us]}"
-    # wrk writes 950.00us, 1.25ms or 1.00s.
-    take "${name}_p99_us" "$(awk '$1 == "99%" {
+    take "${name}_p99_us" "$(wrk_percentile 99% "$scratch/wrk.txt")"
+}
+
+# wrk_percentile PERCENTILE FILE: in microseconds; wrk writes 950.00us, 1.25ms or 1.00s.
+wrk_percentile() {
+    awk -v wanted="$1" '$1 == wanted {
         factor = $2 ~ /us$/ ? 1 : $2 ~ /ms$/ ? 1000 : 1000000
-        print ($2 + 0) * factor }' "$scratch/wrk.txt")"
+        print ($2 + 0) * factor }' "$2"
 }
 
 run_wrk() {
