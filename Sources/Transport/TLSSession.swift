@@ -11,6 +11,9 @@ public final class TLSSession {
     public init(client context: TLSContext, host: String, resuming ticket: TLSTicket? = nil) throws(StreamError) {
         ssl = try Self.new(context)
         SSL_set_connect_state(ssl)
+        // One read takes a whole answer off the socket, not first the head of a record and then its rest. What is left
+        // in OpenSSL's buffer raises no event: a client reads on until it is told to wait.
+        SSL_set_read_ahead(ssl, 1)
         let parameters = SSL_get0_param(ssl)
         if copenssl_is_ip_address(host) == 1 {
             guard X509_VERIFY_PARAM_set1_ip_asc(parameters, host) == 1 else { throw .lastTLS() }

@@ -14,15 +14,10 @@ public struct Identity<Noun>: Hashable, Sendable, CustomStringConvertible {
 
     /// Reads the 36 characters of RFC 9562 §4, either case, and nothing else.
     public init?(_ text: some StringProtocol) {
-        // `UUID(uuidString:)` reads a C string: it stops at a NUL and would take whatever stands behind it.
-        guard text.utf8.count == 36, let uuid = UUID(uuidString: String(text)) else { return nil }
+        guard let uuid = UUID(hyphenated: text) else { return nil }
         self.uuid = uuid
     }
 
     /// The id in lower case, as Belvo spells it and as its paths need it.
     public var description: String { uuid.lowercased }
-}
-
-extension UUID {
-    var lowercased: String { uuidString.lowercased() }
 }

@@ -40,7 +40,7 @@ struct Answer {
         guard let member = present(name) else { return nil }
         guard let text = member.string else { throw wrong(name, "no string") }
         guard text.utf8.count <= bytesMax else { throw wrong(name, "too long") }
-        guard text.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
+        guard !text.unicodeScalars.contains(where: \.isControl) else {
             throw wrong(name, "not printable")
         }
         return text
@@ -100,4 +100,9 @@ extension Answer {
         guard WebLink.isAcceptable(text) else { throw wrong(name, "no web address") }
         return text
     }
+}
+
+extension Unicode.Scalar {
+    /// Unicode's general category Cc, whose members do not change; a look into Unicode's tables takes ten times as long.
+    fileprivate var isControl: Bool { value < 0x20 || 0x7F...0x9F ~= value }
 }

@@ -11,6 +11,7 @@ final class ClientConnection: EventHandler {
     private var timer: LoopTimer?
     private var hasTimedOut = false
     private var isResting = false
+    private var hasGivenTicket = false
 
     private init(stream: ByteStream, pool: ClientPool) {
         self.stream = stream
@@ -37,8 +38,12 @@ final class ClientConnection: EventHandler {
         }
     }
 
-    /// The TLS session to resume next time.
-    var ticket: TLSTicket? { stream.tlsTicket }
+    /// The TLS session to resume next time, once: with TLS 1.3 it is there when the first answer is.
+    func takeTicket() -> TLSTicket? {
+        guard !hasGivenTicket else { return nil }
+        hasGivenTicket = true
+        return stream.tlsTicket
+    }
 
     /// Sends one request and reads its answer, within the deadline.
     ///
@@ -192,6 +197,8 @@ extension ClientConnection {
 
     private func receiveAnswer(to method: Method) async throws -> (response: Response, keepAlive: Bool) {
         var parser = ResponseParser(requestMethod: method, limits: pool.client.configuration.message)
+        // The answer takes its time: a look at once would be in vain, unless the server has hung up already.
+        if registration != nil { try await wait(for: .readable) }
         while true {
             switch try stream.read(into: pool.inbox) {
             case .moved(let count):

@@ -39,7 +39,7 @@ final class ClientPool {
         let connection = try await acquire(until: deadline)
         do {
             let (response, keepAlive) = try await connection.exchange(request, until: deadline)
-            ticket = connection.ticket ?? ticket
+            ticket = connection.takeTicket() ?? ticket
             giveBack(connection, keepAlive: keepAlive)
             return response
         } catch {

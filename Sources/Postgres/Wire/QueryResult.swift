@@ -40,17 +40,20 @@ final class QueryResult: @unchecked Sendable {
 /// The names and types of a statement's columns, read once and shared by all its results.
 final class Columns: Sendable {
     let names: [String]
+    private let lengths: [Int]
     let types: [PostgresType]
 
     /// Reads them from a result. Wraps `PQfname` and `PQftype`.
     init(of result: OpaquePointer) {
         let count = PQnfields(result)
         names = (0..<count).map { column in PQfname(result, column).map { String(cString: $0) } ?? "" }
+        lengths = names.map(\.utf8.count)
         types = (0..<count).map { PostgresType(rawValue: PQftype(result, $0)) }
     }
 
-    /// A search along the few names is quicker than hashing one of them.
+    /// A search along the few names is quicker than hashing one of them; most differ in their lengths already.
     func index(of name: String) -> Int? {
-        names.firstIndex(of: name)
+        let length = name.utf8.count
+        return names.indices.first { lengths[$0] == length && names[$0] == name }
     }
 }
