@@ -113,6 +113,15 @@ public final class ByteStream {
         _ = shutdown(descriptor.raw, Int32(SHUT_WR))
     }
 
+    /// Makes closing drop what the peer has not taken yet, and reset the connection. Wraps `setsockopt(SO_LINGER)`.
+    ///
+    /// Otherwise the kernel keeps it for as long as the peer says that it will take it, one byte at a time if need be.
+    public func abandonUnsent() {
+        var atOnce = linger(l_onoff: 1, l_linger: 0)
+        // A socket without the option keeps the bytes, as it would have done anyway.
+        _ = setsockopt(descriptor.raw, SOL_SOCKET, SO_LINGER, &atOnce, socklen_t(MemoryLayout<linger>.size))
+    }
+
     /// What lets the next connection to the same server skip most of the handshake; nothing without TLS.
     public var tlsTicket: TLSTicket? { tls?.ticket }
 

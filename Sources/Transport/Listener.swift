@@ -24,6 +24,20 @@ public final class Listener: Sendable {
         guard let bound = SocketAddress.filled(by: { getsockname(raw, $0, $1) }) else { throw .last("getsockname") }
         descriptor = socket
         self.address = bound
+        limitUnsentBytes()
+    }
+
+    /// What the kernel takes of a connection's answers beyond what is on its way, in bytes.
+    ///
+    /// Otherwise it takes megabytes for a client that reads nothing, of memory that all share.
+    private static let unsentBytesMax: Int32 = 32_768
+
+    /// Accepted connections inherit it. Wraps `setsockopt(TCP_NOTSENT_LOWAT)`.
+    private func limitUnsentBytes() {
+        var most = Self.unsentBytesMax
+        // Without it slow readers cost more, and nothing else is different.
+        _ = setsockopt(
+            descriptor.raw, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, &most, socklen_t(MemoryLayout<Int32>.size))
     }
 
     /// Starts hearing of connections on a loop. With several loops each connection wakes only some of them.

@@ -7,11 +7,15 @@ public final class RawConnection: Sendable {
     /// What a test waits for on a socket before it gives up, in seconds.
     private static let patience = 20
 
-    /// Connects to a port of 127.0.0.1, with a receive buffer of so many bytes if the client is to be a slow reader.
-    public convenience init(port: UInt16, receiveBufferBytes: Int32? = nil) throws {
+    /// Connects to a port of 127.0.0.1, with a receive buffer of so many bytes if the client is to be a slow reader,
+    /// and from another address of the loopback network, 127.0.0.`host`, if it is to be somebody else.
+    public convenience init(port: UInt16, receiveBufferBytes: Int32? = nil, from host: UInt8? = nil) throws {
         self.init(owning: socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0))
         if var size = receiveBufferBytes {
             setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+        }
+        if let host {
+            try check("bind", loopbackAddress(0, host: host) { bind(descriptor, $0, $1) })
         }
         try check("connect", loopbackAddress(port) { connect(descriptor, $0, $1) })
     }
@@ -132,12 +136,12 @@ public final class RawListener: Sendable {
 }
 
 private func loopbackAddress<Result>(
-    _ port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
+    _ port: UInt16, host: UInt8 = 1, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
 ) -> Result {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_port = port.bigEndian
-    address.sin_addr.s_addr = inet_addr("127.0.0.1")
+    address.sin_addr.s_addr = inet_addr("127.0.0.\(host)")
     return withUnsafePointer(to: &address) { pointer in
         pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
             body($0, socklen_t(MemoryLayout<sockaddr_in>.size))

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <errno.h>
+#include <malloc.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -27,6 +28,9 @@ int clinux_set_nonblocking(int descriptor);
 int clinux_set_thread_name(const char *name);
 /// `prctl(PR_SET_DUMPABLE, 0)`: no core dump, no ptrace by others.
 int clinux_forbid_core_dumps(void);
+
+/// `malloc_trim(0)`: freed memory goes back to the system.
+static inline void clinux_give_memory_back(void) { malloc_trim(0); }
 
 /// The value that this thread keeps for its event loop, or NULL.
 void *clinux_thread_loop(void);

@@ -16,28 +16,21 @@ public struct RequestParser: Sendable {
     }
 
     private let limits: MessageLimits
-
-    /// The request under way, none or one.
-    ///
-    /// An array, because a connection that waits for its next request, and there are thousands of
-    /// those, then pays for a pointer and not for the state of a reader.
-    private var unfinished: [IncomingRequest] = []
-
-    private var hasFailed = false
-
-    /// Whether the answer to the last request must say `connection: keep-alive` if it is to stay open:
-    /// so it is with HTTP/1.0 (RFC 9112 §9.3).
-    public private(set) var announcesKeepAlive = false
+    private var reader = RequestReader()
 
     public init(limits: MessageLimits = MessageLimits()) {
         self.limits = limits
     }
 
+    /// Whether the answer to the last request must say `connection: keep-alive` if it is to stay open:
+    /// so it is with HTTP/1.0 (RFC 9112 §9.3).
+    public var announcesKeepAlive: Bool { reader.announcesKeepAlive }
+
     /// Whether the stream may end here: nothing of a request was begun.
-    public var isBetweenMessages: Bool { unfinished.first.map { !$0.hasBegun } ?? true }
+    public var isBetweenMessages: Bool { reader.isBetweenMessages }
 
     /// The bytes of the unfinished request's body that have come, decoded.
-    public var bodyBytesReceived: Int { unfinished.first?.bodyByteCount ?? 0 }
+    public var bodyBytesReceived: Int { reader.bodyBytesReceived }
 
     /// Takes one request, or what there is of it, from the front of the input.
     ///
@@ -45,9 +38,30 @@ public struct RequestParser: Sendable {
     /// the connection is to be answered with the fault's status and closed: where the next message
     /// would begin is not known any more.
     public mutating func next(from input: inout UnsafeRawBufferPointer) throws(MessageFault) -> Event {
+        try reader.next(from: &input, within: limits)
+    }
+}
+
+/// A parser without its limits, which are the same for all connections of a server: an idle one is to cost little.
+struct RequestReader: Sendable {
+    /// The request under way, none or one.
+    ///
+    /// An array, because a connection that waits for its next request, and there are thousands of
+    /// those, then pays for a pointer and not for the state of a reader.
+    private var unfinished: [IncomingRequest] = []
+
+    private var hasFailed = false
+    private(set) var announcesKeepAlive = false
+
+    var isBetweenMessages: Bool { unfinished.first.map { !$0.hasBegun } ?? true }
+    var bodyBytesReceived: Int { unfinished.first?.bodyByteCount ?? 0 }
+
+    mutating func next(
+        from input: inout UnsafeRawBufferPointer, within limits: MessageLimits
+    ) throws(MessageFault) -> RequestParser.Event {
         guard !hasFailed else { throw .malformed("the connection is of no more use after a fault") }
         do throws(MessageFault) {
-            return try advance(&input)
+            return try advance(&input, within: limits)
         } catch {
             hasFailed = true
             unfinished = []
@@ -55,7 +69,9 @@ public struct RequestParser: Sendable {
         }
     }
 
-    private mutating func advance(_ input: inout UnsafeRawBufferPointer) throws(MessageFault) -> Event {
+    private mutating func advance(
+        _ input: inout UnsafeRawBufferPointer, within limits: MessageLimits
+    ) throws(MessageFault) -> RequestParser.Event {
         guard unfinished.isEmpty else {
             let event = try unfinished[0].read(from: &input, limits: limits)
             if case .request = event {

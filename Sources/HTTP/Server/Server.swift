@@ -16,8 +16,10 @@ public final class Server: Sendable {
     let handler: Handler
     let refusal: @Sendable (MessageFault) -> Response
     let tls: TLSContext?
+    let admission: Admission
 
-    /// Takes what answers requests, and what describes a request that could not even be read.
+    /// Takes what answers requests, and what describes why somebody else answers: a request that could not be read, a
+    /// connection too many, a handler that is too late.
     ///
     /// With a TLS context the server speaks https only.
     public init(
@@ -27,6 +29,7 @@ public final class Server: Sendable {
         handler: @escaping Handler
     ) {
         self.configuration = configuration
+        admission = Admission(configuration)
         self.tls = tls
         self.refusal = refusal
         self.handler = handler

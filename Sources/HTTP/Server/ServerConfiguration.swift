@@ -1,6 +1,9 @@
 import Transport
 
 /// The bounds of a server that are about time and numbers; those of a single message are in `message`.
+///
+/// Each is there because a client could otherwise hold for ever, or without end, what others need. docs/limits.md has
+/// them in one table.
 public struct ServerConfiguration: Sendable {
     public var message = MessageLimits()
 
@@ -10,19 +13,46 @@ public struct ServerConfiguration: Sendable {
     public var headerDeadline = Duration.seconds(10)
 
     /// The slowest rate at which a body may come, in bytes per second, on top of `headerDeadline`: 408 below it.
+    ///
+    /// A rate and not a deadline, because an honest slow network shall get a large body through.
     public var bodyBytesPerSecondMin = 1_024
+
+    /// How long a handler may be at work before its client is told to come again: 503, and the connection closes.
+    ///
+    /// The handler is not stopped: what it asks of others is done, and has to be recorded. Only the client is spared
+    /// from waiting for something that may never come.
+    public var handlerDeadline = Duration.seconds(30)
+
+    /// From an answer's first byte to its last, in all: past it the connection is closed.
+    ///
+    /// In all, because a client that reads a byte now and then would keep its answer in memory for ever.
+    public var writeDeadline = Duration.seconds(30)
 
     /// How long a connection may stand without a request. The client is told nothing: it may be between two taps.
     public var idleDeadline = Duration.seconds(75)
 
-    /// From an answer's first byte to its last, in all.
-    public var writeDeadline = Duration.seconds(30)
-
     /// How long the rest of a refused request is read and thrown away, so that the answer is not lost with it.
-    public var lingerDeadline = Duration.seconds(2)
+    public var lingerDeadline = Duration.seconds(5)
 
-    /// Open connections on one loop. Past it, new ones wait in the kernel's queue until others close.
+    /// Requests on one connection, at least 1; the answer to the last one closes it.
+    ///
+    /// A connection stays with the loop and the instance that accepted it. This has busy clients choose anew now and
+    /// then, so that a new instance gets its share.
+    public var requestsPerConnectionMax = 100_000
+
+    /// Open connections on all loops: past it a new one is told 503 and closed, and with TLS only closed.
+    ///
+    /// Each costs a descriptor, and while it is at work memory. Who is turned away at once can ask another instance.
     public var connectionsMax = 16_384
+
+    /// Open connections from one address, or from one IPv6 network of 64 bits; 0 is no limit. Past it as above.
+    ///
+    /// One client alone shall not use up what is there for all. Many may share an address, though: whole villages
+    /// behind a mobile carrier's.
+    public var connectionsPerAddressMax = 1_024
+
+    /// Whether an address is a proxy's, whose connections are many clients' and not counted by address.
+    public var isProxy: @Sendable (IPAddress) -> Bool = { _ in false }
 
     /// How long accepting rests when the process has no descriptor left.
     public var acceptPause = Duration.milliseconds(100)

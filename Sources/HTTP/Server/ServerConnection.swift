@@ -23,32 +23,38 @@ final class ServerConnection: EventHandler {
         case closed
     }
 
-    /// Where the shard keeps this connection.
-    var position: Int
-    private(set) var deadline: Monotonic
+    // Ten thousand of these may be idle, so the fields are small and stand in an order that leaves no gaps.
 
-    private let stream: ByteStream
-    private let peer: IPAddress
-    private let shard: Shard
-    private var registration: Registration?
-    private var interest: Interest = .readable
+    let peer: IPAddress
+    /// Whether it counts among the connections; otherwise there is one word left to say on it.
+    let isAdmitted: Bool
     private var phase: Phase
-    private var parser: RequestParser
-    /// Received behind a request that is still being answered.
-    private var unparsed: ArraySlice<UInt8> = []
-    private var unsent = UnsentBytes()
+    private var interest: Interest = .readable
     private var closesWhenSent = false
     /// Whether answers are being gathered in the outbox right now.
     private var isWorking = false
-    private var bodyBytesAtPhaseStart = 0
+    /// Whether a handler is at work, be it for a client that has given up or was told not to wait.
+    private var isHandling = false
+    private(set) var deadline: Monotonic
+    private let stream: ByteStream
+    private let shard: Shard
     private var held: HeldRequest?
+    /// Received behind a request that is still being answered.
+    private var unparsed = KeptBytes()
+    /// Where the shard keeps this connection.
+    var position: Int32 = 0
+    private var unsent = UnsentBytes()
+    private var requestCount: Int32 = 0
+    private var reader = RequestReader()
+    private var registration: Registration?
+    /// The bytes of the body that have bought their time.
+    private var bodyBytesPaid: Int32 = 0
 
-    init(stream: ByteStream, peer: IPAddress, shard: Shard, position: Int) {
+    init(stream: ByteStream, peer: IPAddress, shard: Shard, isAdmitted: Bool = true) {
         self.stream = stream
         self.peer = peer
         self.shard = shard
-        self.position = position
-        parser = RequestParser(limits: shard.server.configuration.message)
+        self.isAdmitted = isAdmitted
         phase = shard.server.tls == nil ? .idle : .greeting
         deadline = shard.loop.now + shard.server.configuration.headerDeadline
     }
@@ -70,8 +76,17 @@ final class ServerConnection: EventHandler {
 
     /// The phase took too long, or the client did not take its answers.
     func deadlinePassed() {
-        guard phase == .receiving, unsent.isEmpty else { return giveUp() }
-        refuse(MessageFault(.requestTimeout, "the request did not arrive in time"))
+        guard unsent.isEmpty else {
+            stream.abandonUnsent()
+            return giveUp()
+        }
+        switch phase {
+        case .receiving: refuse(MessageFault(.requestTimeout, "the request did not arrive in time"))
+        case .responding:
+            // The handler goes on, and counts until it is done; its answer will find nobody.
+            refuse(MessageFault(.serviceUnavailable, "the request takes long and is still being worked on"))
+        default: giveUp()
+        }
     }
 
     /// Ends the connection as soon as no request is under way. The answer to one that is says `connection: close`.
@@ -99,7 +114,7 @@ final class ServerConnection: EventHandler {
     /// While a handler is at work for it, it counts as open all the same: draining waits for the handler, and whoever
     /// sends a request and hangs up, again and again, has no more handlers at work than connections.
     private func giveUp() {
-        guard phase == .responding else { return close() }
+        guard isHandling else { return close() }
         phase = .unheard
         deadline = Monotonic(nanoseconds: .max)
         letGo()
@@ -108,7 +123,7 @@ final class ServerConnection: EventHandler {
     private func letGo() {
         if let registration { shard.loop.deregister(registration) }
         registration = nil
-        unparsed = []
+        unparsed = KeptBytes()
         unsent = UnsentBytes()
         releaseHeld()
     }
@@ -120,7 +135,7 @@ extension ServerConnection {
         switch try stream.handshake() {
         case .moved:
             phase = .idle
-            deadline = shard.loop.now + shard.server.configuration.idleDeadline
+            deadline = shard.idleDeadline
             try wait(for: .readable)
         case .blocked(let interest): try wait(for: interest)
         case .ended: close()
@@ -136,13 +151,13 @@ extension ServerConnection {
             switch phase {
             case .lingering: break
             // Requests behind one that is held wait for their turn; more of them wait in the kernel.
-            case .holding: unparsed = ArraySlice(received)
+            case .holding: unparsed = KeptBytes(received)
             default: try take(received)
             }
         case .blocked(let interest): try wait(for: interest)
         // Nothing follows: a request that is not complete now never will be (RFC 9112 §8), and nobody waits for an
         // answer that is held.
-        case .ended: close()
+        case .ended: giveUp()
         }
     }
 
@@ -151,7 +166,7 @@ extension ServerConnection {
         try work {
             var input = received
             self.parse(&input)
-            if !input.isEmpty { self.unparsed = ArraySlice(input) }
+            if !input.isEmpty { self.unparsed = KeptBytes(input) }
         }
         try takeKept()
     }
@@ -163,13 +178,15 @@ extension ServerConnection {
     }
 
     private func parseKept() {
-        let kept = unparsed
-        unparsed = []
-        kept.withUnsafeBytes { bytes in
+        var kept = unparsed
+        unparsed = KeptBytes()
+        let left = kept.withUnsafeBytes { bytes in
             var input = bytes
             parse(&input)
-            unparsed = kept.suffix(input.count)
+            return input.count
         }
+        kept.removeFirst(kept.count - left)
+        unparsed = kept
     }
 
     /// Whether the next request may be read: the one before is answered, and the client takes its answers.
@@ -185,9 +202,9 @@ extension ServerConnection {
 
     /// Takes requests out of the input until it is used up or one of them has to be waited for.
     private func parse(_ input: inout UnsafeRawBufferPointer) {
-        while !input.isEmpty, isListening, shard.outbox.count < Shard.outboxBytesMax {
+        while !input.isEmpty, isListening, shard.outbox.count < Shard.outboxBytesMax, shard.largeBody.isEmpty {
             do {
-                switch try parser.next(from: &input) {
+                switch try reader.next(from: &input, within: shard.server.configuration.message) {
                 case .needsMore: awaitRest()
                 case .expectsContinue:
                     shard.outbox.append(contentsOf: MessageSerializer.continueResponse)
@@ -203,18 +220,18 @@ extension ServerConnection {
     /// A request has begun: from now on it has a deadline that does not move with each byte.
     private func awaitRest() {
         guard phase != .receiving else { return extendForBody() }
-        guard !parser.isBetweenMessages else { return }
+        guard !reader.isBetweenMessages else { return }
         phase = .receiving
-        bodyBytesAtPhaseStart = 0
+        bodyBytesPaid = 0
         deadline = shard.loop.now + shard.server.configuration.headerDeadline
     }
 
     /// Each second of the slowest permitted rate buys one second more.
     private func extendForBody() {
-        let received = parser.bodyBytesReceived
-        let seconds = (received - bodyBytesAtPhaseStart) / shard.server.configuration.bodyBytesPerSecondMin
+        let rate = shard.server.configuration.bodyBytesPerSecondMin
+        let seconds = (reader.bodyBytesReceived - Int(bodyBytesPaid)) / rate
         guard seconds > 0 else { return }
-        bodyBytesAtPhaseStart += seconds * shard.server.configuration.bodyBytesPerSecondMin
+        bodyBytesPaid += Int32(truncatingIfNeeded: seconds * rate)
         deadline = deadline + .seconds(seconds)
     }
 }
@@ -223,7 +240,10 @@ extension ServerConnection {
 extension ServerConnection {
     private func begin(_ request: Request, keepAlive: Bool) {
         phase = .responding
-        deadline = Monotonic(nanoseconds: .max)
+        isHandling = true
+        deadline = shard.handlerDeadline
+        requestCount &+= 1
+        let keepAlive = keepAlive && Int(requestCount) < shard.server.configuration.requestsPerConnectionMax
         let context = RequestContext(
             peer: peer, isSecure: shard.server.tls != nil, arrivedAt: shard.loop.now)
         let method = request.method
@@ -237,11 +257,13 @@ extension ServerConnection {
     }
 
     private func finish(_ reply: Reply, to method: Method, keepAlive: Bool) {
+        isHandling = false
         if phase == .unheard { return close() }
-        guard phase == .responding else { return }  // Cut off at the end of a drain.
+        // Answered in the handler's place, or cut off at the end of a drain.
+        guard phase == .responding else { return }
         if case .held(let held) = reply { return hold(HeldRequest(held, to: method, keepAlive: keepAlive)) }
         phase = .idle
-        deadline = shard.loop.now + shard.server.configuration.idleDeadline
+        deadline = shard.idleDeadline
         // Within `parse`, its caller sends what is gathered and goes on with what is left.
         guard !isWorking else { return write(reply, to: method, keepAlive: keepAlive) }
         do {
@@ -259,6 +281,8 @@ extension ServerConnection {
     /// Keeps a request until its reply is there.
     private func hold(_ request: HeldRequest) {
         phase = .holding
+        // Where older answers are stuck, their deadline goes on.
+        if unsent.isEmpty { deadline = Monotonic(nanoseconds: .max) }
         held = request
         if shard.isDraining { return wake(.draining) }
         if request.reply.bell.value.watch(over: self) { return wake(.rung) }
@@ -277,6 +301,8 @@ extension ServerConnection {
         guard phase == .holding, let held else { return }
         releaseHeld()
         phase = .responding
+        isHandling = true
+        if unsent.isEmpty { deadline = shard.handlerDeadline }
         let connection = LoopBound(self, on: shard.loop)
         let (answer, method, keepAlive) = (held.reply.answer, held.method, held.keepAlive)
         // Not here and now: who rings the bell may be in the middle of answering another connection, and thousands
@@ -297,9 +323,12 @@ extension ServerConnection {
         switch reply {
         case .response(let response):
             closesWhenSent = !keepAlive || shard.isDraining
+            let isLarge =
+                response.body.count > Shard.copiedBodyBytesMax && method != .head && !response.status.forbidsBody
+            if isLarge { shard.largeBody = response.body }
             MessageSerializer.append(
-                response, answering: method, date: shard.dateValue,
-                connection: closesWhenSent ? .close : parser.announcesKeepAlive ? .keepAlive : .unstated,
+                response, answering: isLarge ? .head : method, date: shard.dateValue,
+                connection: closesWhenSent ? .close : reader.announcesKeepAlive ? .keepAlive : .unstated,
                 to: &shard.outbox)
         case .held: preconditionFailure("a held reply has nothing to write")
         case .raw(let bytes):
@@ -308,8 +337,9 @@ extension ServerConnection {
         }
     }
 
-    /// Answers what cannot be read as a request, and ends the connection: where the next one begins is not known.
-    private func refuse(_ fault: MessageFault) {
+    /// Answers in the place of a handler and ends the connection: after what cannot be read as a request, it is not
+    /// known where the next one begins.
+    func refuse(_ fault: MessageFault) {
         let response = shard.server.refusal(fault)
         closesWhenSent = true
         phase = .idle
@@ -340,8 +370,11 @@ extension ServerConnection {
     }
 
     private func sendOutbox() throws {
-        defer { shard.outbox.removeAll(keepingCapacity: true) }
-        guard let interest = try unsent.send(shard.outbox, on: stream) else { return }
+        defer {
+            shard.outbox.removeAll(keepingCapacity: true)
+            if !shard.largeBody.isEmpty { shard.largeBody = [] }
+        }
+        guard let interest = try unsent.send(shard.outbox, then: shard.largeBody, on: stream) else { return }
         deadline = shard.loop.now + shard.server.configuration.writeDeadline
         try wait(for: interest)
     }
@@ -358,8 +391,9 @@ extension ServerConnection {
     private var deadlineBehindAnswers: Monotonic {
         switch phase {
         case .receiving: shard.loop.now + shard.server.configuration.headerDeadline
-        case .responding, .holding: Monotonic(nanoseconds: .max)
-        default: shard.loop.now + shard.server.configuration.idleDeadline
+        case .responding: shard.handlerDeadline
+        case .holding: Monotonic(nanoseconds: .max)
+        default: shard.idleDeadline
         }
     }
 
@@ -367,7 +401,7 @@ extension ServerConnection {
     /// would destroy an answer that the client has not read yet (RFC 9112 §9.6).
     private func linger() throws {
         phase = .lingering
-        unparsed = []
+        unparsed = KeptBytes()
         deadline = shard.loop.now + shard.server.configuration.lingerDeadline
         stream.finishWriting()
         try wait(for: .readable)

@@ -12,23 +12,41 @@ final class Shard: EventHandler {
     let inbox = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 16)
     /// Answers of the connection that is being worked on, sent together.
     var outbox: [UInt8] = []
+    /// A body that goes behind them: the last answer's, if it is too large to be copied.
+    var largeBody: [UInt8] = []
     private(set) var isDraining = false
+    /// The deadlines that every request sets, in nanoseconds.
+    private let idleInterval: Int64
+    private let handlerInterval: Int64
 
     /// Answers gathered before they are sent, in bytes. One may be longer; another is not begun before it is sent.
     ///
     /// Without it a client that pipelines small requests for large answers could fill the memory at one stroke.
-    static let outboxBytesMax = 65_536
+    static let outboxBytesMax = 16_384
+
+    /// The longest body that is copied in front of the next answer. A longer one is sent from where it lies, so that
+    /// thousands who read the same document slowly hold it once.
+    static let copiedBodyBytesMax = 16_384
+
+    /// Connections that are told at a time that they are too many. Past it they are only closed.
+    private static let turnedAwayMax = 256
 
     private var listener: Listener?
     private var registration: Registration?
     private var connections: [ServerConnection] = []
     private var date = HTTPDate()
     private var sweeper: LoopTimer?
+    /// The most connections since memory was last given back.
+    private var connectionsPeak = 0
+    /// Connections that were too many and have yet to take that in.
+    private var turnedAwayCount = 0
     private var drained: CheckedContinuation<Void, Never>?
 
     init(server: Server, loop: EventLoop) {
         self.server = server
         self.loop = loop
+        idleInterval = server.configuration.idleDeadline.wholeNanoseconds
+        handlerInterval = server.configuration.handlerDeadline.wholeNanoseconds
     }
 
     deinit {
@@ -46,7 +64,6 @@ final class Shard: EventHandler {
     func handle(_ readiness: Readiness) {
         // A bounded number at a time: in a storm of connections those that are open still get their turn.
         for _ in 0..<64 {
-            guard connections.count < server.configuration.connectionsMax else { return pauseAccepting() }
             do {
                 guard let listener, let (stream, peer) = try listener.accept() else { return }
                 open(stream, from: peer)
@@ -60,11 +77,18 @@ final class Shard: EventHandler {
     /// The present value of the `date` field.
     var dateValue: [UInt8] { date.value(at: loop.now) }
 
+    /// Until when a connection without a request may stand.
+    var idleDeadline: Monotonic { loop.now.later(byNanoseconds: idleInterval) }
+
+    /// Until when a handler that begins now may be waited for.
+    var handlerDeadline: Monotonic { loop.now.later(byNanoseconds: handlerInterval) }
+
     func remove(_ connection: ServerConnection) {
+        if connection.isAdmitted { server.admission.release(connection.peer) } else { turnedAwayCount -= 1 }
         guard let last = connections.popLast() else { return }
         if last !== connection {
             last.position = connection.position
-            connections[connection.position] = last
+            connections[Int(connection.position)] = last
         }
         if isDraining, connections.isEmpty { finishDraining() }
     }
@@ -92,15 +116,32 @@ final class Shard: EventHandler {
     }
 
     private func open(_ stream: ByteStream, from peer: IPAddress) {
+        if let fault = server.admission.admit(peer) { return turnAway(stream, from: peer, fault) }
         do {
             if let context = server.tls { try stream.startTLS(TLSSession(server: context)) }
-            let connection = ServerConnection(stream: stream, peer: peer, shard: self, position: connections.count)
-            try connection.register()
-            connections.append(connection)
+            try add(ServerConnection(stream: stream, peer: peer, shard: self))
         } catch {
             // Without memory for a session or a registration there is nothing to tell the client either; the
             // stream closes as it goes out of scope.
+            server.admission.release(peer)
         }
+    }
+
+    /// Tells the client of a connection too many why it is closed. A handshake for that would cost more than it is
+    /// worth.
+    private func turnAway(_ stream: ByteStream, from peer: IPAddress, _ fault: MessageFault) {
+        guard server.tls == nil, turnedAwayCount < Self.turnedAwayMax else { return }
+        let connection = ServerConnection(stream: stream, peer: peer, shard: self, isAdmitted: false)
+        // Not even room to say no; the stream closes as it goes out of scope.
+        guard (try? add(connection)) != nil else { return }
+        turnedAwayCount += 1
+        connection.refuse(fault)
+    }
+
+    private func add(_ connection: ServerConnection) throws {
+        try connection.register()
+        connection.position = Int32(connections.count)
+        connections.append(connection)
     }
 
     private func pauseAccepting() {
@@ -119,8 +160,19 @@ final class Shard: EventHandler {
         sweeper = loop.schedule(after: .seconds(1)) { [self] in
             let now = Monotonic.now()
             for connection in connections where connection.deadline <= now { connection.deadlinePassed() }
+            giveMemoryBack()
             sweep()
         }
+    }
+
+    /// What thousands of connections have left behind goes back to the system when most of them are gone.
+    private func giveMemoryBack() {
+        connectionsPeak = max(connectionsPeak, connections.count)
+        guard connectionsPeak >= 1_024, connections.count < connectionsPeak / 4 else { return }
+        connectionsPeak = connections.count
+        connections = connections.map(\.self)  // A smaller array.
+        // Nobody waits for it, and it takes some milliseconds: not on the loop.
+        Task { await BlockingThreads.shared.run { FreedMemory.giveBack() } }
     }
 }
 

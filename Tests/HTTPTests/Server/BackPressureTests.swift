@@ -1,3 +1,4 @@
+import Glibc
 import HTTP
 import TestSupport
 import Testing
@@ -72,6 +73,26 @@ import Transport
             await server.drain()
             let rest = try? await onThread { try client.receiveToEnd() }
             #expect(rest?.utf8.count ?? 0 < Self.large.count)
+        }
+    }
+
+    @Test func `a client that reads a byte now and then is closed all the same`() async throws {
+        let handler: Server.Handler = { _, _ in .response(Response(.ok, body: Self.large)) }
+        let configure: @Sendable (inout ServerConfiguration) -> Void = { $0.writeDeadline = .milliseconds(100) }
+        try await RunningServer.run(configure: configure, handler: handler) { server in
+            let client = try server.connect(receiveBufferBytes: 4096)
+            try client.send(get("/") + get("/") + get("/"))
+            let received = Box(0)
+            async let reading: Void = onThread {
+                // Ends by the server's closing, or never. What the kernels hold is not delivered any more either.
+                while let bytes = try? client.receive(bytesMax: 1), !bytes.isEmpty {
+                    received.update { $0 += 1 }
+                    _ = poll(nil, 0, 5)
+                }
+            }
+            await server.drain()
+            try await reading
+            #expect(received.value < 10_000)
         }
     }
 }

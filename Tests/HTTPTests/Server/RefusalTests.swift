@@ -86,7 +86,84 @@ import Transport
         #expect(answers.isEmpty)
     }
 
-    @Test func `a handler may take longer than any deadline`() async throws {
+    @Test func `a body that comes too slowly is refused although it goes on`() async throws {
+        let configure: @Sendable (inout ServerConfiguration) -> Void = {
+            $0.headerDeadline = .milliseconds(200)
+            $0.bodyBytesPerSecondMin = 10_000
+        }
+        try await RunningServer.run(configure: configure, handler: echoPath) { server in
+            let client = try server.connect()
+            let answer = try await onThread {
+                try client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 60000\r\n\r\n")
+                while !client.hasSomethingToRead(within: .milliseconds(10)) { try client.send("x") }
+                client.finishWriting()
+                return try client.receiveToEnd()
+            }
+            #expect(transcript(answer) == ["408 the request did not arrive in time"])
+        }
+    }
+
+    @Test func `a client that never ends is not listened to for ever`() async throws {
+        let configure: @Sendable (inout ServerConfiguration) -> Void = { $0.lingerDeadline = .milliseconds(100) }
+        try await RunningServer.run(configure: configure, handler: echoPath) { server in
+            let client = try server.connect()
+            let answer = try await onThread {
+                try client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 80000000\r\n\r\n")
+                let answer = try client.receiveToEnd()
+                // Ends by the server's closing, or never.
+                while (try? client.send([UInt8](repeating: 0x78, count: 1000))) != nil {}
+                return answer
+            }
+            #expect(transcript(answer) == ["413 the body is too long"])
+        }
+    }
+
+    @Test func `a handler that does not answer is answered for, and its work goes on`() async throws {
+        let (isBegun, gate, isDone) = (Gate(), Gate(), Gate())
+        let handler: Server.Handler = { request, context in
+            isBegun.open()
+            await gate.pass()
+            isDone.open()
+            return await echoPath(request, context)
+        }
+        let configure: @Sendable (inout ServerConfiguration) -> Void = { $0.handlerDeadline = .milliseconds(100) }
+        try await RunningServer.run(configure: configure, handler: handler) { server in
+            let client = try server.connect()
+            try client.send(get("/late") + get("/behind"))
+            await isBegun.pass()
+            client.finishWriting()
+            let answer = try await onThread { try client.receiveToEnd() }
+            #expect(transcript(answer) == ["503 the request takes long and is still being worked on"])
+            #expect(answer.contains("\r\nconnection: close\r\n"))
+            client.hangUp()
+            // It counts until it is done: draining waits for it.
+            server.loop.schedule(after: .milliseconds(100)) { gate.open() }
+            await server.drain()
+            #expect(isDone.isOpen)
+        }
+    }
+
+    @Test func `a held reply has no deadline but its own, and its answer one like any other`() async throws {
+        let gate = Gate()
+        let handler: Server.Handler = { _, _ in
+            guard let loop = EventLoop.current else { return .raw([]) }
+            return .held(
+                HeldReply(bell: LoopBound(Bell(), on: loop), until: .now() + .milliseconds(1500)) { _ in
+                    await gate.pass()
+                    return .raw([])
+                })
+        }
+        let configure: @Sendable (inout ServerConfiguration) -> Void = { $0.handlerDeadline = .milliseconds(10) }
+        try await RunningServer.run(configure: configure, handler: handler) { server in
+            let start = Monotonic.now()
+            let answer = try await server.answer(to: get("/"))
+            #expect(transcript(answer) == ["503 the request takes long and is still being worked on"])
+            #expect(Monotonic.now() - start >= .milliseconds(1500))
+            gate.open()
+        }
+    }
+
+    @Test func `a handler may take longer than any other deadline`() async throws {
         let configure: @Sendable (inout ServerConfiguration) -> Void = {
             $0.headerDeadline = .milliseconds(10)
             $0.idleDeadline = .milliseconds(10)

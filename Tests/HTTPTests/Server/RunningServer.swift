@@ -40,8 +40,8 @@ struct RunningServer: Sendable {
         return listener.address.port
     }
 
-    func connect(receiveBufferBytes: Int32? = nil) throws -> RawConnection {
-        try RawConnection(port: port, receiveBufferBytes: receiveBufferBytes)
+    func connect(receiveBufferBytes: Int32? = nil, from host: UInt8? = nil) throws -> RawConnection {
+        try RawConnection(port: port, receiveBufferBytes: receiveBufferBytes, from: host)
     }
 
     func drain(within deadline: Duration = .seconds(3600)) async {
