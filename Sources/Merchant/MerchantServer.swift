@@ -79,6 +79,7 @@ public final class MerchantServer: Sendable {
             return response
         }
         server = HTTP.Server(
+            configuration: .limited(by: settings),
             tls: try settings.tls.map {
                 try TLSContext.server(certificateChain: $0.certificateFile, privateKey: $0.keyFile)
             },

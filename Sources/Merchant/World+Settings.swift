@@ -56,6 +56,19 @@ extension Belvo.Client {
     }
 }
 
+extension ServerConfiguration {
+    /// The bounds of the settings, within what this process may have open.
+    static func limited(by settings: Settings) -> ServerConfiguration {
+        var limits = settings.connectionLimits
+        let proxies = TrustedProxies(settings.trustedProxies)
+        limits.isProxy = { proxies.isTrusted($0) }
+        // Clients shall not take the last descriptors: the database, Belvo and the shop need theirs.
+        let descriptors = DescriptorLimit.present
+        limits.connectionsMax = min(limits.connectionsMax, descriptors - min(1_024, descriptors / 4))
+        return limits
+    }
+}
+
 extension DatabaseConfiguration {
     /// The defaults, with what happens to connections told to the log.
     static func logged(to log: Logger) -> DatabaseConfiguration {

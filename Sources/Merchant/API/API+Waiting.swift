@@ -76,8 +76,9 @@ extension API {
         let subject = try await user(of: inbound)
         let wait = try inbound.query(["wait"]).wait()
         guard let watched = try Watched(operation, inbound) else { return nil }
-        // The user has been let in, and that counts as one request: `perform` would count it again.
         guard let wait else { return .response(try await look(at: watched, of: subject).answer(to: inbound)) }
+        try access.crowd.admitLongPoll(
+            besides: world.changes.watching, retryAfterSeconds: max(1, Int(pollInterval.components.seconds)))
         return try await LongPoll(
             on: watched, of: subject, unlike: IfNoneMatch(inbound.request.headers), within: wait,
             for: inbound, through: self

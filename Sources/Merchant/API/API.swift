@@ -104,9 +104,29 @@ final class API: Sendable {
         case .operation(let operation, let id):
             var inbound = inbound
             inbound.pathID = id
-            if let reply = try await waitForChange(operation, inbound) { return reply }
+            guard !operation.isProbe else { return .response(try await perform(operation, inbound)) }
+            try access.crowd.enter()
+            defer { access.crowd.leave() }
+            return operation.access == .user
+                ? try await attend(operation, inbound) : .response(try await perform(operation, inbound))
+        }
+    }
+
+    /// Answers a user's request, which has its place among the user's others for as long as it takes.
+    private func attend(_ operation: Operation, _ inbound: Inbound) async throws -> Reply {
+        var inbound = inbound
+        let user = try await user(of: inbound)
+        let place = try access.crowd.takePlace(for: user)
+        inbound.user = user
+        inbound.place = place
+        var isHeld = false
+        defer { if !isHeld, let place { access.crowd.giveBack(place) } }
+        guard let reply = try await waitForChange(operation, inbound) else {
             return .response(try await perform(operation, inbound))
         }
+        // Then the place is the long poll's to give back.
+        if case .held = reply { isHeld = true }
+        return reply
     }
 
     /// The whole API. A new operation does not compile until it is answered here.
@@ -144,7 +164,9 @@ final class API: Sendable {
         }
     }
 
+    /// Whose request it is. Throws when that cannot be believed, or when the user has made too many.
     func user(of inbound: Inbound) async throws -> UserSubject {
+        if let user = inbound.user { return user }
         let user = try await authenticator.authenticate(inbound.request.headers.values("authorization"))
         try access.admit(user)
         return user

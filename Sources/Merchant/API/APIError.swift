@@ -82,10 +82,16 @@ extension APIError {
             case 417: .expectationFailed
             case 431: .headersTooLarge
             case 501: .notImplemented
+            case 503: .busy
             case 505: .httpVersionNotSupported
             default: .malformedRequest
             }
-        self.init(fault.status, code, "The request cannot be read: \(fault.reason).")
+        guard fault.status == .serviceUnavailable else {
+            self.init(fault.status, code, "The request cannot be read: \(fault.reason).")
+            return
+        }
+        self.init(fault.status, code, "The server cannot answer now: \(fault.reason).")
+        retryAfterSeconds = 1
     }
 
     private init(_ fault: AuthenticationFault) {

@@ -12,6 +12,10 @@ struct Inbound: Sendable {
     let client: IPAddress
     /// The text that stands for the name in braces in the path.
     var pathID: String?
+    /// Whose request it is, once that is known.
+    var user: UserSubject?
+    /// Its place among the user's others.
+    var place: Crowd.Place?
 
     /// The body as one JSON object, whose reader gathers every fault.
     func json() throws -> JSONReader {

@@ -30,6 +30,9 @@ enum Operation: Int, CaseIterable, Sendable {
         case anybody
     }
 
+    /// Whether it asks how the server is, which the server says also when it has too much to do.
+    var isProbe: Bool { self == .live || self == .ready }
+
     var method: HTTP.Method {
         switch self {
         case .listInstitutions, .getCustomer, .listEnrollments, .getEnrollment, .getRegistrationOptions,

@@ -6,6 +6,7 @@ import Transport
 struct AccessRules: Sendable {
     let proxies: TrustedProxies
     let crossOrigin: CrossOrigin
+    let crowd: Crowd
     private let userRate: RateLimit?
     private let refusalRate = RateLimit(perSecond: AccessRules.refusalLinesPerSecond)
     private let now: @Sendable () -> Monotonic
@@ -13,6 +14,7 @@ struct AccessRules: Sendable {
     init(_ settings: Settings, clock: IntervalClock) {
         proxies = TrustedProxies(settings.trustedProxies)
         crossOrigin = CrossOrigin(settings.corsOrigins)
+        crowd = Crowd(settings.crowdLimits)
         userRate = RateLimit(perSecond: settings.userRate)
         now = clock.now
     }
@@ -29,14 +31,6 @@ struct AccessRules: Sendable {
     }
 
     private static let refusalLinesPerSecond = 1
-}
-
-extension IPAddress {
-    /// What stands for whoever has the address: a subscriber has a whole IPv6 network of 64 bits or more (RFC 6177 §2)
-    /// and can send from any address in it.
-    fileprivate var subscriber: IPAddress {
-        if case .v6(let high, _) = self { .v6(high, 0) } else { self }
-    }
 }
 
 extension APIError {

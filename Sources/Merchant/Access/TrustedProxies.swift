@@ -34,7 +34,8 @@ struct TrustedProxies: Sendable {
         return client
     }
 
-    private func isTrusted(_ address: IPAddress) -> Bool {
+    /// Whether connections from this address are a proxy's, and so many clients'.
+    func isTrusted(_ address: IPAddress) -> Bool {
         networks.contains { $0.contains(address) }
     }
 }

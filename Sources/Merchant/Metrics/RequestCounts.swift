@@ -14,7 +14,7 @@ final class RequestCounts: Sendable {
         case preflight
         /// The path or the method is unknown.
         case unmatched
-        /// What came was no request.
+        /// What came was no request, or was answered in its handler's place.
         case unreadable
 
         static let allCases: [Route] = Operation.allCases.map(Route.operation) + [.preflight, .unmatched, .unreadable]

@@ -39,6 +39,8 @@ extension Settings {
         shopToken = reader.optional(.shopToken, .bearerToken)
         shopWebhook = reader.shopWebhook()
         patience = reader.patience()
+        connectionLimits = reader.connectionLimits(patience: patience)
+        crowdLimits = reader.crowdLimits()
         logLevel = reader.optional(.logLevel, .word, default: .info)
 
         if let listen, let adminListen { reader.compare(listen: listen, adminListen: adminListen) }

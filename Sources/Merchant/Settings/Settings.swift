@@ -55,6 +55,10 @@ public struct Settings: Sendable {
     public var trustedProxies: [IPNetwork]
     /// `CORS_ORIGINS`: the web origins that may call the API.
     public var corsOrigins: Set<URL.Origin>
+    /// `HTTP_*`: the bounds of a connection and of what comes on it.
+    public var connectionLimits: ServerConfiguration
+    /// `HTTP_REQUESTS_IN_FLIGHT_*` and `HTTP_LONG_POLLS_MAX`.
+    public var crowdLimits: CrowdLimits
     /// `USER_RATE`: requests per second and user; 0 is no limit.
     public var userRate: Int
 

@@ -57,6 +57,14 @@ struct SettingFormTests {
                 "CORS_ORIGINS",
                 ["*", "null", "shop.example", "https://shop.example/x", "http://shop.example", "https://a,"]
             ),
+            ("HTTP_REQUEST_LINE_BYTES_MAX", ["0", "16k"]), ("HTTP_HEADER_BYTES_MAX", ["-1"]),
+            ("HTTP_HEADER_COUNT_MAX", ["0"]), ("HTTP_BODY_BYTES_MAX", ["1073741825"]),
+            ("HTTP_HEADER_DEADLINE_MS", ["0"]), ("HTTP_BODY_BYTES_PER_SECOND_MIN", ["0"]),
+            ("HTTP_HANDLER_DEADLINE_MS", ["30s"]), ("HTTP_WRITE_DEADLINE_MS", ["0"]),
+            ("HTTP_IDLE_DEADLINE_MS", ["never"]), ("HTTP_LINGER_DEADLINE_MS", ["0"]),
+            ("HTTP_REQUESTS_PER_CONNECTION_MAX", ["0"]), ("HTTP_CONNECTIONS_MAX", ["0"]),
+            ("HTTP_CONNECTIONS_PER_ADDRESS_MAX", ["-1"]), ("HTTP_REQUESTS_IN_FLIGHT_MAX", ["0"]),
+            ("HTTP_REQUESTS_IN_FLIGHT_PER_USER_MAX", ["many"]), ("HTTP_LONG_POLLS_MAX", ["-1"]),
             ("BELVO_CA_FILE", ["/nowhere"]),
             ("BELVO_TIMEOUT_MS", ["0", "-1", "+1", "1.5", "1e3", "10s", " 1", "86400001", "99999999999999999999"]),
             (
@@ -125,6 +133,10 @@ struct SettingFormTests {
         for (more, problem) in [
             (["LISTEN": "127.0.0.1:1", "ADMIN_LISTEN": "127.0.0.1:1"], "ADMIN_LISTEN contradictory"),
             (["POLL_INTERVAL_MS": "3", "POLL_DEADLINE_MS": "2"], "POLL_INTERVAL_MS contradictory"),
+            (
+                ["HTTP_HANDLER_DEADLINE_MS": "9999", "BELVO_TIMEOUT_MS": "10000"],
+                "HTTP_HANDLER_DEADLINE_MS contradictory"
+            ),
             (["TLS_CERT_FILE": file.path], "TLS_KEY_FILE missing"),
             (["TLS_KEY_FILE": file.path], "TLS_CERT_FILE missing"),
             (["SHOP_WEBHOOK_URL": "https://a.example"], "SHOP_WEBHOOK_SECRET missing"),

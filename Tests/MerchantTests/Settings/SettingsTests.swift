@@ -38,6 +38,8 @@ struct SettingsTests {
         #expect(settings.adminListen.description == "127.0.0.1:9464")
         #expect(settings.tls == nil && settings.trustedProxies.isEmpty && settings.corsOrigins.isEmpty)
         #expect(settings.userRate == 20)
+        #expect(settings.connectionLimits.bounds == ServerConfiguration().bounds)
+        #expect(settings.crowdLimits == CrowdLimits())
         #expect(settings.belvoCAFile == nil && settings.belvoDialect == Dialect() && settings.mintsWidgetTokens)
         #expect(settings.belvoTokenRefreshPath == nil)
         #expect(settings.callbackURLs == ["https://pay.shop.example/enrollments/callback"])
@@ -66,6 +68,12 @@ struct SettingsTests {
         var environment = Self.required
         environment.merge([
             "LISTEN": "[::1]:0", "ADMIN_LISTEN": "127.0.0.1:1", "TLS_CERT_FILE": file.path, "TLS_KEY_FILE": file.path,
+            "HTTP_REQUEST_LINE_BYTES_MAX": "1", "HTTP_HEADER_BYTES_MAX": "2", "HTTP_HEADER_COUNT_MAX": "3",
+            "HTTP_BODY_BYTES_MAX": "4", "HTTP_HEADER_DEADLINE_MS": "5", "HTTP_BODY_BYTES_PER_SECOND_MIN": "6",
+            "HTTP_HANDLER_DEADLINE_MS": "7", "HTTP_WRITE_DEADLINE_MS": "8", "HTTP_IDLE_DEADLINE_MS": "9",
+            "HTTP_LINGER_DEADLINE_MS": "10", "HTTP_REQUESTS_PER_CONNECTION_MAX": "11", "HTTP_CONNECTIONS_MAX": "12",
+            "HTTP_CONNECTIONS_PER_ADDRESS_MAX": "13", "HTTP_REQUESTS_IN_FLIGHT_MAX": "14",
+            "HTTP_REQUESTS_IN_FLIGHT_PER_USER_MAX": "15", "HTTP_LONG_POLLS_MAX": "16",
             "TRUSTED_PROXIES": "10.0.0.0/8, ::1", "CORS_ORIGINS": "https://a.example,http://localhost:3000",
             "BELVO_CA_FILE": file.path, "BELVO_TIMEOUT_MS": "1", "BELVO_DIALECT": "amount=string,customer_version=v2",
             "WIDGET_TOKENS": "off", "BELVO_TOKEN_REFRESH_PATH": "/token/refresh/", "AUTH_ISSUER": "https://login",
@@ -91,6 +99,9 @@ struct SettingsTests {
         #expect(settings.androidApps.map(\.package) == ["shop.app", "shop.app.beta"])
         #expect(Set(settings.androidApps.map(\.fingerprint)) == [fingerprint])
         #expect(settings.paymentMaxAmount == Money(centavos: 1) && settings.orders == .optional)
+        #expect(settings.connectionLimits.bounds == Array(1...13))
+        #expect(settings.crowdLimits.requestsMax == 14 && settings.crowdLimits.requestsPerUserMax == 15)
+        #expect(settings.crowdLimits.longPollsMax == 16)
         #expect(settings.userRate == 0 && settings.shopToken?.text == "t")
         #expect(settings.shopWebhook?.url.description == "http://localhost:1/x")
         #expect(settings.shopWebhook?.secret.key == [UInt8](repeating: 7, count: 32))
@@ -132,4 +143,17 @@ struct SettingsTests {
 func key(_ byte: UInt8) -> String {
     let key = base64URL([UInt8](repeating: byte, count: 32)) + "="
     return key.replacing("-", with: "+").replacing("_", with: "/")
+}
+
+extension ServerConfiguration {
+    /// Those that are settings, in their order; durations in milliseconds.
+    fileprivate var bounds: [Int] {
+        func milliseconds(_ duration: Duration) -> Int { Int(duration / .milliseconds(1)) }
+        return [
+            message.startLineBytesMax, message.headerBytesMax, message.headerCountMax, message.bodyBytesMax,
+            milliseconds(headerDeadline), bodyBytesPerSecondMin, milliseconds(handlerDeadline),
+            milliseconds(writeDeadline), milliseconds(idleDeadline), milliseconds(lingerDeadline),
+            requestsPerConnectionMax, connectionsMax, connectionsPerAddressMax,
+        ]
+    }
 }
