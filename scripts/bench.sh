@@ -90,15 +90,6 @@ main() {
     cat bench/results.md
 }
 
-build_programs() {
-    local product
-    for product in merchant belvo-sandbox LoadProgram; do
-        attend swift build --configuration release --product "$product" ||
-            fail "the build of $product failed; see above."
-    done
-    programs=$(swift build --configuration release --show-bin-path)
-}
-
 # replace_section NAME: the section's part of bench/results.md, written anew at its end.
 replace_section() {
     "write_$1" >"$scratch/section.md"

@@ -14,6 +14,15 @@ make_scratch() {
     [[ $kind != tmpfs && $kind != ramfs ]] || fail "/var/tmp is memory ($kind): there is no disk to commit to."
 }
 
+build_programs() {
+    local product
+    for product in merchant belvo-sandbox LoadProgram; do
+        attend swift build --configuration release --product "$product" ||
+            fail "the build of $product failed; see above."
+    done
+    programs=$(swift build --configuration release --show-bin-path)
+}
+
 # The first processor is for what is measured, the second for everything else; where there is one, both share it.
 choose_processors() {
     local allowed range processor processors=()
@@ -66,6 +75,8 @@ write_settings() {
             "BELVO_BENEFICIARY_BANK_ACCOUNT=$beneficiary" \
             "ORDERS=optional" \
             "USER_RATE=0" \
+            "HTTP_CONNECTIONS_PER_ADDRESS_MAX=0" \
+            "HTTP_REQUESTS_IN_FLIGHT_PER_USER_MAX=0" \
             "BELVO_RATE=0"
     } >"$settings"
     # The environment wins over a file, and what is measured is not for the user's shell to change.
