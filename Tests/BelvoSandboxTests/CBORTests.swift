@@ -61,6 +61,18 @@ import Testing
         }
     }
 
+    @Test func `a key is its bytes`() throws {
+        // U+212A KELVIN SIGN, for which Swift's `==` takes a K.
+        let kelvin: [UInt8] = [0x63, 0xE2, 0x84, 0xAA]
+        let both = try CBORReader.readWhole([0xA2, 0x61, 0x4B, 0x01] + kelvin + [0x02])
+        #expect(both["K"] == .unsigned(1))
+        #expect(both["\u{212A}"] == .unsigned(2))
+        #expect(try CBORReader.readWhole([0xA1] + kelvin + [0x02])["K"] == nil)
+        #expect(throws: CBORFault.duplicateKey) {
+            try CBORReader.readWhole([0xA2] + kelvin + [0x01] + kelvin + [0x02])
+        }
+    }
+
     @Test func `numbers keep their sign`() {
         #expect(CBORValue.negative(256).int64 == -257)
         #expect(CBORValue.unsigned(.max).int64 == nil)

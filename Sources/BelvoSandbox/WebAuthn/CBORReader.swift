@@ -4,7 +4,7 @@
 /// shortest arguments, no tags, no floating point, no key twice. The order of keys is not checked, since
 /// authenticators are known to differ there. Hostile input costs at most its own length: no length is
 /// believed before the bytes are there, and nesting ends at `depthMax`.
-struct CBORReader {
+package struct CBORReader {
     /// Arrays and maps within one another.
     static let depthMax = 8
 
@@ -17,7 +17,7 @@ struct CBORReader {
     }
 
     /// The one item that the bytes are; throws for an item with bytes behind it.
-    static func readWhole(_ bytes: [UInt8]) throws(CBORFault) -> CBORValue {
+    package static func readWhole(_ bytes: [UInt8]) throws(CBORFault) -> CBORValue {
         var reader = CBORReader(bytes[...])
         let value = try reader.readItem()
         guard reader.rest.isEmpty else { throw .trailingBytes }
@@ -60,9 +60,13 @@ struct CBORReader {
         // Looking for a key twice is quadratic, so the count has its own bound.
         guard count <= 64 else { throw .tooManyPairs }
         var pairs: [CBORValue.Pair] = []
+        var keys: [ArraySlice<UInt8>] = []
         for _ in 0..<count {
+            let start = position
             let key = try readItem(depth: depth)
-            guard !pairs.contains(where: { $0.key == key }) else { throw .duplicateKey }
+            // By their bytes, since every item has one spelling here: for Swift's `==` the Kelvin sign is a K.
+            guard !keys.contains(bytes[start..<position]) else { throw .duplicateKey }
+            keys.append(bytes[start..<position])
             pairs.append(CBORValue.Pair(key: key, value: try readItem(depth: depth)))
         }
         return pairs
@@ -108,7 +112,7 @@ struct CBORReader {
 }
 
 /// Why bytes are not the CBOR that is read here.
-enum CBORFault: Error, Equatable, Sendable {
+package enum CBORFault: Error, Equatable, Sendable {
     case truncated
     case trailingBytes
     case tooDeep

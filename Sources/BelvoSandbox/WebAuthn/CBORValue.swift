@@ -1,5 +1,5 @@
 /// One data item of CBOR (RFC 8949), as far as WebAuthn needs it.
-enum CBORValue: Sendable, Equatable {
+package enum CBORValue: Sendable, Equatable {
     case unsigned(UInt64)
     /// The encoded argument n of the number -1 - n.
     case negative(UInt64)
@@ -10,13 +10,17 @@ enum CBORValue: Sendable, Equatable {
     case bool(Bool)
     case null
 
-    struct Pair: Sendable, Equatable {
-        let key: CBORValue
-        let value: CBORValue
+    /// One key of a map with its value.
+    package struct Pair: Sendable, Equatable {
+        package let key: CBORValue
+        package let value: CBORValue
     }
 
-    /// The value of a map under a text key.
-    subscript(key: String) -> CBORValue? { self[.text(key)] }
+    /// The value of a map under a text key, compared by its bytes.
+    subscript(key: String) -> CBORValue? {
+        guard case .map(let pairs) = self else { return nil }
+        return pairs.first { $0.key.textString?.utf8.elementsEqual(key.utf8) == true }?.value
+    }
 
     /// The value of a map under a number, as COSE labels are.
     subscript(key: Int64) -> CBORValue? {
