@@ -18,8 +18,10 @@ extension FieldFacts {
             guard contentLength == nil else {
                 throw .malformed("both Transfer-Encoding and Content-Length are given")
             }
+            // RFC 9112 §6.3, rule 4: its end cannot be found. With chunked behind it, it could be, and §6.1 says 501.
+            guard isChunked else { throw .malformed("chunked is not the last transfer coding") }
             guard !hasUnknownCoding else {
-                throw MessageFault(.notImplemented, "a transfer coding is not chunked")
+                throw MessageFault(.notImplemented, "a transfer coding besides chunked is not known")
             }
             return .chunked
         }

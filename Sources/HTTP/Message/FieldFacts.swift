@@ -49,8 +49,16 @@ struct FieldFacts: Sendable {
         host = number
     }
 
+    // RFC 9110 §10.1.1, a list of which empty elements are passed over (§5.6.1.2).
     private mutating func noteExpectation(_ value: Range<Int>, _ head: Span<UInt8>) {
-        if head.equals("100-continue", in: value) { expectsContinue = true } else { expectsOther = true }
+        var list: Range<Int>? = value
+        while let expectation = head.cutElement(from: &list) {
+            if head.equals("100-continue", in: expectation) {
+                expectsContinue = true
+            } else if !expectation.isEmpty {
+                expectsOther = true
+            }
+        }
     }
 
     private mutating func noteConnection(_ value: Range<Int>, _ head: Span<UInt8>) {

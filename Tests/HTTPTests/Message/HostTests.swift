@@ -11,13 +11,25 @@ struct HostTests {
         Row("RFC 9112 §3.2", "GET / HTTP/1.0\r\nHost: a b\r\n\r\n", "400"),
         Row("RFC 9112 §3.2.2", "GET http://a/ HTTP/1.1\r\n\r\n", "400"),
         Row("RFC 9112 §3.2.2", "GET http://a/ HTTP/1.1\r\nHost: b/c\r\n\r\n", "400"),
+        Row("RFC 9112 §3.2", "OPTIONS * HTTP/1.1\r\n\r\n", "400"),
+        Row("RFC 9112 §3.2", "GET / HTTP/1.9\r\n\r\n", "400"),
+        Row("RFC 9112 §3.2", "GET / HTTP/1.1\r\nX-Host: a\r\n\r\n", "400"),
+        Row("RFC 9112 §3.2.2", "GET http://a/ HTTP/1.1\r\nHost:\r\n\r\n", "400"),
+        Row("RFC 9112 §3.2.2", "GET http://a/ HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", "400"),
+        Row("RFC 9112 §3.2.2", "GET http://a/ HTTP/1.1\r\nHost: other.example\r\n\r\n", "GET / [] open"),
+        Row(
+            "RFC 9112 §3.2", "GET / HTTP/1.1\r\n" + String(repeating: "X: y\r\n", count: 30) + "Host: a\r\n\r\n",
+            "GET / [] open"),
         Row("RFC 9112 §3.2", "GET / HTTP/1.0\r\n\r\n", "GET / [] close"),
         Row("RFC 9112 §3.2.2", "GET http://a/ HTTP/1.0\r\n\r\n", "GET / [] close"),
     ])
     func `HTTP/1.1 names one host, exactly once`(row: Row) { expect(row) }
 
     @Test(arguments: [
-        "", " ", ":", ":80", "a b", "a, b", "a,b", "a/", "a/b", "a?b", "a#b", "a\\b", "u@a", "u:p@a", "http://a", "a:b",
+        "a\tb", "a\u{0}", "a\u{A0}", "a;b@c", "a]", "a:[::1]", "a:80/", "a:80?", "a:\u{B2}", "a:0x50", "a,a", "a, a",
+        "\"a\"",
+        "[::1]:80:80", "[::1] :80", "[ ::1]", "[::1%]", "[::1/64]", "[::1]:+1", "*:b", "", " ", ":", ":80", "a b",
+        "a, b", "a,b", "a/", "a/b", "a?b", "a#b", "a\\b", "u@a", "u:p@a", "http://a", "a:b",
         "a:8a",
         "a:+80", "a: 80", "a :80", "a:80 80", "a:80:80", "a:65536", "a:99999999999999999999", "a\"", "<a>", "{a}",
         "a|b", "a^b",

@@ -8,6 +8,9 @@ struct StreamTests {
         ("1.1", "Connection: close-not", "open"), ("1.1", "Connection: \"close\"", "open"),
         ("1.1", "Connection:", "open"),
         ("1.1", "Connection: Upgrade, HTTP2-Settings", "open"), ("1.1", "Proxy-Connection: close", "open"),
+        ("1.1", "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk", "open"),
+        ("1.1", "Connection: Upgrade\r\nUpgrade: websocket", "open"), ("1.1", "Upgrade: h2c", "open"),
+        ("1.1", "TE: chunked, trailers", "open"), ("1.1", "Keep-Alive: timeout=0, max=1", "open"),
         ("1.1", "Connection: host, content-length", "open"), ("1.1", "Connection: close", "close"),
         ("1.1", "connection:CLOSE", "close"), ("1.1", "Connection: foo, ClOsE", "close"),
         ("1.1", "Connection: ,\t,close ,", "close"),
@@ -43,6 +46,13 @@ struct StreamTests {
         expect(Row("RFC 9112 §9.3.2", get + post + chunked, three))
         expect(Row("RFC 9112 §9.3.2", get + post + chunked + get + post + chunked, "\(three), \(three)"))
         expect(Row("RFC 9112 §9.3.2", get + post + "X", "GET /a [] open, POST /b [bb] open, …"))
+        let head = "HEAD / HTTP/1.1\r\nHost: a\r\n\r\n"
+        expect(Row("RFC 9110 §9.3.2", head + get, "HEAD / [] open, GET /a [] open"))
+        let forty = [String](repeating: "GET /a [] open", count: 40).joined(separator: ", ")
+        expect(Row("RFC 9112 §9.3.2", String(repeating: get, count: 40), forty))
+        expect(Row("RFC 9112 §2.2", get + "\r" + get, "GET /a [] open, 400"))
+        expect(Row("RFC 9112 §2.2", get + "\n" + get, "GET /a [] open, 400"))
+        expect(Row("RFC 9112 §2.2", get + " " + get, "GET /a [] open, 400"))
         expect(Row("RFC 9112 §9.3.2", get + post + "\u{7F}" + get, "GET /a [] open, POST /b [bb] open, 400"))
     }
 
@@ -116,10 +126,17 @@ struct StreamTests {
         ("Expect: 100-continue\r\nX: y", "", "POST"), ("Content-Length: 1", "", ""),
         ("Expect: 100-continue, x\r\nContent-Length: 1", "", "417"),
         ("Expect: 200-maybe\r\nContent-Length: 1", "", "417"),
-        ("Expect:\r\nContent-Length: 1", "", "417"),
+        ("Expect: 100-continue;q=1\r\nContent-Length: 1", "", "417"),
+        ("Expect: \"100-continue\"\r\nContent-Length: 1", "", "417"),
+        ("Expect: 100-continue 100-continue\r\nContent-Length: 1", "", "417"),
+        ("Expect: x\r\nX: y", "", "417"),
+        // A list, of which empty elements are nothing (RFC 9110 §5.6.1.2).
+        ("Expect: ,100-continue ,\t100-Continue\r\nContent-Length: 1", "", "continue"),
+        ("Expect:\r\nContent-Length: 1", "", ""), ("Expect: ,\r\nX: y", "", "POST"),
         ("Expect: 100-continue\r\nExpect: x\r\nContent-Length: 1", "", "417"),
         ("Expect: 100-continue\r\nContent-Length: 70000", "", "413"),
-        ("Expect: 100-continue\r\nTransfer-Encoding: gzip", "", "501"),
+        ("Expect: 100-continue\r\nTransfer-Encoding: gzip", "", "400"),
+        ("Expect: 100-continue\r\nTransfer-Encoding: gzip, chunked", "", "501"),
     ])
     func `100 Continue is for whoever waits for it, and not before a refusal`(
         lines: String, body: String, outcome: String
