@@ -26,6 +26,25 @@ import Testing
         #expect(outcomes == cuts.map { _ in .answerLost })
     }
 
+    /// An end in order is what completes some answers; a reset completes none.
+    @Test(arguments: whole + ["HTTP/1.1 200 OK\r\n\r\nhello", "HTTP/1.0 200 OK\r\nX: y\r\n\r\nhello"])
+    func `an answer that a reset breaks off is never complete`(_ answer: String) async throws {
+        let isWhole = Self.whole.contains(answer)
+        let cuts = 0..<answer.utf8.count + (isWhole ? 0 : 1)
+        let outcomes = try await ScriptedUpstream.run { listener in
+            for cut in cuts {
+                let connection = try listener.accept()
+                try connection.answerOne(with: String(answer.prefix(utf8Count: cut)))
+                connection.reset()
+            }
+        } body: { upstream in
+            var outcomes: [Outcome] = []
+            for _ in cuts { outcomes.append(await upstream.outcome()) }
+            return outcomes
+        }
+        #expect(outcomes == cuts.map { _ in .answerLost })
+    }
+
     @Test(arguments: whole + ["HTTP/1.1 200 OK\r\n\r\nhello", "HTTP/1.0 200 OK\r\n\r\nhello"])
     func `a whole answer is taken, also when it comes byte by byte`(_ answer: String) async throws {
         let outcomes = try await ScriptedUpstream.run { listener in
@@ -88,6 +107,30 @@ import Testing
         #expect(outcome == .answerLost)
     }
 
+    @Test(arguments: [
+        Flood(
+            testDescription: "announced length", beginning: "HTTP/1.1 200 OK\r\nContent-Length: 20000000\r\n\r\n",
+            repeated: "x", count: 20_000_000),
+        Flood(
+            testDescription: "chunks", beginning: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+            repeated: "10000\r\n" + String(repeating: "x", count: 65_536) + "\r\n", count: 305),
+        Flood(
+            testDescription: "until close", beginning: "HTTP/1.1 200 OK\r\n\r\n", repeated: "x", count: 20_000_000),
+        Flood(testDescription: "fields", beginning: "HTTP/1.1 200 OK\r\n", repeated: "X: y\r\n", count: 3_400_000),
+    ])
+    func `whoever sends 20 MB is hung up on before they are sent`(_ flood: Flood) async throws {
+        let isHungUpOn = Box(false)
+        let outcome = try await ScriptedUpstream.run { listener in
+            let connection = try listener.accept()
+            try connection.receive(through: "\r\n\r\n")
+            do { try connection.send(flood.text) } catch { isHungUpOn.update { $0 = true } }
+        } body: {
+            await $0.outcome()
+        }
+        #expect(outcome == .answerLost)
+        #expect(isHungUpOn.value)
+    }
+
     @Test(arguments: ["SSH-2.0-OpenSSH_9.2\r\n", "HTTP/2 200 OK\r\n\r\n", "<html>", "\r\n\r\n\r\n\r\n", "\0"])
     func `nonsense is a lost answer`(_ answer: String) async throws {
         let outcome = try await ScriptedUpstream.run { listener in
@@ -98,12 +141,19 @@ import Testing
         #expect(outcome == .answerLost)
     }
 
-    @Test func `a byte now and then does not put off the deadline`() async throws {
+    @Test(arguments: [
+        ("HTTP/1.1 200 ", "x"), ("HTTP/1.1 200 OK\r\nX: ", "x"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", "x"), ("HTTP/1.1 200 OK\r\n\r\n", "x"),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "0"),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffff\r\n", "x"),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: ", "x"),
+    ])
+    func `a byte now and then does not put off the deadline`(_ beginning: String, byte: String) async throws {
         let outcome = try await ScriptedUpstream.run { listener in
             let connection = try listener.accept()
-            try connection.answerOne(with: "HTTP/1.1 200 OK\r\nX: ")
+            try connection.answerOne(with: beginning)
             // Reading hears of the client's end and nothing else.
-            while !connection.hasSomethingToRead(within: .milliseconds(10)) { try connection.send("x") }
+            while !connection.hasSomethingToRead(within: .milliseconds(10)) { try connection.send(byte) }
         } body: {
             await $0.outcome(deadline: .milliseconds(200))
         }
