@@ -117,6 +117,11 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        // What the fuzzer checks (./dev fuzz), and a test on its corpus.
+        .target(
+            name: "FuzzProperties", dependencies: ["BelvoSandbox", "HTTP", "JSON"], path: "fuzz/Properties",
+            swiftSettings: strict),
+
         // For developers of apps: Foundation alone, nothing of the server.
         .target(name: "AppLoop", path: "examples/AppLoop", swiftSettings: strict),
 
@@ -126,6 +131,7 @@ let package = Package(
         .testTarget(name: "HTTPTests", dependencies: ["HTTP", "Transport", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "PostgresTests", dependencies: ["Postgres", "TestSupport", "Transport"], swiftSettings: strict),
+        .testTarget(name: "FuzzTests", dependencies: ["FuzzProperties"], swiftSettings: strict),
         .testTarget(name: "BelvoTests", dependencies: ["Belvo", "HTTP", "JSON"], swiftSettings: strict),
         .testTarget(name: "PaymentsTests", dependencies: ["Payments"], swiftSettings: strict),
         .testTarget(

@@ -7,4 +7,5 @@ cd "$(dirname "$0")/.."
 . scripts/lib/toolchain.sh
 
 ensure_toolchain
-swift format format --in-place --recursive --parallel Package.swift Sources Tests examples bench migrations contract
+swift format format --in-place --recursive --parallel \
+    Package.swift Sources Tests fuzz examples bench migrations contract

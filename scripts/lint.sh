@@ -7,7 +7,8 @@ cd "$(dirname "$0")/.."
 . scripts/lib/toolchain.sh
 
 ensure_toolchain
-swift format lint --strict --recursive --parallel Package.swift Sources Tests examples bench migrations contract ||
+swift format lint --strict --recursive --parallel \
+    Package.swift Sources Tests fuzz examples bench migrations contract ||
     fail "not formatted as .swift-format says; ./dev format mends what can be mended."
 # What is sourced is checked where it is sourced.
 shell_scripts=(dev .ci/run scripts/*.sh scripts/lib/make-demo-secrets)

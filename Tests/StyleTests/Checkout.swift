@@ -14,7 +14,10 @@ enum Checkout {
 
     /// Everything people write here, except prose: read once.
     static let files: [TextFile] = {
-        let names = ["Sources", "Tests", "examples", "bench", "migrations", "contract", "config", "scripts"]
+        let names = [
+            "Sources", "Tests", "fuzz/Properties", "fuzz/dictionaries", "examples", "bench", "migrations", "contract",
+            "config", "scripts",
+        ]
         let folders = names.flatMap { texts(under: $0) }
         let single = ["Package.swift", "dev", ".ci/run", "Dockerfile", "docker-compose.yml"].compactMap { text(at: $0) }
         return folders + single
