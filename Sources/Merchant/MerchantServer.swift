@@ -1,4 +1,5 @@
 import Belvo
+import Glibc
 import HTTP
 import Logging
 import Migrations
@@ -29,6 +30,8 @@ public final class MerchantServer: Sendable {
     /// One for each loop.
     private let gauges: [LoopGauge]
     private let work = Mutex<[Task<Void, any Error>]>([])
+    /// While it listens.
+    private let listeners = Mutex<[(name: String, listener: Listener)]>([])
 
     /// How long accepted requests may go on after the server was asked to stop: a call to Belvo and its record.
     static let drainDeadline = Duration.seconds(25)
@@ -106,11 +109,17 @@ public final class MerchantServer: Sendable {
     /// Waits for the database, checks its schema, listens, and sets the workers going.
     ///
     /// Throws when the schema is not this program's, or an address is in use.
-    public func start(work mode: WorkMode = .byItself) async throws -> Addresses {
+    /// Sockets that were inherited under the names `api` and `admin` take the place of the settings' addresses.
+    public func start(
+        work mode: WorkMode = .byItself, inheriting inherited: InheritedListeners = InheritedListeners()
+    ) async throws -> Addresses {
         try await waitForSchema()
         startGauges()
-        let listener = try Listener(at: settings.listen)
-        let adminListener = try Listener(at: settings.adminListen)
+        var inherited = inherited
+        let names = Self.listenerNames
+        let listener = try inherited.remove(names.api, among: names.all) ?? Listener(at: settings.listen)
+        let adminListener = try inherited.remove(names.admin, among: names.all) ?? Listener(at: settings.adminListen)
+        listeners.withLock { $0 = [(names.api, listener), (names.admin, adminListener)] }
         try await adminServer.listen(to: adminListener, on: [loops[0]])
         await loadKeys(mode)
         world.changes.start()
@@ -118,14 +127,43 @@ public final class MerchantServer: Sendable {
         try await server.listen(to: listener, on: loops)
         let addresses = Addresses(api: listener.address, admin: adminListener.address)
         log.info(
-            "server.started", metadata: ["listen": "\(addresses.api)", "admin_listen": "\(addresses.admin)"])
+            "server.started",
+            metadata: [
+                "listen": "\(addresses.api)", "admin_listen": "\(addresses.admin)", "pid": "\(getpid())",
+            ])
         return addresses
     }
+
+    /// Reads certificate and key anew, for the connections to come; those that stand keep theirs. What is wrong with
+    /// the files is told to the log, and the old ones go on.
+    public func reloadCertificate() {
+        guard let files = settings.tls else { return }
+        do {
+            server.replaceTLS(
+                try TLSContext.server(certificateChain: files.certificateFile, privateKey: files.keyFile))
+            log.notice("tls.reloaded")
+        } catch {
+            log.error("tls.reload_failed", metadata: ["reason": "\(error)"])
+        }
+    }
+
+    /// Starts the program anew with the listening sockets of this one. `outcome` hears on the loop whether it serves.
+    ///
+    /// Throws when it cannot be started.
+    public func handOver(
+        to arguments: [String], on loop: EventLoop, outcome: @escaping (Bool) -> Void
+    ) throws(SystemError) -> Handover {
+        try Handover(to: arguments, listeners: listeners.withLock { $0 }, on: loop, outcome: outcome)
+    }
+
+    private static let listenerNames = (api: "api", admin: "admin", all: ["api", "admin"])
 
     /// Stops accepting, finishes what was accepted, ends the workers after their present pass, and closes.
     public func stop() async {
         log.info("server.draining")
         health.drain()
+        // The port is closed as soon as nobody holds its listener.
+        listeners.withLock { $0 = [] }
         let tasks = work.withLock { $0 }
         for task in tasks { task.cancel() }
         await server.drain(loops: loops, within: Self.drainDeadline)

@@ -40,6 +40,20 @@ public final class Listener: Sendable {
             descriptor.raw, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, &most, socklen_t(MemoryLayout<Int32>.size))
     }
 
+    /// Takes over a socket that somebody else has bound, and set to listen.
+    ///
+    /// Throws when the descriptor is no listening stream socket. Wraps `getsockopt(SO_ACCEPTCONN)`.
+    init(inheriting raw: Int32) throws(SystemError) {
+        var listens: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        _ = try retryingInterrupts("getsockopt") { getsockopt(raw, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) }
+        guard listens == 1 else { throw SystemError("getsockopt(SO_ACCEPTCONN)", code: ENOTSOCK) }
+        descriptor = Descriptor(owning: raw)
+        _ = try retryingInterrupts("fcntl") { clinux_set_nonblocking(raw) }
+        guard let bound = SocketAddress.filled(by: { getsockname(raw, $0, $1) }) else { throw .last("getsockname") }
+        address = bound
+    }
+
     /// Starts hearing of connections on a loop. With several loops each connection wakes only some of them.
     public func register(on loop: EventLoop, handler: any EventHandler) throws(SystemError) -> Registration {
         try loop.register(descriptor.raw, for: .readable, exclusive: true, handler: handler)

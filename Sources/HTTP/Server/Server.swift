@@ -1,3 +1,4 @@
+import Synchronization
 import Transport
 
 /// An HTTP/1.1 server: connections on event loops, each request answered by one `async` function.
@@ -15,8 +16,10 @@ public final class Server: Sendable {
     let configuration: ServerConfiguration
     let handler: Handler
     let refusal: @Sendable (MessageFault) -> Response
-    let tls: TLSContext?
     let admission: Admission
+    /// Whether it speaks https, and nothing else.
+    let isSecure: Bool
+    private let currentTLS: Mutex<TLSContext?>
 
     /// Takes what answers requests, and what describes why somebody else answers: a request that could not be read, a
     /// connection too many, a handler that is too late.
@@ -30,10 +33,21 @@ public final class Server: Sendable {
     ) {
         self.configuration = configuration
         admission = Admission(configuration)
-        self.tls = tls
+        isSecure = tls != nil
+        currentTLS = Mutex(tls)
         self.refusal = refusal
         self.handler = handler
     }
+
+    /// Certificates for the connections to come. Those that stand keep theirs.
+    ///
+    /// - Precondition: the server was made with a TLS context.
+    public func replaceTLS(_ context: TLSContext) {
+        precondition(isSecure, "a server that speaks https")
+        currentTLS.withLock { $0 = context }
+    }
+
+    var tls: TLSContext? { currentTLS.withLock { $0 } }
 
     /// Starts accepting on each of the loops. Returns once all of them listen.
     public func listen(to listener: Listener, on loops: [EventLoop]) async throws {

@@ -34,6 +34,9 @@ public struct ServerConfiguration: Sendable {
     /// How long the rest of a refused request is read and thrown away, so that the answer is not lost with it.
     public var lingerDeadline = Duration.seconds(5)
 
+    /// How long a connection whose client has lately been answered is kept for its next request once the server drains.
+    public var drainGrace = Duration.seconds(1)
+
     /// Requests on one connection, at least 1; the answer to the last one closes it.
     ///
     /// A connection stays with the loop and the instance that accepted it. This has busy clients choose anew now and

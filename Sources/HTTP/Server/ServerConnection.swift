@@ -55,7 +55,7 @@ final class ServerConnection: EventHandler {
         self.peer = peer
         self.shard = shard
         self.isAdmitted = isAdmitted
-        phase = shard.server.tls == nil ? .idle : .greeting
+        phase = shard.server.isSecure ? .greeting : .idle
         deadline = shard.loop.now + shard.server.configuration.headerDeadline
     }
 
@@ -95,11 +95,20 @@ final class ServerConnection: EventHandler {
         if phase == .idle, unsent.isEmpty { handle(.readable) }
         switch phase {
         case .greeting: close()
-        case .idle where unsent.isEmpty: close()
+        case .idle where unsent.isEmpty: closeUnlessBusy()
         case .idle: closesWhenSent = true
         case .holding: wake(.draining)
         case .receiving, .responding, .unheard, .lingering, .closed: break
         }
+    }
+
+    /// A client that has just connected or had an answer may be sending a request already: it gets one more answer,
+    /// which says `close`, instead of a reset that tells it nothing (RFC 9112 §9.6).
+    private func closeUnlessBusy() {
+        let (now, limits) = (shard.loop.now, shard.server.configuration)
+        let rested = (requestCount == 0 ? limits.headerDeadline : limits.idleDeadline) - (deadline - now)
+        guard rested < limits.drainGrace else { return close() }
+        deadline = now + limits.drainGrace
     }
 
     func close() {
@@ -245,7 +254,7 @@ extension ServerConnection {
         requestCount &+= 1
         let keepAlive = keepAlive && Int(requestCount) < shard.server.configuration.requestsPerConnectionMax
         let context = RequestContext(
-            peer: peer, isSecure: shard.server.tls != nil, arrivedAt: shard.loop.now)
+            peer: peer, isSecure: shard.server.isSecure, arrivedAt: shard.loop.now)
         let method = request.method
         let connection = LoopBound(self, on: shard.loop)
         let handler = shard.server.handler

@@ -130,7 +130,7 @@ final class Shard: EventHandler {
     /// Tells the client of a connection too many why it is closed. A handshake for that would cost more than it is
     /// worth.
     private func turnAway(_ stream: ByteStream, from peer: IPAddress, _ fault: MessageFault) {
-        guard server.tls == nil, turnedAwayCount < Self.turnedAwayMax else { return }
+        guard !server.isSecure, turnedAwayCount < Self.turnedAwayMax else { return }
         let connection = ServerConnection(stream: stream, peer: peer, shard: self, isAdmitted: false)
         // Not even room to say no; the stream closes as it goes out of scope.
         guard (try? add(connection)) != nil else { return }

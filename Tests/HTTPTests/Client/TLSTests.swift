@@ -96,6 +96,25 @@ import Testing
         }
     }
 
+    @Test func `a replaced certificate serves the next connection, and the one that stands keeps its own`() async throws {
+        let authority = try TestAuthority()
+        let old = try authority.issue("DNS:localhost")
+        let new = try authority.issue("DNS:replaced.example")
+        let context = try TLSContext.server(certificateChain: old.certificateFile, privateKey: old.keyFile)
+        let trust = try TLSContext.client(extraAuthorities: authority.certificateFile)
+        try await RunningServer.run(tls: context, handler: echoPath) { server in
+            let origin = URL.Origin.loopback(.https, host: "localhost", port: server.port)
+            let standing = ScriptedUpstream(client: Client(origin: origin, tls: trust), loop: server.loop)
+            #expect(await standing.outcome(of: Request(.get, "/1")) == .answered(200, "/1"))
+            server.replaceTLS(
+                try TLSContext.server(certificateChain: new.certificateFile, privateKey: new.keyFile))
+            #expect(await standing.outcome(of: Request(.get, "/2")) == .answered(200, "/2"))
+            // The new certificate is another host's, so that it can be told from the old one.
+            let next = ScriptedUpstream(client: Client(origin: origin, tls: trust), loop: server.loop)
+            #expect(await next.outcome(of: Request(.get, "/3")) == .notSent)
+        }
+    }
+
     @Test func `a body that the end of the connection ends needs TLS's own end`() async throws {
         let authority = try TestAuthority()
         let identity = try authority.issue("IP:127.0.0.1")

@@ -67,7 +67,22 @@ import Transport
         }
     }
 
-    @Test func `idle connections are closed at once when the server drains, and no new ones are served`() async throws {
+    @Test func `a request on its way when draining began is answered, and its answer closes`() async throws {
+        try await RunningServer.run(handler: echoPath) { server in
+            let client = try server.connect()
+            try client.send(get("/1"))
+            _ = try await onThread { try client.receive(through: "\r\n\r\n/1") }
+            async let draining: Void = server.drain()
+            // Behind the task that drains, on the same loop.
+            try await server.loop.task { try client.send(get("/2")) }.value
+            let answer = try await onThread { try client.receiveToEnd() }
+            #expect(transcript(answer) == ["200 /2"])
+            #expect(answer.contains("connection: close"))
+            await draining
+        }
+    }
+
+    @Test func `idle connections are closed when the server drains, and no new ones are served`() async throws {
         try await RunningServer.run(handler: echoPath) { server in
             let (one, two) = (try server.connect(), try server.connect())
             try one.send(get("/"))

@@ -44,6 +44,10 @@ struct RunningServer: Sendable {
         try RawConnection(port: port, receiveBufferBytes: receiveBufferBytes, from: host)
     }
 
+    func replaceTLS(_ context: TLSContext) {
+        server.replaceTLS(context)
+    }
+
     func drain(within deadline: Duration = .seconds(3600)) async {
         await server.drain(loops: [loop], within: deadline)
     }

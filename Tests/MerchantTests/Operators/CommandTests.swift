@@ -12,7 +12,7 @@ import Testing
 /// The commands as a script finds them: what they print, and how they end.
 @Suite struct CommandTests {
     /// The program beside these tests.
-    private static let program: String? = {
+    static let program: String? = {
         guard let tests = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"),
             let slash = tests.lastIndex(of: "/")
         else { return nil }

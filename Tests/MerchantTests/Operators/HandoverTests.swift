@@ -1,0 +1,150 @@
+import FoundationEssentials
+import Glibc
+import HTTP
+import JSON
+import Synchronization
+import TestSupport
+import Testing
+import Transport
+
+@testable import Merchant
+
+/// The program as a process among others: how it is replaced while it serves.
+@Suite(.timeLimit(.minutes(5))) struct HandoverTests {
+    @Test func `no request is lost while the server is replaced ten times under load`() async throws {
+        try await Stage.open { stage in
+            let program = try #require(CommandTests.program)
+            let server = try RunningProgram([program, "serve"], environment: stage.environment)
+            var current = try await Self.generation(1, of: server, on: stage.loop)
+            let load = Load(port: current.port)
+            async let answered = load.run(on: stage.loop)
+            for replacement in 2...11 {
+                let before = load.count
+                kill(current.process, SIGUSR2)
+                current = try await Self.generation(replacement, of: server, on: stage.loop)
+                // Both serve now, and then only the new one: there was load on each.
+                while load.count < before + 20 { try await stage.loop.sleep(for: .milliseconds(5)) }
+            }
+            load.stop()
+            let (answers, failures) = await answered
+            #expect(failures == [])
+            #expect(answers > 200)
+            let first = server
+            #expect(await (try onThread { first.waitForEnd() }) == 0)
+            kill(current.process, SIGTERM)
+            try await Self.waitForEnd(of: current.process, on: stage.loop)
+        }
+    }
+
+    @Test func `a program that cannot start takes nothing over, and the old one serves on`() async throws {
+        try await Stage.open { stage in
+            let program = try #require(CommandTests.program)
+            let settings = try SettingsOnDisk(stage.environment)
+            let server = try RunningProgram([program, "serve", "--config", settings.path], environment: [:])
+            let current = try await Self.generation(1, of: server, on: stage.loop)
+            try settings.replace(with: ["DATABASE_URL": "nowhere"])
+            kill(current.process, SIGUSR2)
+            while !server.lines.contains(where: { $0.contains("server.handover_failed") }) {
+                try await stage.loop.sleep(for: .milliseconds(20))
+            }
+            let client = HTTP.Client(origin: HTTP.URL("http://127.0.0.1:\(current.port)/")!.origin)
+            #expect(try await client.send(Request(.get, "/livez"), deadline: .seconds(20)).status == .ok)
+            await client.closeIdle(on: stage.loop)
+            kill(current.process, SIGTERM)
+            #expect(await (try onThread { server.waitForEnd() }) == 0)
+        }
+    }
+
+    private struct Generation {
+        let process: pid_t
+        let port: UInt16
+    }
+
+    /// Waits until the server was started for the so-manieth time, as its log tells.
+    private static func generation(
+        _ count: Int, of server: RunningProgram, on loop: EventLoop
+    ) async throws -> Generation {
+        for _ in 0..<3000 {
+            let started = server.lines.filter { $0.contains("server.started") }
+            if started.count >= count {
+                let line = try JSONDocument(parsing: Array(started[count - 1].utf8)).root
+                return Generation(
+                    process: try #require(line["pid"]?.string.flatMap { pid_t($0) }),
+                    port: try #require(
+                        line["listen"]?.string?.split(separator: ":").last.flatMap { UInt16($0) }))
+            }
+            try await loop.sleep(for: .milliseconds(20))
+        }
+        let log = server.lines.suffix(5).joined(separator: "\n")
+        Issue.record("the server was not started \(count) times within a minute:\n\(log)")
+        throw CancellationError()
+    }
+
+    /// Another process's child cannot be waited for, only asked after.
+    private static func waitForEnd(of process: pid_t, on loop: EventLoop) async throws {
+        while kill(process, 0) == 0 { try await loop.sleep(for: .milliseconds(20)) }
+    }
+}
+
+/// Clients that ask without a pause: some on connections that they keep, some on a new one each time.
+private final class Load: Sendable {
+    private let port: UInt16
+    private let isStopped = Atomic(false)
+    private let answers = Atomic(0)
+    private let failures = Mutex<[String]>([])
+
+    var count: Int { answers.load(ordering: .relaxed) }
+
+    init(port: UInt16) {
+        self.port = port
+    }
+
+    func stop() { isStopped.store(true, ordering: .relaxed) }
+
+    func run(on loop: EventLoop) async -> (answers: Int, failures: [String]) {
+        await withTaskGroup { group in
+            for number in 0..<6 {
+                group.addTask(executorPreference: loop) { await self.ask(on: loop, keeping: number < 3) }
+            }
+        }
+        return (count, failures.withLock { $0 })
+    }
+
+    private func ask(on loop: EventLoop, keeping: Bool) async {
+        let client = HTTP.Client(origin: HTTP.URL("http://127.0.0.1:\(port)/")!.origin)
+        while !isStopped.load(ordering: .relaxed) {
+            do {
+                let answer = try await client.send(Request(.get, "/livez"), deadline: .seconds(30))
+                if answer.status == .ok {
+                    answers.add(1, ordering: .relaxed)
+                } else {
+                    failures.withLock { $0.append("status \(answer.status.code)") }
+                }
+            } catch {
+                failures.withLock { $0.append("\(error)") }
+            }
+            if !keeping { await client.closeIdle(on: loop) }
+        }
+        await client.closeIdle(on: loop)
+    }
+}
+
+/// A settings file that is gone with its owner.
+private final class SettingsOnDisk: Sendable {
+    let path: String
+    private let settings: [String: String]
+
+    init(_ settings: [String: String]) throws {
+        path = "/tmp/handover-\(UUID().uuidString).env"
+        self.settings = settings
+        try replace(with: [:])
+    }
+
+    deinit { unlink(path) }
+
+    func replace(with changes: [String: String]) throws {
+        let text = settings.merging(changes) { $1 }.map { "\($0)=\($1)\n" }.joined()
+        try Data(text.utf8).write(to: URL(filePath: path))
+        chmod(path, 0o600)
+    }
+}
