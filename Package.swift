@@ -54,6 +54,7 @@ let package = Package(
                 .embedInCode("0011_tell_the_shop.sql"),
                 .embedInCode("0012_show_operators_what_there_is.sql"),
                 .embedInCode("0013_let_go_of_what_is_past_its_time.sql"),
+                .embedInCode("0014_take_in_what_others_made.sql"),
             ],
             swiftSettings: strict
         ),

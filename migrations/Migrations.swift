@@ -23,6 +23,7 @@ public let migrations: [Migration] = [
         "0012_show_operators_what_there_is", PackageResources._012_show_operators_what_there_is_sql),
     Migration(
         "0013_let_go_of_what_is_past_its_time", PackageResources._013_let_go_of_what_is_past_its_time_sql),
+    Migration("0014_take_in_what_others_made", PackageResources._014_take_in_what_others_made_sql),
 ]
 
 extension Migration {

@@ -100,7 +100,8 @@ extension Enrollment {
 
         case (_, .reported(let report)): next.apply(report)
 
-        case (.succeeded, _), (.failed, _): throw refusal(of: event)
+        // What somebody else made is nobody's to move from here, nor to give up by time.
+        case (.succeeded, _), (.failed, _), (.observed, _): throw refusal(of: event)
         case (_, .refused(let failure)): next.fail(failure)
         case (_, .timedOut): next.fail(.timedOut)
         case (.creating, .creationLost): next.fail(.creationLost)
@@ -114,7 +115,8 @@ extension Enrollment {
     private mutating func apply(_ report: Report) {
         if state == .failed, failure?.authority == .belvo { return }
         belvoID = belvoID ?? report.belvoID
-        redirectURL = redirectURL ?? report.redirectURL
+        // Whoever made an observed one has its user's way to the bank as well.
+        if origin == .own { redirectURL = redirectURL ?? report.redirectURL }
         providerStatus = report.providerStatus
         providerDetailsStatus = report.providerDetailsStatus
         expiresAt = report.expiresAt ?? expiresAt

@@ -18,6 +18,8 @@ public struct Enrollment: Sendable, Equatable {
         case awaitingFingerprint = "awaiting_fingerprint"
         /// The registration was sent; the bank decides.
         case confirming
+        /// Made at Belvo without us, and not at its end: followed until Belvo says how it ends.
+        case observed
         case succeeded
         case failed
     }
@@ -43,12 +45,15 @@ public struct Enrollment: Sendable, Equatable {
     }
 
     public let id: ID
+    public let origin: Origin
     public let subject: UserSubject
     public let customer: Customer.ID
     public let institution: Institution
-    public let platform: Platform
+    /// Nil only where it is an observed one's, and Belvo names none that is known here.
+    public let platform: Platform?
     public let name: EnrollmentName?
-    public let callbackURL: String
+    /// Nil only where it is an observed one's, and Belvo names none.
+    public let callbackURL: String?
     public let metadata: Metadata?
     public let createdAt: Timestamp
 
@@ -71,12 +76,13 @@ public struct Enrollment: Sendable, Equatable {
     public package(set) var payerInformation: [UInt8]?
     public package(set) var failure: Failure?
 
-    /// A new enrollment, about to be asked for.
+    /// A new enrollment: about to be asked for, or seen at Belvo.
     public init(
-        id: ID, subject: UserSubject, customer: Customer.ID, institution: Institution, platform: Platform,
-        name: EnrollmentName?, callbackURL: String, metadata: Metadata?, createdAt: Timestamp
+        id: ID, origin: Origin = .own, subject: UserSubject, customer: Customer.ID, institution: Institution,
+        platform: Platform?, name: EnrollmentName?, callbackURL: String?, metadata: Metadata?, createdAt: Timestamp
     ) {
         self.id = id
+        self.origin = origin
         self.subject = subject
         self.customer = customer
         self.institution = institution
@@ -85,7 +91,7 @@ public struct Enrollment: Sendable, Equatable {
         self.callbackURL = callbackURL
         self.metadata = metadata
         self.createdAt = createdAt
-        state = .creating
+        state = origin == .own ? .creating : .observed
     }
 
     /// Whether the bond was usable and has been taken back, as Belvo's `details.status` tells (belvo-api.md §5, §9).
@@ -118,6 +124,8 @@ public struct Enrollment: Sendable, Equatable {
             Schedule(firstLook: patience.callDeadline + .seconds(5), deadline: patience.userDeadline)
         case .awaitingOptions: Schedule(firstLook: patience.pollInterval, deadline: patience.pollDeadline)
         case .confirming: Schedule(firstLook: patience.pollInterval, deadline: patience.pollDeadline)
+        // No step of ours waits for it: the deadline only says from when on it is looked at ever less often.
+        case .observed: Schedule(firstLook: patience.pollInterval, deadline: patience.pollDeadline)
         case .succeeded, .failed: nil
         }
     }

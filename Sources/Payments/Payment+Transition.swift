@@ -62,17 +62,18 @@ extension Payment {
 
     /// In what a report differs from what was asked for; empty when it is this payment, paid as asked.
     ///
-    /// A member that is missing differs: before money counts as paid, nothing is guessed.
+    /// A member that is missing differs: before money counts as paid, nothing is guessed. An observed payment was asked
+    /// for by somebody else: it has to be what Belvo showed when it was taken in.
     public func differences(from report: Report) -> [String] {
         var names: [String] = []
         if let belvoID, belvoID != report.belvoID { names.append("id") }
-        if report.externalID != id.description { names.append("external_id") }
+        if origin == .own, report.externalID != id.description { names.append("external_id") }
         if report.amount != amount { names.append("amount") }
         if report.currency != Money.currency { names.append("currency") }
         if report.customer != parties.customer { names.append("customer") }
         if report.beneficiaryBankAccount != parties.beneficiaryBankAccount { names.append("beneficiary_bank_account") }
         if report.enrollment != parties.enrollment { names.append("enrollment") }
-        if report.facts.endToEndID == nil { names.append("end_to_end_id") }
+        if origin == .own, report.facts.endToEndID == nil { names.append("end_to_end_id") }
         return names
     }
 
@@ -101,7 +102,8 @@ extension Payment {
         var next = self
         switch (state, event) {
         case (_, .reported(let report)): next.apply(report)
-        case (.succeeded, _), (.failed, _): throw refusal(of: event)
+        // What somebody else made is nobody's to sign or to cancel from here, nor to give up by time.
+        case (.succeeded, _), (.failed, _), (.observed, _): throw refusal(of: event)
 
         case (.creating, .creationUnknown): break
 
@@ -141,7 +143,8 @@ extension Payment {
         belvoID = belvoID ?? report.belvoID
         providerStatus = report.providerStatus
         facts.take(report.facts)
-        fidoOptions = fidoOptions ?? report.fidoOptions
+        // An observed one is not signed here.
+        if origin == .own { fidoOptions = fidoOptions ?? report.fidoOptions }
         switch report.status {
         case .succeeded:
             state = .succeeded

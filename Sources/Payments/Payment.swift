@@ -14,17 +14,20 @@ public struct Payment: Sendable, Equatable {
         case awaitingSignature = "awaiting_signature"
         /// The signature was sent, or may have been: money may move from here on.
         case authorizing
+        /// Made at Belvo without us, and not at its end: followed until Belvo says how it ends.
+        case observed
         case succeeded
         case failed
     }
 
-    /// The parties as Belvo knows them, fixed when the payment is made.
+    /// The parties as Belvo knows them, fixed when the payment is made. Of an observed one Belvo may leave out all but
+    /// the customer.
     public struct Parties: Sendable, Hashable {
         public let customer: UUID
-        public let enrollment: UUID
-        public let beneficiaryBankAccount: UUID
+        public let enrollment: UUID?
+        public let beneficiaryBankAccount: UUID?
 
-        public init(customer: UUID, enrollment: UUID, beneficiaryBankAccount: UUID) {
+        public init(customer: UUID, enrollment: UUID?, beneficiaryBankAccount: UUID?) {
             self.customer = customer
             self.enrollment = enrollment
             self.beneficiaryBankAccount = beneficiaryBankAccount
@@ -52,16 +55,20 @@ public struct Payment: Sendable, Equatable {
     }
 
     public let id: ID
+    public let origin: Origin
     public let subject: UserSubject
-    public let enrollment: Enrollment.ID
+    /// Nil only where it is an observed one's that names no enrollment of the same user.
+    public let enrollment: Enrollment.ID?
     public let parties: Parties
     public let amount: Money
-    public let description: PaymentDescription
-    public let statementDescription: StatementDescription
+    /// Both nil only where it is an observed one's, and Belvo shows none.
+    public let description: PaymentDescription?
+    public let statementDescription: StatementDescription?
     public let reference: Reference?
     public let metadata: Metadata?
-    /// The same for every attempt to send this creation (belvo-api.md §1, `Belvo-Idempotency-Key`).
-    public let belvoIdempotencyKey: UUID
+    /// The same for every attempt to send this creation (belvo-api.md §1, `Belvo-Idempotency-Key`); nil where the
+    /// creation was not ours.
+    public let belvoIdempotencyKey: UUID?
     public let createdAt: Timestamp
 
     public package(set) var state: State
@@ -80,13 +87,14 @@ public struct Payment: Sendable, Equatable {
     public package(set) var isCancelRequested = false
     public package(set) var failure: Failure?
 
-    /// A new payment, about to be asked for.
+    /// A new payment: about to be asked for, or seen at Belvo.
     public init(
-        id: ID, subject: UserSubject, enrollment: Enrollment.ID, parties: Parties, amount: Money,
-        description: PaymentDescription, statementDescription: StatementDescription, reference: Reference?,
-        metadata: Metadata?, belvoIdempotencyKey: UUID, createdAt: Timestamp
+        id: ID, origin: Origin = .own, subject: UserSubject, enrollment: Enrollment.ID?, parties: Parties,
+        amount: Money, description: PaymentDescription?, statementDescription: StatementDescription?,
+        reference: Reference?, metadata: Metadata?, belvoIdempotencyKey: UUID?, createdAt: Timestamp
     ) {
         self.id = id
+        self.origin = origin
         self.subject = subject
         self.enrollment = enrollment
         self.parties = parties
@@ -97,7 +105,7 @@ public struct Payment: Sendable, Equatable {
         self.metadata = metadata
         self.belvoIdempotencyKey = belvoIdempotencyKey
         self.createdAt = createdAt
-        state = .creating
+        state = origin == .own ? .creating : .observed
         isInDoubt = false
         facts = ProviderFacts()
     }
@@ -128,6 +136,8 @@ public struct Payment: Sendable, Equatable {
             let deadline = min(signatureTime.map { $0 + .seconds(60) } ?? patience.userDeadline, patience.userDeadline)
             return Schedule(firstLook: deadline, deadline: deadline)
         case .authorizing: return Schedule(firstLook: patience.pollInterval, deadline: patience.pollDeadline)
+        // No step of ours waits for it: the deadline only says from when on it is looked at ever less often.
+        case .observed: return Schedule(firstLook: patience.pollInterval, deadline: patience.pollDeadline)
         case .succeeded, .failed: return nil
         }
     }

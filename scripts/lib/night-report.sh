@@ -6,8 +6,8 @@ write_report() {
     local -A rows=([workload]=10 [overdue]=10 [totals_per_day]=10 [failures_per_day]=10 [orders]=3)
     # In a fixed order: some commands change what others show.
     for name in payments_open enrollments_open in_doubt orphans overdue workload webhooks_unprocessed \
-        redirects_unsettled events_undelivered late_corrections double_paid orders totals_per_day failures_per_day \
-        history; do
+        redirects_unsettled events_undelivered late_corrections double_paid taken_in orders totals_per_day \
+        failures_per_day history; do
         view "$name" "${rows[$name]:-2}" >"$scratch/out.$name" 2>&1
     done
     readonly_role >"$scratch/out.readonly" 2>&1

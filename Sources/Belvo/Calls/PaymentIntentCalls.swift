@@ -24,10 +24,12 @@ extension Client {
         trace: TraceParent? = nil
     ) async throws(BelvoError) {
         let body = JSONWriter.object {
-            switch configuration.dialect.authorizePlatform {
-            case .omitted: break
-            case .uppercase: $0.member("platform", authorization.platform.rawValue)
-            case .lowercase: $0.member("platform", authorization.platform.rawValue.lowercased())
+            if let platform = authorization.platform {
+                switch configuration.dialect.authorizePlatform {
+                case .omitted: break
+                case .uppercase: $0.member("platform", platform.rawValue)
+                case .lowercase: $0.member("platform", platform.rawValue.lowercased())
+                }
             }
             $0.memberRaw("risk_signals", authorization.riskSignals.bytes)
             $0.memberRaw("assertion", authorization.assertion.bytes)

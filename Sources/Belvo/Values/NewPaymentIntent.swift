@@ -47,10 +47,10 @@ public struct Authorization: Sendable, Redacted {
     public var riskSignals: RawJSON
     /// The authenticator's signature over the intent's challenge.
     public var assertion: RawJSON
-    /// The device's platform, sent only where `Dialect.authorizePlatform` says so.
-    public var platform: Platform
+    /// The device's platform, sent only where it is known and `Dialect.authorizePlatform` says so.
+    public var platform: Platform?
 
-    public init(riskSignals: RawJSON, assertion: RawJSON, platform: Platform) {
+    public init(riskSignals: RawJSON, assertion: RawJSON, platform: Platform?) {
         self.riskSignals = riskSignals
         self.assertion = assertion
         self.platform = platform

@@ -17,6 +17,9 @@ public struct PaymentIntent: Sendable, Equatable, Redacted {
     public let beneficiaryBankAccount: BankAccount.ID?
     public let enrollment: Enrollment.ID?
     public let biometricPix: BiometricPix
+    /// What the person reads while paying: Belvo's `description`.
+    public let purpose: String?
+    public let statementDescription: String?
     /// Why it failed: a word to be compared without regard to case, and free text beside it.
     public let failureCode: String?
     public let failureMessage: String?
@@ -52,6 +55,8 @@ extension PaymentIntent {
         beneficiaryBankAccount = try details?.reference("beneficiary_bank_account")
         enrollment = try details?.reference("enrollment")
         biometricPix = try BiometricPix(answer.object("payment_method_information")?.object(paymentMethod))
+        purpose = answer.plain("description")
+        statementDescription = answer.plain("statement_description")
         failureCode = answer.plain("failure_code", scalarsMax: 100)
         failureMessage = answer.plain("failure_message")
         metadata = answer.raw("metadata")

@@ -115,7 +115,7 @@ extension CallbackPage.State {
         }
         let isUsed = landing.isRepeat
         switch enrollment.state {
-        case .creating, .atBank, .completing: self = .working
+        case .creating, .atBank, .completing, .observed: self = .working
         // That the bank confirmed is Belvo's word, and of this redirect it has not come.
         case .awaitingOptions where receipt.outcome != .taken: self = .working
         case .awaitingOptions, .awaitingFingerprint, .confirming: self = isUsed ? .used(.approved) : .approved

@@ -79,7 +79,7 @@ extension Stored<Enrollment> {
                 institution.member("display_name", record.institution.displayName)
                 institution.member("icon_logo", record.institution.iconLogo)
             }
-            details.member("platform", record.platform.rawValue)
+            details.member("platform", record.platform?.rawValue)
             details.member("name", record.name?.text)
             details.member("callback_url", record.callbackURL)
             details.member("redirect_url", record.redirectURL)
@@ -100,6 +100,7 @@ extension Stored<Enrollment> {
         case .atBank: record.redirectURL.map(NextAction.redirect(url:)) ?? .poll(after: pollAfter)
         case .awaitingFingerprint:
             record.registrationOptions.map(NextAction.register(options:)) ?? .poll(after: pollAfter)
+        case .observed: .poll(after: pollAfter)
         case .succeeded: .nothing
         case .failed where record.isRevoked: .retry(.enrollAgain)
         case .failed: .retry(RetryReason(failureCode: record.failure?.code))
@@ -120,9 +121,9 @@ extension Stored<Payment> {
         body.member("in_doubt", record.isInDoubt)
         body.member("amount", record.amount.description)
         body.member("currency", Money.currency)
-        body.member("enrollment", record.enrollment.description)
-        body.member("description", record.description.text)
-        body.member("statement_description", record.statementDescription.text)
+        body.member("enrollment", record.enrollment?.description)
+        body.member("description", record.description?.text)
+        body.member("statement_description", record.statementDescription?.text)
         body.member("reference", record.reference?.text)
         body.memberRaw("metadata", json: record.metadata?.json)
         body.memberObject("payment_method_information") { information in
@@ -144,7 +145,7 @@ extension Stored<Payment> {
 
     func nextAction(pollAfter: Duration) -> NextAction {
         switch record.state {
-        case .creating, .awaitingOptions, .authorizing: .poll(after: pollAfter)
+        case .creating, .awaitingOptions, .authorizing, .observed: .poll(after: pollAfter)
         // Given up, and somebody else has authorized it at Belvo: its end is waited for.
         case .awaitingSignature where record.isCancelRequested: .poll(after: pollAfter)
         case .awaitingSignature: record.fidoOptions.map(NextAction.sign(options:)) ?? .poll(after: pollAfter)

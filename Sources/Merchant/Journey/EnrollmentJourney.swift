@@ -66,7 +66,7 @@ struct EnrollmentJourney: Sendable {
                 NewEnrollment(
                     externalID: enrollment.id.description, customer: Belvo.Customer.ID(payer),
                     institution: Belvo.Institution.ID(wish.institution), name: wish.name?.text,
-                    platform: Belvo.Platform(wish.platform), callbackURL: enrollment.callbackURL,
+                    platform: Belvo.Platform(wish.platform), callbackURL: wish.callbackURL,
                     riskSignals: wish.riskSignals, metadata: try wish.metadata.map { try RawJSON(parsing: $0.json) }),
                 trace: occasion.trace)
             let event = Enrollment.Event.reported(report(created))
@@ -208,18 +208,6 @@ extension EnrollmentJourney: LookingJourney {
         return try await world.store.hasOpenReceipt(of: enrollment.id) ? nil : .redirectPassedOn
     }
 
-    /// Reads an enrollment that somebody told of, and records what Belvo says. False when it is nobody's of ours.
-    func hear(of id: Belvo.Enrollment.ID, on occasion: Occasion) async throws -> Bool {
-        let told = try await world.belvo.readEnrollment(id, trace: occasion.trace)
-        guard let stored = try await stored(told) else { return false }
-        let now = try await record(.reported(report(told)), on: stored, cause: occasion.cause)
-        // What comes next, such as the registration options, is for the next look, which need not wait any longer.
-        if now.record.status == .pending, !now.record.waitsForPerson {
-            try await world.store.hasten(enrollment: now.record.id)
-        }
-        return true
-    }
-
     /// The enrollment as Belvo has it now, recorded. Throws what hinders reading it.
     func reread(_ stored: Stored<Enrollment>, on occasion: Occasion) async throws -> Stored<Enrollment> {
         guard let belvoID = stored.record.belvoID else { return stored }
@@ -228,15 +216,6 @@ extension EnrollmentJourney: LookingJourney {
         // Nearly always nothing has changed: many payments at once must not stand in each other's way to write that.
         guard try stored.record.transition(on: event) != stored.record else { return stored }
         return try await record(event, on: stored, cause: occasion.cause)
-    }
-
-    /// Our row for what Belvo shows: known by Belvo's id, or by ours while the answer to its creation is on its way.
-    private func stored(_ told: Belvo.Enrollment) async throws -> Stored<Enrollment>? {
-        if let known = try await world.store.enrollment(belvoID: told.id.uuid) { return known }
-        guard let own = told.externalID.flatMap({ Enrollment.ID($0) }),
-            let stored = try await world.store.enrollment(own), stored.record.belvoID == nil
-        else { return nil }
-        return stored
     }
 
     func news(of enrollment: Enrollment, from belvo: Belvo.Client) async -> News<Enrollment.Event> {
@@ -277,7 +256,7 @@ extension EnrollmentJourney: LookingJourney {
     func lapse(of enrollment: Enrollment, after news: News<Enrollment.Event>) -> Enrollment.Event? {
         switch (enrollment.state, news) {
         case (.creating, .absent): .creationLost
-        case (.creating, _), (.succeeded, _), (.failed, _): nil
+        case (.creating, _), (.observed, _), (.succeeded, _), (.failed, _): nil
         default: .timedOut
         }
     }

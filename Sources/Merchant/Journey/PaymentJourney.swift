@@ -24,7 +24,8 @@ struct PaymentJourney: Sendable {
     ) async throws -> Creation<Payment> {
         if let known = try await replay(request, of: subject) { return known }
         let terms = try await terms(of: wish, for: subject)
-        let payment = try await payment(for: wish, on: terms, by: subject, occasion)
+        let draft = try await draft(of: wish, on: terms, by: subject, occasion)
+        let payment = draft.payment
         if let reference = wish.reference {
             try await refuseIfPaid(reference, of: subject)
             try await askAboutEarlier(reference, of: subject, on: occasion)
@@ -40,7 +41,7 @@ struct PaymentJourney: Sendable {
             throw terms.order == nil ? JourneyRefusal.inProgress : .contended
         case .referenceIsHeld: throw try await holder(of: wish.reference, subject: subject)
         case .payment(let remembered):
-            return .made(try await ask(for: remembered, request, on: occasion))
+            return .made(try await ask(draft.intent, for: remembered, request, on: occasion))
         }
     }
 
@@ -103,9 +104,9 @@ struct PaymentJourney: Sendable {
         } catch {
             throw JourneyRefusal.clientDataInvalid(SignedPart(member: "/assertion", fault: error))
         }
-        guard let enrollment = try await world.store.enrollment(stored.record.enrollment, of: subject) else {
-            throw JourneyRefusal.notFound
-        }
+        guard let bond = stored.record.enrollment,
+            let enrollment = try await world.store.enrollment(bond, of: subject)
+        else { throw JourneyRefusal.notFound }
         // Only one of several at once gets past this: the others find another version.
         let next = try stored.record.transition(on: .authorizationSent(digest: digest))
         let event = Payment.Event.authorizationSent(digest: digest)
@@ -120,7 +121,7 @@ struct PaymentJourney: Sendable {
                 Belvo.PaymentIntent.ID(belvoID),
                 Belvo.Authorization(
                     riskSignals: riskSignals, assertion: assertion,
-                    platform: Belvo.Platform(enrollment.record.platform)),
+                    platform: enrollment.record.platform.map(Belvo.Platform.init)),
                 trace: occasion.trace)
             return .done(try await record(.authorizationAccepted, on: sent, cause: occasion.cause))
         } catch let error as BelvoError {
@@ -141,9 +142,9 @@ extension PaymentJourney {
         }
     }
 
-    private func payment(
-        for wish: Wish, on terms: PaymentTerms, by subject: UserSubject, _ occasion: Occasion
-    ) async throws -> Payment {
+    private func draft(
+        of wish: Wish, on terms: PaymentTerms, by subject: UserSubject, _ occasion: Occasion
+    ) async throws -> PaymentDraft {
         guard var enrollment = try await world.store.enrollment(wish.enrollment, of: subject) else {
             throw JourneyRefusal.enrollmentUnknown
         }
@@ -154,28 +155,28 @@ extension PaymentJourney {
         guard enrollment.record.state == .succeeded, let bond = enrollment.record.belvoID,
             let payer = try await world.store.customer(of: subject)?.record.belvoID
         else { throw JourneyRefusal.enrollmentNotUsable }
-        return Payment(
+        let (beneficiary, key) = (world.policy.beneficiaryBankAccount, UUID())
+        let payment = Payment(
             id: Payment.ID(world.identities.next()), subject: subject, enrollment: wish.enrollment,
-            parties: Payment.Parties(
-                customer: payer, enrollment: bond, beneficiaryBankAccount: world.policy.beneficiaryBankAccount),
+            parties: Payment.Parties(customer: payer, enrollment: bond, beneficiaryBankAccount: beneficiary),
             amount: terms.amount, description: terms.description, statementDescription: terms.statementDescription,
-            reference: wish.reference, metadata: wish.metadata, belvoIdempotencyKey: UUID(), createdAt: .earliest)
+            reference: wish.reference, metadata: wish.metadata, belvoIdempotencyKey: key, createdAt: .earliest)
+        let intent = NewPaymentIntent(
+            externalID: payment.id.description, idempotencyKey: key, amountCentavos: terms.amount.centavos,
+            customer: Belvo.Customer.ID(payer),
+            enrollment: Belvo.Enrollment.ID(bond), beneficiaryBankAccount: Belvo.BankAccount.ID(beneficiary),
+            purpose: terms.description.text, statementDescription: terms.statementDescription.text,
+            metadata: try wish.metadata.map { try RawJSON(parsing: $0.json) })
+        return PaymentDraft(payment: payment, intent: intent)
     }
 
     private func ask(
-        for remembered: Stored<Payment>, _ request: KeyedRequest<Payment>, on occasion: Occasion
+        _ wanted: NewPaymentIntent, for remembered: Stored<Payment>, _ request: KeyedRequest<Payment>,
+        on occasion: Occasion
     ) async throws -> Progress<Stored<Payment>> {
         let payment = remembered.record
         do {
-            let intent = try await world.belvo.createPaymentIntent(
-                NewPaymentIntent(
-                    externalID: payment.id.description, idempotencyKey: payment.belvoIdempotencyKey,
-                    amountCentavos: payment.amount.centavos, customer: Belvo.Customer.ID(payment.parties.customer),
-                    enrollment: Belvo.Enrollment.ID(payment.parties.enrollment),
-                    beneficiaryBankAccount: Belvo.BankAccount.ID(payment.parties.beneficiaryBankAccount),
-                    purpose: payment.description.text, statementDescription: payment.statementDescription.text,
-                    metadata: try payment.metadata.map { try RawJSON(parsing: $0.json) }),
-                trace: occasion.trace)
+            let intent = try await world.belvo.createPaymentIntent(wanted, trace: occasion.trace)
             let event = Payment.Event.reported(report(intent))
             return .done(
                 try await record(event, on: remembered, cause: occasion.cause, settling: request.answered))
@@ -327,7 +328,7 @@ extension PaymentJourney: LookingJourney {
         }
         switch (payment.state, news) {
         case (.creating, .absent): return .creationLost
-        case (.creating, _), (.succeeded, _), (.failed, _): return nil
+        case (.creating, _), (.observed, _), (.succeeded, _), (.failed, _): return nil
         // Past its deadline it is in doubt; that is said once, and only Belvo's word ends it.
         case (.authorizing, _): return payment.isInDoubt ? nil : .timedOut
         case (.awaitingOptions, _), (.awaitingSignature, _): return .timedOut

@@ -1,3 +1,4 @@
+import Belvo
 import Payments
 
 /// What a payment costs and what it is called: the shop's word where there is an order, else the app's.
@@ -7,6 +8,12 @@ struct PaymentTerms: Sendable {
     let statementDescription: StatementDescription
     /// The order that they are from.
     let order: Order?
+}
+
+/// A payment that is about to be remembered, and how Belvo is asked for it then.
+struct PaymentDraft: Sendable {
+    let payment: Payment
+    let intent: NewPaymentIntent
 }
 
 extension PaymentJourney {

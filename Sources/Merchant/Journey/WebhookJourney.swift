@@ -35,7 +35,8 @@ struct WebhookJourney: Sendable {
             object: telling.object, outcome: isKnown ? .received : .ignored, body: telling.body)
     }
 
-    /// Reads what a webhook is about, and records what Belvo says of it.
+    /// Reads what a webhook is about, and records what Belvo says of it. What is new here and a customer's of ours is
+    /// taken in: an app's SDK can make it without us (belvo-api.md §2.1).
     func look(at receipt: Stored<WebhookReceipt>) async throws {
         guard let kind = Kind(rawValue: receipt.record.type), let object = receipt.record.object else {
             return try await world.store.update(receipt, to: .ignored)
@@ -46,7 +47,7 @@ struct WebhookJourney: Sendable {
             try await world.store.update(receipt, to: isOurs ? .done : .notOurs)
         } catch BelvoError.notFound where age >= Self.absence {
             try await world.store.update(receipt, to: .notOurs)
-        } catch let error as BelvoError {
+        } catch let error where error is BelvoError || error is NotTakenInYet {
             guard age < Self.patience else {
                 world.log.error("webhook.expired", metadata: ["webhook_id": "\(receipt.record.id)"])
                 return try await world.store.update(receipt, to: .expired)

@@ -26,6 +26,7 @@ struct Reconciliation: Sendable {
             let payment = try await payment(for: intent)
             seen[intent.id] = .some(payment?.record)
             differences += payment.map { compare($0.record, intent) } ?? [.unknownHere(intent)]
+            differences += try await twin(payment?.record, intent)
             if let payment, isBehind(payment.record, intent) {
                 _ = try await world.store.requeue(.payment, payment.record.id.uuid)
             }
@@ -58,13 +59,25 @@ struct Reconciliation: Sendable {
             differs(.status, payment.historyState, intent.status.word)
         }
         differs(.amount, payment.amount.description, intent.amountCentavos.map { Money(centavos: $0).description })
-        differs(.externalID, payment.id.description, intent.externalID)
+        // What somebody else made has whatever id that one gave it.
+        if payment.origin == .own { differs(.externalID, payment.id.description, intent.externalID) }
         if payment.status == .succeeded || intent.status == .succeeded {
             differs(.endToEndID, payment.facts.endToEndID?.description, intent.biometricPix.endToEndID)
         }
         // Two intents under one of our ids: the second is nobody's.
         if let known = payment.belvoID { differs(.unknownHere, known.uuidString.lowercased(), intent.id.description) }
         return found
+    }
+
+    /// A second intent under the id of one of our payments, where it has a row of its own here.
+    private func twin(_ payment: Payment?, _ intent: Belvo.PaymentIntent) async throws -> [Difference] {
+        guard let payment, payment.origin == .observed, let name = intent.externalID.flatMap({ Payment.ID($0) }),
+            try await world.store.payment(name) != nil
+        else { return [] }
+        return [
+            Difference(
+                kind: .externalID, payment: payment.id.uuid, intent: intent.id.uuid, ours: nil, theirs: "\(name)")
+        ]
     }
 
     /// Whether Belvo has said how it ended and we have not heard.

@@ -3,9 +3,9 @@ import Payments
 import Postgres
 
 extension Store {
-    private static let enrollmentColumns: SQL = """
-        id, subject, customer_id, state, belvo_id, institution_id, institution_name, institution_icon, platform, name,
-        callback_url, redirect_url, registration_options_ciphertext, confirmation_digest, confirmation_accepted,
+    static let enrollmentColumns: SQL = """
+        id, origin, subject, customer_id, state, belvo_id, institution_id, institution_name, institution_icon, platform,
+        name, callback_url, redirect_url, registration_options_ciphertext, confirmation_digest, confirmation_accepted,
         provider_status, provider_details_status, expires_at, payer_information_ciphertext, failure_code,
         failure_message, failure_authority, metadata, created_at, updated_at, version, deadline_at,
         app_now() AS read_at
@@ -205,9 +205,10 @@ extension Store {
         return readEach(rows, of: "enrollments", readEnrollment)
     }
 
-    private func readEnrollment(_ row: Row) throws -> Stored<Enrollment> {
+    func readEnrollment(_ row: Row) throws -> Stored<Enrollment> {
         var enrollment = Enrollment(
-            id: try row.decode("id"), subject: try row.decode("subject"), customer: try row.decode("customer_id"),
+            id: try row.decode("id"), origin: try row.decode("origin"), subject: try row.decode("subject"),
+            customer: try row.decode("customer_id"),
             institution: Enrollment.Institution(
                 id: try row.decode("institution_id"), displayName: try row.decode("institution_name"),
                 iconLogo: try row.decode("institution_icon")),
@@ -233,7 +234,7 @@ extension Store {
             deadline: try row.decode("deadline_at"), clock: DatabaseClock(reading: try row.decode("read_at")))
     }
 
-    private func seal(_ plaintext: [UInt8]?, in column: VaultColumn, of enrollment: Enrollment) -> [UInt8]? {
+    func seal(_ plaintext: [UInt8]?, in column: VaultColumn, of enrollment: Enrollment) -> [UInt8]? {
         plaintext.map { vault.seal($0, in: column, of: enrollment.id.uuid) }
     }
 

@@ -13,13 +13,15 @@ struct OutgoingEvent: Sendable {
 }
 
 extension Store {
-    /// The part of a record's update that writes what the shop is told; it applies only if the record was changed.
-    func telling(_ event: ShopEvent?, of type: String) -> SQL {
+    /// The part of a record's update that writes what the shop is told; it applies only if the record was changed, as
+    /// the part before it says.
+    func telling(_ event: ShopEvent?, of type: String, when changed: SQL = "changed") -> SQL {
         guard let event else { return "" }
         return """
             , told AS (
                 INSERT INTO events (id, record_type, record_id, type, body)
-                SELECT \(event.id), \(type), id, \(event.kind.rawValue), \(JSONColumn(event.body)) FROM changed
+                SELECT \(event.id), \(type), id, \(event.kind.rawValue), \(JSONColumn(event.body))
+                FROM \(fragment: changed)
             )
             """
     }

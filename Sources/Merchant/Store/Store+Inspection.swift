@@ -52,17 +52,18 @@ extension Store {
                 """
             case .enrollment:
                 """
-                SELECT id, belvo_id, subject, customer_id, state, status, provider_status, provider_details_status,
-                    institution_name, platform, confirmation_accepted, expires_at, failure_code, failure_authority,
-                    created_at, updated_at, next_poll_at, deadline_at, leased_until, version
+                SELECT id, belvo_id, origin, subject, customer_id, state, status, provider_status,
+                    provider_details_status, institution_name, platform, confirmation_accepted, expires_at,
+                    failure_code, failure_authority, created_at, updated_at, next_poll_at, deadline_at, leased_until,
+                    version
                 FROM enrollments WHERE id = \(id)
                 """
             case .payment:
                 """
-                SELECT id, belvo_id, subject, enrollment_id, reference, state, status, in_doubt, provider_status,
-                    (amount_centavos / 100.0)::numeric(18, 2) AS amount, end_to_end_id, authorization_accepted,
-                    failure_code, failure_authority, created_at, updated_at, next_poll_at, deadline_at, leased_until,
-                    version
+                SELECT id, belvo_id, origin, subject, enrollment_id, reference, state, status, in_doubt,
+                    provider_status, (amount_centavos / 100.0)::numeric(18, 2) AS amount, end_to_end_id,
+                    authorization_accepted, failure_code, failure_authority, created_at, updated_at, next_poll_at,
+                    deadline_at, leased_until, version
                 FROM payments WHERE id = \(id)
                 """
             case .webhook:

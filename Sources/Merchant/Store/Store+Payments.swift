@@ -6,12 +6,12 @@ import Postgres
 struct EndToEndIDRepeated: Error {}
 
 extension Store {
-    private static let paymentColumns: SQL = """
-        id, subject, enrollment_id, state, in_doubt, belvo_id, belvo_idempotency_key, reference, amount_centavos,
-        description, statement_description, belvo_customer_id, belvo_enrollment_id, beneficiary_bank_account,
-        provider_status, provider, consent_id, end_to_end_id, external_payment_id, provider_request_id, fido_options,
-        assertion_digest, authorization_accepted, cancel_requested, failure_code, failure_message, failure_authority,
-        metadata, created_at, updated_at, version, deadline_at, app_now() AS read_at
+    static let paymentColumns: SQL = """
+        id, origin, subject, enrollment_id, state, in_doubt, belvo_id, belvo_idempotency_key, reference,
+        amount_centavos, description, statement_description, belvo_customer_id, belvo_enrollment_id,
+        beneficiary_bank_account, provider_status, provider, consent_id, end_to_end_id, external_payment_id,
+        provider_request_id, fido_options, assertion_digest, authorization_accepted, cancel_requested, failure_code,
+        failure_message, failure_authority, metadata, created_at, updated_at, version, deadline_at, app_now() AS read_at
         """
 
     /// What became of an attempt to remember a payment.
@@ -211,9 +211,10 @@ extension Store {
         return readEach(rows, of: "payments", readPayment)
     }
 
-    private func readPayment(_ row: Row) throws -> Stored<Payment> {
+    func readPayment(_ row: Row) throws -> Stored<Payment> {
         var payment = Payment(
-            id: try row.decode("id"), subject: try row.decode("subject"), enrollment: try row.decode("enrollment_id"),
+            id: try row.decode("id"), origin: try row.decode("origin"), subject: try row.decode("subject"),
+            enrollment: try row.decode("enrollment_id"),
             parties: Payment.Parties(
                 customer: try row.decode("belvo_customer_id"), enrollment: try row.decode("belvo_enrollment_id"),
                 beneficiaryBankAccount: try row.decode("beneficiary_bank_account")),

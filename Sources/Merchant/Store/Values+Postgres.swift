@@ -96,4 +96,5 @@ extension Payment.State: PostgresValue {}
 extension Payments.Status: PostgresValue {}
 extension Order.Status: PostgresValue {}
 extension Authority: PostgresValue {}
+extension Origin: PostgresValue {}
 extension Cause.Actor: PostgresValue {}

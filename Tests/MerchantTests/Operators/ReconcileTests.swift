@@ -75,6 +75,28 @@ import Testing
             #expect(Set(try await reconcile(stage).map(\.kind)) == [.unknownHere, .chargeStatus])
             // What was found first is not found any more in these words, and shown once.
             #expect(try await shown(stage) == ["charge_status", "unknown_here"])
+            // Once Belvo has told of it, it is known.
+            try await stage.tell("PAYMENT_INTENTS", of: intent.id.description)
+            try await stage.work()
+            #expect(try await reconcile(stage).isEmpty)
+            #expect(try await shown(stage).isEmpty)
+        }
+    }
+
+    @Test func `a second intent under the id of a payment of ours stays a difference when it is taken in`() async throws
+    {
+        try await atNoon { stage in
+            var shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.enroll()
+            let bill = try await shopper.bill(bond)
+            let twin = try await shopper.openPaymentBySDK(from: bond.atBelvo(), named: bill.id)
+            try await stage.tell("PAYMENT_INTENTS", of: twin.description)
+            try await stage.work()
+            #expect(stage.log.holds("payment.created_twice"))
+            let found = try await reconcile(stage)
+            #expect(found.map(\.kind) == [.externalID])
+            #expect(found.first?.intent == twin.uuid)
+            #expect(found.first?.theirs == bill.id)
         }
     }
 

@@ -9,7 +9,8 @@ import Testing
 
     private func payment(_ state: Payment.State) throws -> Payment {
         var payment = Payment(
-            id: Payment.ID(UUID()), subject: try UserSubject("ana"), enrollment: Enrollment.ID(UUID()),
+            id: Payment.ID(UUID()), origin: state == .observed ? .observed : .own, subject: try UserSubject("ana"),
+            enrollment: Enrollment.ID(UUID()),
             parties: Payment.Parties(customer: UUID(), enrollment: UUID(), beneficiaryBankAccount: UUID()),
             amount: Money(centavos: 1990), description: try PaymentDescription("Coffee"),
             statementDescription: try StatementDescription("Coffee"), reference: try Reference("order-1"),
@@ -40,6 +41,24 @@ import Testing
         } else {
             #expect(throws: TransitionRefused.self) { try payment.transition(on: .authorizationSent(digest: [7])) }
         }
+    }
+
+    @Test(
+        arguments: [
+            .authorizationAccepted, .authorizationNotSent, .refused(.notSent), .timedOut, .creationLost,
+            .creationUnknown,
+            .cancelRequested,
+        ] as [Payment.Event])
+    func `a payment that somebody else made follows Belvo's word and nothing else`(event: Payment.Event) throws {
+        let payment = try payment(.observed)
+        #expect(throws: TransitionRefused.self) { try payment.transition(on: event) }
+        for status in [ProviderStatus.pending, .processing, .unknown] {
+            let open = try payment.transition(on: .reported(report(of: payment, status, options: [1])))
+            #expect(open.state == .observed)
+            #expect(open.fidoOptions == nil)
+        }
+        let failed = try payment.transition(on: .reported(report(of: payment, .failed)))
+        #expect(failed.failure?.authority == .belvo)
     }
 
     @Test func `an authorized payment is put in doubt by time, and never failed by it`() throws {

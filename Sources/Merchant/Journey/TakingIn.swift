@@ -1,0 +1,28 @@
+import Payments
+
+/// What became of an object at Belvo that no row here stands for.
+enum TakingIn: Sendable {
+    /// There is a row for it now.
+    case taken
+    /// Its customer is none of ours, or is not named.
+    case notOurs
+    /// Nothing was written: somebody else was faster, or its customer is being forgotten.
+    case overtaken
+}
+
+/// Why an object of a customer of ours was not taken in now, and may be later.
+enum NotTakenInYet: Error, Sendable, Equatable {
+    /// It does not name our id, and something of this user's is being made here whose outcome is not known.
+    case mayBeOwn
+    /// Belvo does not show this member, or not so that a record could be made of it.
+    case incomplete(String)
+}
+
+extension Owner {
+    /// When Belvo says that something was made, as far as that can be read, and not after now.
+    func moment(_ text: String?) -> Timestamp {
+        let now = clock.now
+        // A moment that cannot be read decides nothing; the record is then as old as our knowledge of it.
+        return min(text.flatMap { try? Timestamp($0) } ?? now, now)
+    }
+}

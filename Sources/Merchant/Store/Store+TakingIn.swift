@@ -1,0 +1,132 @@
+import FoundationEssentials
+import Payments
+import Postgres
+
+/// A customer of ours, as far as a record of theirs needs to know.
+struct Owner: Sendable {
+    let customer: Customer.ID
+    let subject: UserSubject
+    let clock: DatabaseClock
+}
+
+// Records that somebody else made at Belvo. A customer who was forgotten owns nothing more here.
+extension Store {
+    /// Who is known at Belvo by this id.
+    func owner(belvoID: UUID) async throws -> Owner? {
+        try await database.rows(
+            """
+            SELECT id, subject, app_now() AS read_at FROM customers WHERE belvo_id = \(belvoID) AND erased_at IS NULL
+            """
+        ).first.map { row in
+            Owner(
+                customer: try row.decode("id"), subject: try row.decode("subject"),
+                clock: DatabaseClock(reading: try row.decode("read_at")))
+        }
+    }
+
+    /// Whether the creation of one of the user's enrollments is under way, so that Belvo may have it under an id that
+    /// nobody here knows.
+    func hasEnrollmentInFlight(of subject: UserSubject) async throws -> Bool {
+        try await !database.rows(
+            """
+            SELECT id FROM enrollments WHERE subject = \(subject) AND status = 'PENDING' AND belvo_id IS NULL LIMIT 1
+            """
+        ).isEmpty
+    }
+
+    /// The same of the user's payments.
+    func hasPaymentInFlight(of subject: UserSubject) async throws -> Bool {
+        try await !database.rows(
+            "SELECT id FROM payments WHERE subject = \(subject) AND status = 'PENDING' AND belvo_id IS NULL LIMIT 1"
+        ).isEmpty
+    }
+
+    /// Takes in an enrollment as Belvo shows it, with its history line and what the shop is told. Nothing comes back
+    /// when there is a row for it already, or its user was forgotten meanwhile.
+    ///
+    /// Of several at once the unique `belvo_id` lets one through, and the others wait for that one to be committed.
+    func takeIn(
+        _ enrollment: Enrollment, planned: Planned, cause: Cause, telling told: ShopEvent?
+    ) async throws -> Stored<Enrollment>? {
+        try await database.execute(
+            """
+            WITH \(fragment: owning(enrollment.customer)), made AS (
+                INSERT INTO enrollments (
+                    id, origin, subject, customer_id, state, belvo_id, institution_id, institution_name,
+                    institution_icon, platform, name, callback_url, provider_status, provider_details_status,
+                    expires_at, payer_information_ciphertext, failure_code, failure_message, failure_authority,
+                    metadata, created_at, updated_at, next_poll_at, deadline_at)
+                SELECT
+                    \(enrollment.id), \(enrollment.origin), owner.subject, owner.id, \(enrollment.state),
+                    \(enrollment.belvoID), \(enrollment.institution.id), \(enrollment.institution.displayName),
+                    \(enrollment.institution.iconLogo), \(enrollment.platform), \(enrollment.name),
+                    \(enrollment.callbackURL), \(enrollment.providerStatus), \(enrollment.providerDetailsStatus),
+                    \(enrollment.expiresAt),
+                    \(seal(enrollment.payerInformation, in: .enrollmentsPayerInformation, of: enrollment)),
+                    \(enrollment.failure?.code), \(enrollment.failure?.message), \(enrollment.failure?.authority),
+                    \(enrollment.metadata.map { JSONColumn($0.json) }), \(enrollment.createdAt), app_now(),
+                    app_now() + \(planned.nextLookMicroseconds) * interval '1 microsecond',
+                    app_now() + \(planned.deadlineMicroseconds) * interval '1 microsecond'
+                FROM owner
+                ON CONFLICT DO NOTHING
+                RETURNING \(fragment: Self.enrollmentColumns)
+            ), \(fragment: recordingTakenIn("enrollment", cause))\(
+                fragment: telling(told, of: "enrollment", when: "made"))
+            SELECT * FROM made
+            """
+        ).first.map(readEnrollment)
+    }
+
+    /// Takes in a payment as Belvo shows it; see above. It holds no reference: nobody was promised one for it.
+    ///
+    /// Nothing comes back either when another payment has its end-to-end id.
+    func takeIn(
+        _ payment: Payment, of customer: Customer.ID, planned: Planned, cause: Cause, telling told: ShopEvent?
+    ) async throws -> Stored<Payment>? {
+        try await database.execute(
+            """
+            WITH \(fragment: owning(customer)), made AS (
+                INSERT INTO payments (
+                    id, origin, subject, enrollment_id, state, belvo_id, holds_reference, amount_centavos, description,
+                    statement_description, belvo_customer_id, belvo_enrollment_id, beneficiary_bank_account,
+                    provider_status, provider, consent_id, end_to_end_id, external_payment_id, provider_request_id,
+                    failure_code, failure_message, failure_authority, metadata, created_at, updated_at, next_poll_at,
+                    deadline_at)
+                SELECT
+                    \(payment.id), \(payment.origin), owner.subject, \(payment.enrollment), \(payment.state),
+                    \(payment.belvoID), false, \(payment.amount.centavos), \(payment.description),
+                    \(payment.statementDescription), \(payment.parties.customer), \(payment.parties.enrollment),
+                    \(payment.parties.beneficiaryBankAccount), \(payment.providerStatus), \(payment.facts.provider),
+                    \(payment.facts.consentID), \(payment.facts.endToEndID), \(payment.facts.externalPaymentID),
+                    \(payment.facts.providerRequestID), \(payment.failure?.code), \(payment.failure?.message),
+                    \(payment.failure?.authority), \(payment.metadata.map { JSONColumn($0.json) }),
+                    \(payment.createdAt), app_now(),
+                    app_now() + \(planned.nextLookMicroseconds) * interval '1 microsecond',
+                    app_now() + \(planned.deadlineMicroseconds) * interval '1 microsecond'
+                FROM owner
+                ON CONFLICT DO NOTHING
+                RETURNING \(fragment: Self.paymentColumns)
+            ), \(fragment: recordingTakenIn("payment", cause))\(fragment: telling(told, of: "payment", when: "made"))
+            SELECT * FROM made
+            """
+        ).first.map(readPayment)
+    }
+
+    /// The customer's row, held as it is until the record is there: who is forgotten meanwhile gets none.
+    private func owning(_ customer: Customer.ID) -> SQL {
+        """
+        owner AS (
+            SELECT id, subject FROM customers WHERE id = \(customer) AND erased_at IS NULL FOR SHARE
+        )
+        """
+    }
+
+    private func recordingTakenIn(_ type: String, _ cause: Cause) -> SQL {
+        """
+        recorded AS (
+            INSERT INTO state_history (record_type, record_id, state_after, caused_by, request_id, detail)
+            SELECT \(type), id, state, \(cause.actor), \(cause.requestID), 'taken_in' FROM made
+        )
+        """
+    }
+}

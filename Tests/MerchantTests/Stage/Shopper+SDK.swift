@@ -1,0 +1,70 @@
+import Belvo
+import BelvoSandbox
+import FoundationEssentials
+import HTTP
+import JSON
+import SoftwareAuthenticator
+import Testing
+
+@testable import Merchant
+
+/// What an app's SDK does at Belvo by itself, without the merchant's server (belvo-api.md §2.1).
+extension Shopper {
+    private var belvo: Belvo.Client { stage.merchant.world.belvo }
+
+    /// The user, as Belvo knows one.
+    func customerAtBelvo() async throws -> Belvo.Customer.ID {
+        let id = try await app.send(.get, "/v1/customer").string("belvo_id")
+        return Belvo.Customer.ID(try #require(UUID(uuidString: id)))
+    }
+
+    /// An enrollment of this user's, or of another one whom Belvo knows.
+    func startEnrollmentBySDK(of other: Belvo.Customer.ID? = nil) async throws -> Belvo.Enrollment.ID {
+        var customer = other
+        if customer == nil { customer = try await customerAtBelvo() }
+        return try await belvo.createEnrollment(
+            NewEnrollment(
+                externalID: "made by the SDK", customer: try #require(customer),
+                institution: Belvo.Institution.ID(try #require(UUID(uuidString: Self.bank))), name: "SDK's phone",
+                platform: .android, callbackURL: "https://app.example/back",
+                riskSignals: RawJSON(parsing: Array(signals.utf8)))
+        ).id
+    }
+
+    /// The same, as far as the phone can pay.
+    mutating func enrollBySDK() async throws -> Belvo.Enrollment.ID {
+        let id = try await startEnrollmentBySDK()
+        let reply = try stage.sandbox.decide(enrollment: id.description, .approve)
+        _ = try await belvo.completeRedirection(
+            .approved(
+                state: try #require(reply["state"]), code: try #require(reply["code"]), idToken: reply["id_token"]))
+        try stage.sandbox.makeReady(enrollment: id.description)
+        guard case .ready(let options) = try await belvo.readRegistrationOptions(of: id) else {
+            throw NotReady()
+        }
+        let data = try phone.register(try JSONDocument(parsing: options.json.bytes).root)
+        try await belvo.confirmEnrollment(id, confirmationData: RawJSON(parsing: data))
+        try stage.sandbox.settle(enrollment: id.description)
+        return id
+    }
+
+    /// The sandbox did not give what it was told to give.
+    private struct NotReady: Error {}
+
+    /// A payment of 7.00 from this bond; nobody has authorized it yet.
+    func openPaymentBySDK(
+        from bond: Belvo.Enrollment.ID, named name: String = "made by the SDK"
+    ) async throws -> Belvo.PaymentIntent.ID {
+        try await belvo.createPaymentIntent(
+            NewPaymentIntent(
+                externalID: name, idempotencyKey: UUID(), amountCentavos: 700, customer: try await customerAtBelvo(),
+                enrollment: bond, beneficiaryBankAccount: Belvo.BankAccount.ID(stage.settings.beneficiaryBankAccount),
+                purpose: "Two teas", statementDescription: "Tea house")
+        ).id
+    }
+}
+
+extension Shopper.Bond {
+    /// The bond by Belvo's id.
+    func atBelvo() throws -> Belvo.Enrollment.ID { Belvo.Enrollment.ID(try #require(UUID(uuidString: belvoID))) }
+}
