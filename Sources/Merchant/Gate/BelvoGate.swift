@@ -26,6 +26,8 @@ final class BelvoGate: Sendable {
     }
 
     private let state: Mutex<State>
+    /// How long Belvo took to answer, for each call by itself.
+    private let latencies: [Call: LatencyHistogram]
     private let log: Logger
     private let now: @Sendable () -> Monotonic
     private let random: @Sendable () -> Double
@@ -38,6 +40,7 @@ final class BelvoGate: Sendable {
         random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
     ) {
         state = Mutex(State(budget: Budget(rate: rate, callsMax: callsMax)))
+        latencies = Dictionary(uniqueKeysWithValues: Call.allCases.map { ($0, LatencyHistogram()) })
         self.log = log
         self.now = now
         self.random = random
@@ -57,7 +60,7 @@ final class BelvoGate: Sendable {
                 openings: state.standing.circuit.openings, underWay: state.budget.underWay,
                 waiting: PerCaller(person: state.lines.person.count, background: state.lines.background.count),
                 denials: state.standing.lockOut.denials, isLockedOut: state.standing.lockOut.isOn,
-                quiet: state.standing.quiet.rest(at: now))
+                quiet: state.standing.quiet.rest(at: now), latencies: latencies.mapValues(\.reading))
         }
     }
 
@@ -92,6 +95,7 @@ final class BelvoGate: Sendable {
             pass()
             return Response(HTTP.Status(status))
         }
+        let departure = Monotonic.now()
         let verdict: Verdict
         let result: Result<Response, any Error>
         do {
@@ -102,6 +106,7 @@ final class BelvoGate: Sendable {
             verdict = Verdict(error)
             result = .failure(error)
         }
+        latencies[call]?.record(nanoseconds: UInt64(max(0, (Monotonic.now() - departure).wholeNanoseconds)))
         leave(call, request, caller, verdict, isProbe: isProbe)
         pass()
         return try result.get()

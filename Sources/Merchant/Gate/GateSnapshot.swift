@@ -23,6 +23,8 @@ struct GateSnapshot: Sendable, Equatable {
     let isLockedOut: Bool
     /// How long the silence still lasts that Belvo asked for.
     let quiet: Duration?
+    /// How long those that left took until they ended, however they ended.
+    let latencies: [Call: LatencyHistogram.Reading]
 
     func count(_ call: Call, _ outcome: Verdict.Outcome) -> Int { counts[Key(call: call, outcome: outcome)] ?? 0 }
 

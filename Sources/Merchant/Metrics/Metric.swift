@@ -5,6 +5,7 @@ enum Metric: String, CaseIterable, Sendable {
     case requestSeconds = "merchant_request_seconds"
     case waitingRequests = "merchant_waiting_requests"
     case belvoCalls = "merchant_belvo_calls_total"
+    case belvoSeconds = "merchant_belvo_call_seconds"
     case belvoUnderWay = "merchant_belvo_calls_under_way"
     case belvoInLine = "merchant_belvo_calls_in_line"
     case belvoCircuit = "merchant_belvo_circuit"
@@ -18,6 +19,7 @@ enum Metric: String, CaseIterable, Sendable {
     case recordsOverdue = "merchant_records_overdue_seconds"
     case paymentsInDoubt = "merchant_payments_in_doubt"
     case paymentsOldestInDoubt = "merchant_payments_oldest_in_doubt_seconds"
+    case eventsParked = "merchant_events_parked"
     case poolConnections = "merchant_database_connections"
     case poolBorrowed = "merchant_database_connections_borrowed"
     case poolStatements = "merchant_database_statements_under_way"
@@ -39,7 +41,7 @@ enum Metric: String, CaseIterable, Sendable {
     var kind: Kind {
         switch self {
         case .requests, .belvoCalls, .belvoOpenings, .belvoDenials, .processCPU: .counter
-        case .requestSeconds: .histogram
+        case .requestSeconds, .belvoSeconds: .histogram
         default: .gauge
         }
     }
@@ -50,6 +52,7 @@ enum Metric: String, CaseIterable, Sendable {
         case .requests: ["operation", "status"]
         case .requestSeconds: ["operation"]
         case .belvoCalls: ["call", "outcome"]
+        case .belvoSeconds: ["call"]
         case .belvoUnderWay, .belvoInLine: ["caller"]
         case .belvoCircuit: ["state"]
         case .recordsPending, .recordsOldest, .recordsOverdue: ["record"]
@@ -67,6 +70,7 @@ enum Metric: String, CaseIterable, Sendable {
             "Time from a request's last byte to its answer; of a long poll only what follows the end of its wait."
         case .waitingRequests: "Long polls that wait for a record to change."
         case .belvoCalls: "Calls to Belvo that ended, by how; held_back ones never left."
+        case .belvoSeconds: "Time from when a call left for Belvo until it ended, however it ended."
         case .belvoUnderWay: "Calls that have left for Belvo and are not answered, by who wants them."
         case .belvoInLine: "Calls to Belvo that wait for their turn in the budget, by who wants them."
         case .belvoCircuit: "1 for the state that the circuit to Belvo is in, 0 for the others."
@@ -80,6 +84,7 @@ enum Metric: String, CaseIterable, Sendable {
         case .recordsOverdue: "How late the most overdue look or attempt is; 0 where none is."
         case .paymentsInDoubt: "Authorized payments past their deadline without a word from Belvo on how they ended."
         case .paymentsOldestInDoubt: "For how long the oldest of them has been in doubt; 0 where there is none."
+        case .eventsParked: "Events that the shop was not told in three days and that wait for merchant requeue."
         case .poolConnections: "Connections to the database that are open."
         case .poolBorrowed: "Connections that a transaction has for itself."
         case .poolStatements: "Statements sent to the database and not answered."

@@ -56,6 +56,11 @@ struct MetricsPage: Sendable {
                 }
             }
         }
+        text.write(.belvoSeconds) { samples in
+            for call in Call.allCases {
+                if let reading = gate.latencies[call] { samples.add([call.rawValue], reading) }
+            }
+        }
         text.write(.belvoUnderWay) { samples in
             for caller in Caller.allCases { samples.add([caller.rawValue], .count(gate.underWay[caller])) }
         }
@@ -85,6 +90,9 @@ struct MetricsPage: Sendable {
             guard let inDoubt = kind.inDoubt else { continue }
             text.write(.paymentsInDoubt, .whole(inDoubt))
             text.write(.paymentsOldestInDoubt, .seconds(kind.oldestInDoubt ?? .zero))
+        }
+        for kind in workload {
+            if let parked = kind.parked { text.write(.eventsParked, .whole(parked)) }
         }
     }
 

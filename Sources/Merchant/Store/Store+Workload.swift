@@ -9,6 +9,8 @@ struct Workload: Sendable {
     let inDoubt: Int64?
     let oldestPending: Duration?
     let oldestInDoubt: Duration?
+    /// Given up, until somebody has them tried again. Only events can be.
+    let parked: Int64?
     /// Negative while the next look is ahead.
     let mostOverdue: Duration?
 }
@@ -18,7 +20,8 @@ extension Store {
     /// How much there is to do, for every kind of record.
     ///
     /// All of it stands in the indexes of what is due, whose size is that of the work and not of the past; payments in
-    /// doubt are due as all that are not at their end (`no_orphaned_payment`).
+    /// doubt are due as all that are not at their end (`no_orphaned_payment`). Parked events have an index of
+    /// their own.
     func workload(within limit: Duration) async throws -> [Workload] {
         try await database.rows(
             """
@@ -28,7 +31,8 @@ extension Store {
                 CASE WHEN what = 'payments' THEN (
                     SELECT (extract(epoch FROM app_now() - min(updated_at)) * 1000000)::bigint
                     FROM payments WHERE in_doubt AND next_poll_at IS NOT NULL
-                ) END AS oldest_in_doubt_us
+                ) END AS oldest_in_doubt_us,
+                CASE WHEN what = 'events' THEN (SELECT count(*) FROM events WHERE parked_at IS NOT NULL) END AS parked
             FROM ops.workload
             """, within: limit
         ).map { row in
@@ -38,7 +42,8 @@ extension Store {
             return Workload(
                 name: try row.decode("what"), pending: try row.decode("pending"),
                 inDoubt: try row.decode("in_doubt"), oldestPending: try duration("oldest_pending_us"),
-                oldestInDoubt: try duration("oldest_in_doubt_us"), mostOverdue: try duration("most_overdue_us"))
+                oldestInDoubt: try duration("oldest_in_doubt_us"), parked: try row.decode("parked"),
+                mostOverdue: try duration("most_overdue_us"))
         }
     }
 }

@@ -95,6 +95,7 @@ import Transport
             #expect(page.value("merchant_records_pending", ["record": "enrollments"]) == 0)
             #expect(page.value("merchant_records_oldest_pending_seconds", ["record": "enrollments"]) == 0)
             #expect(page.value("merchant_payments_in_doubt") == 0)
+            #expect(page.value("merchant_events_parked") == 0)
             #expect(page.value("merchant_payments_oldest_in_doubt_seconds") == 0)
             #expect(page.value("merchant_records_overdue_seconds", ["record": "payments"]) == 0)
 
@@ -142,6 +143,12 @@ import Transport
             #expect(failed == Double(stage.countCalls(.createWidgetToken)) && failed > 0)
             #expect(heldBack > 0 && failed + heldBack == Double(Circuit.callsMin + 5))
             #expect(page.calls("mintWidgetToken", "answered") == 0)
+            // What never left took no time.
+            #expect(page.value("merchant_belvo_call_seconds_count", ["call": "mintWidgetToken"]) == failed)
+            #expect(page.value("merchant_belvo_call_seconds_count", ["call": "createCustomer"]) == 1)
+            #expect(page.value("merchant_belvo_call_seconds_count", ["call": "readCharge"]) == 0)
+            let seconds = try #require(page.value("merchant_belvo_call_seconds_sum", ["call": "createCustomer"]))
+            #expect(seconds > 0 && seconds < 60)
             #expect(page.value("merchant_belvo_circuit", ["state": "closed"]) == 0)
             #expect(page.value("merchant_belvo_circuit", ["state": "open"]) == 1)
             #expect(page.value("merchant_belvo_circuit_openings_total") == 1)
@@ -153,6 +160,29 @@ import Transport
             let ready = try await operators.send(.get, "/readyz")
             #expect(ready.status == 200)
             #expect(ready.text == #"{"status":"ok","missing":[],"warnings":["belvo_circuit_open"]}"#)
+        }
+    }
+
+    @Test func `events that were given up are shown until somebody has them tried again`() async throws {
+        let nobody = [
+            "SHOP_WEBHOOK_URL": "http://127.0.0.1:9/events",
+            "SHOP_WEBHOOK_SECRET": "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
+        ]
+        try await Stage.open(environment: nobody) { stage in
+            var shopper = try await Shopper.arrive(on: stage)
+            _ = try await shopper.enroll()
+            #expect(try await stage.metrics().value("merchant_events_parked") == 0)
+            try await stage.pass(.seconds(3 * 86_400 + 1))
+            let page = try await stage.metrics()
+            #expect(page.value("merchant_events_parked") == 1)
+            #expect(page.value("merchant_records_pending", ["record": "events"]) == 0)
+            let plan = try await stage.lines(
+                """
+                SELECT indexname::text AS line FROM pg_indexes WHERE indexdef LIKE '%WHERE (parked_at IS NOT NULL)'
+                """)
+            #expect(plan == ["events_parked"])
+            try await stage.database.execute("UPDATE events SET parked_at = NULL, next_attempt_at = app_now()")
+            #expect(try await stage.metrics().value("merchant_events_parked") == 0)
         }
     }
 
