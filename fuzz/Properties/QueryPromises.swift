@@ -31,6 +31,8 @@ enum QueryPromises {
         for name in form.names {
             try promise("no name holds a NUL", !name.utf8.contains(0))
             try promise("a field is found by its name", form[name] != nil && form[name] == form.values(name).first)
+            let alike = form.names.count { $0.utf8.elementsEqual(name.utf8) }
+            try promise("a field is found by its own name only", form.values(name).count == alike)
         }
     }
 

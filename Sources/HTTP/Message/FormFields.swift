@@ -9,6 +9,13 @@ public struct FormFields: Equatable, Sendable, CustomStringConvertible {
     private struct Field: Equatable, Sendable {
         var name: String
         var value: String
+
+        /// By the bytes: for Swift's `==` the Kelvin sign is a K, and two readers would see two fields or one.
+        func isNamed(_ wanted: String) -> Bool { name.utf8.elementsEqual(wanted.utf8) }
+
+        static func == (one: Field, other: Field) -> Bool {
+            one.isNamed(other.name) && one.value.utf8.elementsEqual(other.value.utf8)
+        }
     }
 
     public init() {}
@@ -36,14 +43,14 @@ public struct FormFields: Equatable, Sendable, CustomStringConvertible {
     /// No field: an authorization code may be among them.
     public var description: String { "‹redacted›" }
 
-    /// The first value of that name.
+    /// The first value of that name, compared by its bytes.
     public subscript(name: String) -> String? {
-        fields.first { $0.name == name }?.value
+        fields.first { $0.isNamed(name) }?.value
     }
 
     /// All values of that name, in order.
     public func values(_ name: String) -> [String] {
-        fields.filter { $0.name == name }.map(\.value)
+        fields.filter { $0.isNamed(name) }.map(\.value)
     }
 
     /// The fields' names, in order.

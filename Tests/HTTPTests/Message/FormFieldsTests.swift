@@ -44,6 +44,16 @@ struct FormFieldsTests {
         #expect(form.count == 5)
     }
 
+    @Test func `a name is its bytes`() throws {
+        // U+212A KELVIN SIGN and U+212B ANGSTROM SIGN, for which Swift's `==` takes K and Å.
+        let form = try FormFields(parsing: "%E2%84%AA=1&K=2&%E2%84%AB=3&%C3%85=4")
+        #expect(form["K"] == "2")
+        #expect(form.values("\u{212A}") == ["1"])
+        #expect(form["\u{C5}"] == "4")
+        #expect(try FormFields(parsing: "%E2%84%AA=1")["K"] == nil)
+        #expect(try FormFields(parsing: "%E2%84%AA=1") != FormFields(parsing: "K=1"))
+    }
+
     @Test func `there are not more fields than allowed`() throws {
         #expect(try FormFields(parsing: "a&b&&c", countMax: 3).count == 3)
         #expect(throws: MessageFault.self) { try FormFields(parsing: "a&b&c&d", countMax: 3) }
