@@ -1,6 +1,7 @@
 /// A number's value, spelled in one way: its significant digits as an integer, and a power of ten when it is not 0.
 ///
-/// `1`, `1.0`, `10e-1` are all `1`; `100` is `1e2`; `-0` is `0`. The text never grows: `1e999` stays as short as it is.
+/// `1`, `1.0`, `10e-1` are all `1`; `100` is `1e2`; `-0` is `0`. It may be a few bytes longer (`10` is
+/// `1e1`), but `1e999` stays as short as it is.
 struct CanonicalNumber {
     let bytes: [UInt8]
 
