@@ -70,7 +70,7 @@ fuzz() {
     # What the process still holds at its end is Swift's own.
     if FUZZ_TARGET=$target ASAN_OPTIONS=detect_leaks=0 SWIFT_BACKTRACE=enable=no \
         "$fuzzer" "${options[@]}" "$grown" "$seeds/$target" >"$directory/$target.log" 2>&1; then
-        grep --text --extended-regexp 'number_of_executed_units|new_units_added|peak_rss' "$directory/$target.log" | indented
+        grep --text --extended-regexp 'executed_units|new_units_added|peak_rss' "$directory/$target.log" | indented
     else
         grep --text --extended-regexp 'Broken promise|Fatal error|ERROR: |SUMMARY: |Test unit written|^Base64: ' \
             "$directory/$target.log" | indented
