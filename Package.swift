@@ -147,6 +147,14 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "SimulationTests",
+            dependencies: [
+                "Merchant", "Belvo", "BelvoSandbox", "HTTP", "JSON", "Payments", "Postgres", "SoftwareAuthenticator",
+                "TestSupport", "Transport", logging,
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "MerchantTests",
             dependencies: [
                 "Merchant", "Contract", "BelvoSandbox", "SoftwareAuthenticator", "TestSupport", "AppLoop", logging,

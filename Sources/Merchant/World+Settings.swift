@@ -24,15 +24,17 @@ extension Policy {
 extension World {
     /// The world that the settings describe, around a database and Belvo.
     init(
-        _ settings: Settings, database: Database, belvo: Belvo.Client, gate: BelvoGate, changes: Changes, log: Logger
+        _ settings: Settings, database: Database, belvo: Belvo.Client, gate: BelvoGate, changes: Changes, log: Logger,
+        monotonic: @escaping @Sendable () -> Monotonic = Monotonic.now,
+        identities: Identities = Identities(now: WallClock.now)
     ) {
         let vault = Vault(encryptionKeys: settings.encryptionKeys, lookupKey: settings.lookupKey)
         self.init(
-            store: Store(database: database, vault: vault) { table, id, error in
+            store: Store(database: database, vault: vault, monotonic: monotonic) { table, id, error in
                 log.critical(
                     "store.unreadable_row", metadata: ["table": "\(table)", "id": "\(id)", "reason": "\(error)"])
             }, belvo: belvo, gate: gate, patience: settings.patience, policy: Policy(settings),
-            identities: Identities(now: WallClock.now), changes: changes, log: log)
+            identities: identities, changes: changes, log: log)
     }
 }
 

@@ -33,15 +33,15 @@ public final class Database: Sendable {
 
     /// Reads. The whole statement, queueing included, takes `limit` at most.
     public func rows(_ sql: SQL, within limit: Duration? = nil) async throws -> Rows {
-        let exchange = Exchange(sql, effect: .read, deadline: deadline(limit))
-        return try await lanes().read.perform(exchange).rows
+        guard let passage = configuration.passage else { return try await read(sql, within: limit) }
+        return try await passage.carry(.read, sql) { try await read($0, within: limit) }
     }
 
     /// Changes something, and gives back what the statement returns and how many rows it changed.
     @discardableResult
     public func execute(_ sql: SQL, within limit: Duration? = nil) async throws -> Rows {
-        let exchange = Exchange(sql, effect: .write, deadline: deadline(limit))
-        return try await lanes().write.perform(exchange).rows
+        guard let passage = configuration.passage else { return try await write(sql, within: limit) }
+        return try await passage.carry(.write, sql) { try await write($0, within: limit) }
     }
 
     /// Runs several statements in one transaction and one round trip: all of them are done or none.
@@ -50,9 +50,13 @@ public final class Database: Sendable {
     @discardableResult
     public func execute(all statements: [SQL], within limit: Duration? = nil) async throws -> [Rows] {
         guard let first = statements.first else { return [] }
-        let exchange = Exchange(
-            first, more: Array(statements.dropFirst()), effect: .write, deadline: deadline(limit))
-        return try await lanes().write.perform(exchange).all
+        let send = { [self] in
+            let exchange = Exchange(
+                first, more: Array(statements.dropFirst()), effect: .write, deadline: deadline(limit))
+            return try await lanes().write.perform(exchange).all
+        }
+        guard let passage = configuration.passage else { return try await send() }
+        return try await passage.carry(.transaction, first) { _ in try await send() }
     }
 
     /// Runs the body in one transaction: committed when it returns, rolled back when it throws.
@@ -62,6 +66,13 @@ public final class Database: Sendable {
     @discardableResult
     public func transaction<Value: Sendable>(
         retries: Int = 0, _ body: (Transaction) async throws -> Value
+    ) async throws -> Value {
+        guard let passage = configuration.passage else { return try await transact(retries: retries, body) }
+        return try await passage.carry(.transaction, "") { _ in try await transact(retries: retries, body) }
+    }
+
+    private func transact<Value: Sendable>(
+        retries: Int, _ body: (Transaction) async throws -> Value
     ) async throws -> Value {
         let lane = try lanes().write
         var attempt = 0
@@ -101,6 +112,16 @@ public final class Database: Sendable {
         guard let loop = EventLoop.current else { return }
         guard let lanes = loop.removeLocal(for: self) as? Lanes else { return }
         await lanes.close()
+    }
+
+    private func read(_ sql: SQL, within limit: Duration?) async throws -> Rows {
+        let exchange = Exchange(sql, effect: .read, deadline: deadline(limit))
+        return try await lanes().read.perform(exchange).rows
+    }
+
+    private func write(_ sql: SQL, within limit: Duration?) async throws -> Rows {
+        let exchange = Exchange(sql, effect: .write, deadline: deadline(limit))
+        return try await lanes().write.perform(exchange).rows
     }
 
     private func deadline(_ limit: Duration?) -> Monotonic {

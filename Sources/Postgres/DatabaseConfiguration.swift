@@ -39,6 +39,9 @@ public struct DatabaseConfiguration: Sendable {
     /// Hears what happens, for logs and metrics. Called on an event loop's thread: it must not block.
     public var onEvent: @Sendable (DatabaseEvent) -> Void = { _ in }
 
+    /// What statements pass on their way, in a simulation.
+    package var passage: Passage?
+
     public init() {}
 }
 

@@ -40,6 +40,9 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation, CustomStringConve
         parameters = Parameters()
     }
 
+    /// The same parameters with another text, which has to name each of them: for simulations that change a statement.
+    package func rewritten(_ text: String) -> SQL { SQL(text: text, parameters: parameters) }
+
     private init(text: String, parameters: Parameters) {
         self.text = text
         self.parameters = parameters

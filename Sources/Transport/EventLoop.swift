@@ -31,6 +31,9 @@ public final class EventLoop: TaskExecutor, @unchecked Sendable {
     private var locals: [ObjectIdentifier: (owner: AnyObject, value: AnyObject)] = [:]
     private var events: [epoll_event]
     private var isStopping = false
+    /// Called whenever every task has gone as far as it can without an event: for simulations, which then choose what
+    /// happens next. Loop only.
+    package var onIdle: (() -> Void)?
 
     /// The moment at which the present round of events began. Loop only.
     public private(set) var now = Monotonic.now()
@@ -78,6 +81,7 @@ public final class EventLoop: TaskExecutor, @unchecked Sendable {
             runJobs()
             // Asked here, and not behind the wait: the wake-up of `stop()` may have been taken by the round before.
             if isStopping { return }
+            if let onIdle, jobs.isEmpty { onIdle() }
             waitForEvents()
             fireTimers()
         }

@@ -49,16 +49,26 @@ struct Policy: Sendable {
 final class Identities: Sendable {
     private let generator = Mutex(UUIDv7Generator())
     private let now: @Sendable () -> Timestamp
+    private let random: Draws
 
-    init(now: @escaping @Sendable () -> Timestamp) {
+    /// - Parameter draw: gives 64 random bits.
+    init(
+        now: @escaping @Sendable () -> Timestamp,
+        draw: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
+    ) {
         self.now = now
+        random = Draws(draw: draw)
     }
 
     func next() -> UUID {
-        generator.withLock { generator in
-            var random = SystemRandomNumberGenerator()
-            return generator.next(at: now(), using: &random)
-        }
+        var random = random
+        return generator.withLock { $0.next(at: now(), using: &random) }
+    }
+
+    private struct Draws: RandomNumberGenerator, Sendable {
+        let draw: @Sendable () -> UInt64
+
+        func next() -> UInt64 { draw() }
     }
 }
 

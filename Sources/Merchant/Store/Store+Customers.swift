@@ -96,7 +96,7 @@ extension Store {
                 state: try row.decode("state"), belvoID: try row.decode("belvo_id"),
                 belvoCreatedAt: try row.decode("belvo_created_at"), createdAt: try row.decode("created_at")),
             version: try row.decode("version"), updatedAt: try row.decode("updated_at"),
-            deadline: try row.decode("deadline_at"), clock: DatabaseClock(reading: try row.decode("read_at")))
+            deadline: try row.decode("deadline_at"), clock: try clock(row))
     }
 
     private func seal(_ customer: Customer) -> [UInt8] {

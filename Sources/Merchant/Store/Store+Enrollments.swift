@@ -231,7 +231,7 @@ extension Store {
         enrollment.failure = try Failure(row: row)
         return Stored(
             record: enrollment, version: try row.decode("version"), updatedAt: try row.decode("updated_at"),
-            deadline: try row.decode("deadline_at"), clock: DatabaseClock(reading: try row.decode("read_at")))
+            deadline: try row.decode("deadline_at"), clock: try clock(row))
     }
 
     func seal(_ plaintext: [UInt8]?, in column: VaultColumn, of enrollment: Enrollment) -> [UInt8]? {

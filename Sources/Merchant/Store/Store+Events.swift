@@ -56,7 +56,7 @@ extension Store {
                     body: try row.decode("body", as: JSONColumn.self).bytes,
                     attempts: Int(try row.decode("attempts", as: Int32.self)), createdAt: createdAt),
                 version: try row.decode("version"), updatedAt: createdAt, deadline: nil,
-                clock: DatabaseClock(reading: try row.decode("read_at")))
+                clock: try clock(row))
         }
     }
 

@@ -237,6 +237,6 @@ extension Store {
         payment.failure = try Failure(row: row)
         return Stored(
             record: payment, version: try row.decode("version"), updatedAt: try row.decode("updated_at"),
-            deadline: try row.decode("deadline_at"), clock: DatabaseClock(reading: try row.decode("read_at")))
+            deadline: try row.decode("deadline_at"), clock: try clock(row))
     }
 }

@@ -138,6 +138,6 @@ extension Store {
                 },
                 receivedAt: receivedAt),
             version: try row.decode("version"), updatedAt: receivedAt, deadline: nil,
-            clock: DatabaseClock(reading: try row.decode("read_at")))
+            clock: try clock(row))
     }
 }

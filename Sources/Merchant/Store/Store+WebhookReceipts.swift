@@ -81,6 +81,6 @@ extension Store {
                 id: try row.decode("id"), type: try row.decode("webhook_type"), object: try row.decode("object_id"),
                 outcome: try row.decode("outcome"), lastReceivedAt: receivedAt),
             version: try row.decode("version"), updatedAt: receivedAt, deadline: nil,
-            clock: DatabaseClock(reading: try row.decode("read_at")))
+            clock: try clock(row))
     }
 }

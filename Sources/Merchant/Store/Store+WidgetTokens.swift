@@ -74,8 +74,7 @@ extension Store {
             onUnreadable("widget_tokens", "\(id)", fault)
         }
         return WidgetTokenTurn(
-            id: id, version: try row.decode("version"), refresh: refresh,
-            clock: DatabaseClock(reading: try row.decode("read_at")))
+            id: id, version: try row.decode("version"), refresh: refresh, clock: try clock(row))
     }
 
     /// Keeps what came of a turn, and ends it. False when the turn had passed to somebody else.

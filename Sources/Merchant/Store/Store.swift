@@ -11,16 +11,24 @@ import Transport
 struct Store: Sendable {
     let database: Database
     let vault: Vault
+    /// Carries the database's time on from when it was read.
+    let monotonic: @Sendable () -> Monotonic
     /// Hears of a row that could not be read: its table, its id and why. Somebody has to look.
     let onUnreadable: @Sendable (_ table: String, _ id: String, _ error: any Error) -> Void
 
     init(
-        database: Database, vault: Vault,
+        database: Database, vault: Vault, monotonic: @escaping @Sendable () -> Monotonic = Monotonic.now,
         onUnreadable: @escaping @Sendable (_ table: String, _ id: String, _ error: any Error) -> Void
     ) {
         self.database = database
         self.vault = vault
+        self.monotonic = monotonic
         self.onUnreadable = onUnreadable
+    }
+
+    /// The database's clock as a row shows it.
+    func clock(_ row: Row) throws -> DatabaseClock {
+        DatabaseClock(reading: try row.decode("read_at"), monotonic: monotonic)
     }
 
     /// Reads each row by itself: one that is damaged, or encrypted under a key that is gone, must not keep the others
@@ -60,13 +68,15 @@ struct Stored<Record: Sendable>: Sendable {
 struct DatabaseClock: Sendable {
     private let moment: Timestamp
     private let readAt: Monotonic
+    private let monotonic: @Sendable () -> Monotonic
 
-    init(reading moment: Timestamp) {
+    init(reading moment: Timestamp, monotonic: @escaping @Sendable () -> Monotonic) {
         self.moment = moment
-        readAt = .now()
+        self.monotonic = monotonic
+        readAt = monotonic()
     }
 
-    var now: Timestamp { moment + (Monotonic.now() - readAt) }
+    var now: Timestamp { moment + (monotonic() - readAt) }
 }
 
 /// Who makes a change, for the history.

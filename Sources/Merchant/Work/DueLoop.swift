@@ -12,6 +12,8 @@ struct DueLoop: Sendable {
     let due: @Sendable ([DueTable]) async throws -> Set<DueTable>
     let pause: Duration
     let log: Logger
+    /// How the pause passes.
+    var sleep = IntervalClock.machine.sleep
 
     /// Throws only `CancellationError`, after the passes that have begun.
     func run(on loop: EventLoop) async throws {
@@ -24,7 +26,7 @@ struct DueLoop: Sendable {
                         busy.end(worker.name)
                     }
                 }
-                try await loop.sleep(for: pause)
+                try await sleep(pause)
             }
         }
     }

@@ -215,7 +215,8 @@ import Transport
 
     private static func stored(_ id: UUID) -> Stored<UUID> {
         Stored(
-            record: id, version: 1, updatedAt: .earliest, deadline: nil, clock: DatabaseClock(reading: .earliest))
+            record: id, version: 1, updatedAt: .earliest, deadline: nil,
+            clock: DatabaseClock(reading: .earliest, monotonic: Monotonic.now))
     }
 
     /// What a poller asked for and recorded.

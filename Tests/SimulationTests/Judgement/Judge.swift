@@ -1,0 +1,279 @@
+import FoundationEssentials
+import HTTP
+import JSON
+import Payments
+import Postgres
+import Transport
+
+@testable import BelvoSandbox
+@testable import Merchant
+
+/// Holds what Belvo has seen, what apps were told and what the rows say against each other.
+struct Judge {
+    let belvo: SimulatedBelvo
+    let fleet: Fleet
+    let shop: Shop
+    private(set) var violations: [Violation] = []
+    private(set) var payments = 0
+    private(set) var paid = 0
+
+    init(belvo: SimulatedBelvo, fleet: Fleet, shop: Shop) {
+        self.belvo = belvo
+        self.fleet = fleet
+        self.shop = shop
+    }
+
+    /// While Belvo still shows some intents otherwise than they were asked for.
+    mutating func judgeStorm(_ database: SimulatedDatabase) async throws {
+        for payment in try await Self.payments(in: database) {
+            guard let id = payment.belvoID, belvo.falsified[id] != nil, payment.state == "succeeded" else { continue }
+            blame(.wrong, "payment \(payment.id) counts as paid, and Belvo shows something else than was asked for")
+        }
+    }
+
+    /// When everything has healed.
+    mutating func judgeEnd(
+        _ database: SimulatedDatabase, isQuiet: Bool, differences: [Difference]
+    ) async throws {
+        if !isQuiet {
+            for row in try await database.rows(Fate.open) {
+                blame(
+                    .stuck, "\(try row.decode("kind", as: String.self)) \(try row.text("id")): \(try row.text("state"))"
+                )
+            }
+        }
+        for row in try await database.rows("SELECT record_type, id::text FROM ops.orphans WHERE record_type <> 'event'")
+        {
+            blame(.stuck, "orphan: \(try row.text("record_type")) \(try row.text("id"))")
+        }
+        let rows = try await Self.payments(in: database)
+        payments = rows.count
+        paid = rows.count { $0.state == "succeeded" }
+        let payments = Dictionary(uniqueKeysWithValues: rows.map { ($0.id, $0) })
+        judge(differences, payments)
+        judgeIntents(payments)
+        judgeRows(payments)
+        judgeOpenings(payments)
+        try await judgeHistory(database, payments)
+        try await judgeEnrollments(database)
+        try await judgeAnswers(database, payments)
+        for text in belvo.violations { blame(.double, text) }
+    }
+
+    private mutating func blame(_ kind: Violation.Kind, _ text: String) {
+        violations.append(Violation(kind: kind, text: text))
+    }
+}
+
+// Belvo's world against ours.
+extension Judge {
+    /// Only what was paid without us may have been paid twice; that is found, and nothing else is.
+    private mutating func judge(_ differences: [Difference], _ payments: [String: PaymentRow]) {
+        let paidElsewhere = payments.values.filter { $0.belvoID.map(belvo.paidElsewhere.contains) ?? false }
+        for difference in differences {
+            let payment = difference.payment.flatMap { payments[$0.uuidString.lowercased()] }
+            let isExpected = difference.kind == .doublePaid && paidElsewhere.contains {
+                $0.subject == payment?.subject && $0.reference == payment?.reference
+            }
+            if !isExpected { blame(.wrong, "reconcile finds \(difference)") }
+        }
+    }
+
+    /// Every intent is one payment of ours, and of those for one reference one is paid.
+    private mutating func judgeIntents(_ payments: [String: PaymentRow]) {
+        var paid: [String: [String]] = [:]
+        var seen: Set<String> = []
+        for intent in belvo.intents {
+            let external = intent.externalID ?? "none"
+            if !seen.insert(external).inserted { blame(.double, "two intents at Belvo for payment \(external)") }
+            guard let payment = payments[external] else {
+                blame(.lost, "intent \(intent.id) was opened and never remembered")
+                continue
+            }
+            if intent.isAuthorized, !payment.isSigned {
+                blame(.lost, "payment \(external) was authorized and its signature never remembered")
+            }
+            if payment.belvoID != intent.id, payment.state != "failed" {
+                blame(.wrong, "payment \(external) is not known by Belvo's id \(intent.id)")
+            }
+            if intent.amount.text != payment.amount {
+                blame(.wrong, "payment \(external) is \(payment.amount) here and \(intent.amount.text) at Belvo")
+            }
+            if payment.failureCode == "creation_lost" {
+                blame(.lost, "payment \(external) was given up as unknown to Belvo, which has it")
+            }
+            if intent.status == .succeeded {
+                if !belvo.paidElsewhere.contains(intent.id) {
+                    paid["\(payment.subject)/\(payment.reference)", default: []].append(intent.id)
+                }
+                if payment.state != "succeeded" {
+                    blame(.lost, "payment \(external) was paid at Belvo and is \(payment.state) here")
+                }
+            } else if payment.state == "succeeded" {
+                blame(.wrong, "payment \(external) is \(intent.status.rawValue) at Belvo and counts as paid here")
+            }
+        }
+        for (reference, intents) in paid where intents.count > 1 {
+            blame(.double, "\(reference) was paid \(intents.count) times")
+        }
+    }
+
+    private mutating func judgeRows(_ payments: [String: PaymentRow]) {
+        let known = Set(belvo.intents.compactMap(\.externalID))
+        for payment in payments.values where payment.state != "failed" {
+            if !known.contains(payment.id) {
+                blame(.wrong, "payment \(payment.id) is \(payment.state) and not at Belvo")
+            }
+            if let prices = shop.prices[payment.reference], !prices.contains(payment.amount) {
+                blame(.wrong, "payment \(payment.id) is \(payment.amount), and its order one of \(prices.sorted())")
+            }
+        }
+    }
+
+    /// No intent was opened beside one that had been authorized and might still be paid.
+    private mutating func judgeOpenings(_ payments: [String: PaymentRow]) {
+        for opening in belvo.openings {
+            guard let payment = payments[opening.externalID] else { continue }
+            for other in opening.others
+            where other.isAuthorized && other.status != .failed && other.status != .canceled {
+                guard let earlier = other.externalID.flatMap({ payments[$0] }), earlier.subject == payment.subject,
+                    earlier.reference == payment.reference
+                else { continue }
+                blame(.double, "payment \(payment.id) was opened while \(earlier.id) was \(other.status.rawValue)")
+            }
+        }
+    }
+
+    private mutating func judgeEnrollments(_ database: SimulatedDatabase) async throws {
+        var rows: Set<String> = []
+        for row in try await database.rows("SELECT id::text FROM enrollments") { rows.insert(try row.text("id")) }
+        var seen: Set<String> = []
+        for enrollment in belvo.enrollments {
+            let external = enrollment.externalID ?? "none"
+            if !rows.contains(external) { blame(.lost, "enrollment \(enrollment.id) was never remembered") }
+            if !seen.insert(external).inserted { blame(.double, "two enrollments at Belvo for \(external)") }
+        }
+    }
+}
+
+// What was told, and what happened in which order.
+extension Judge {
+    /// Each line begins where the one before ended, the last one is the present, and what was final stays.
+    private mutating func judgeHistory(_ database: SimulatedDatabase, _ payments: [String: PaymentRow]) async throws {
+        var present: [String: String] = [:]
+        var paidReferences: Set<String> = []
+        let lines = try await database.rows(
+            """
+            SELECT record_type, record_id::text, state_before, state_after, caused_by FROM state_history ORDER BY id
+            """)
+        for line in lines {
+            let (kind, id) = (try line.text("record_type"), try line.text("record_id"))
+            let before: String? = try line.decode("state_before")
+            let after = try line.text("state_after")
+            if before != present[id] {
+                blame(.wrong, "\(kind) \(id) went from \(before ?? "nothing") and was \(present[id] ?? "nothing")")
+            }
+            if kind == "payment", let payment = payments[id] {
+                let wasElsewhere = payment.belvoID.map(belvo.paidElsewhere.contains) ?? false
+                if before == "succeeded" || before == "failed" && !(wasElsewhere && after == "succeeded") {
+                    blame(.wrong, "payment \(id) went from \(before ?? "") to \(after)")
+                }
+                let reference = "\(payment.subject)/\(payment.reference)"
+                if after == "authorizing", paidReferences.contains(reference) {
+                    blame(.double, "payment \(id) was authorized when \(reference) had been paid")
+                }
+                if after == "succeeded" { paidReferences.insert(reference) }
+            }
+            present[id] = after
+        }
+        for payment in payments.values where payment.historyState != present[payment.id] {
+            blame(
+                .wrong,
+                "payment \(payment.id) is \(payment.historyState), the history says \(present[payment.id] ?? "")")
+        }
+    }
+
+    /// What was answered is still true, and the same key has always got the same.
+    private mutating func judgeAnswers(_ database: SimulatedDatabase, _ payments: [String: PaymentRow]) async throws {
+        var receipts: Set<String> = []
+        for row in try await database.rows("SELECT DISTINCT object_id::text AS id FROM webhook_receipts") {
+            if let id = try row.decode("id", as: String?.self) { receipts.insert(id) }
+        }
+        var first: [String: [UInt8]] = [:]
+        var made: [String: String] = [:]
+        for said in fleet.said where said.response.status.isSuccess {
+            let path = said.request.target.path
+            let body = try? JSONDocument(parsing: said.response.body).root
+            if let key = said.request.headers["idempotency-key"], let id = body?["id"]?.string {
+                let name = "\(said.user) \(path) \(key)"
+                if let known = made[name], known != id { blame(.double, "\(name) made \(known) and \(id)") }
+                made[name] = id
+                if said.response.headers["idempotent-replayed"] != nil {
+                    if let known = first[name], known != said.response.body {
+                        blame(.wrong, "\(name) was answered in two ways")
+                    }
+                    first[name] = said.response.body
+                }
+                if path.hasSuffix("payment-intents") {
+                    if payments[id] == nil { blame(.lost, "payment \(id) was answered and is not there") }
+                    let wish = try? JSONDocument(parsing: said.request.body).root["reference"]?.string
+                    if body?["reference"]?.string != wish {
+                        blame(.wrong, "\(name) asked for \(wish ?? "nothing") and was answered with another payment")
+                    }
+                }
+            }
+            guard said.response.status.code != 202 else { continue }
+            let id = path.split(separator: "/").dropLast().last.map(String.init) ?? ""
+            if path.hasSuffix("/authorize"), payments[id]?.isSigned != true {
+                blame(.lost, "payment \(id): the signature was taken and is not remembered")
+            }
+            let isElsewhere = payments[id]?.belvoID.map(belvo.paidElsewhere.contains) ?? false
+            if path.hasSuffix("/cancel"), payments[id]?.state != "failed", !isElsewhere {
+                blame(.lost, "payment \(id): the user's cancelling was confirmed and is forgotten")
+            }
+            if path == "/webhooks/belvo" {
+                let told = try? JSONDocument(parsing: said.request.body).root["object_id"]?.string
+                if let told, !receipts.contains(told) {
+                    blame(.lost, "a webhook about \(told) was taken and forgotten")
+                }
+            }
+        }
+    }
+}
+
+/// A payment as its row has it.
+struct PaymentRow {
+    let id: String
+    let subject: String
+    let reference: String
+    let state: String
+    let failureCode: String?
+    let historyState: String
+    let belvoID: String?
+    let amount: String
+    let isSigned: Bool
+}
+
+extension Judge {
+    private static func payments(in database: SimulatedDatabase) async throws -> [PaymentRow] {
+        try await database.rows(
+            """
+            SELECT id::text, subject, coalesce(reference, '') AS reference, state, failure_code, belvo_id::text,
+                CASE WHEN in_doubt THEN 'in_doubt' ELSE state END AS history_state,
+                (amount_centavos / 100.0)::numeric(18, 2)::text AS amount, assertion_digest IS NOT NULL AS is_signed
+            FROM payments ORDER BY id
+            """
+        ).map { row in
+            PaymentRow(
+                id: try row.text("id"), subject: try row.text("subject"), reference: try row.text("reference"),
+                state: try row.text("state"), failureCode: try row.decode("failure_code"),
+                historyState: try row.text("history_state"),
+                belvoID: try row.decode("belvo_id"), amount: try row.text("amount"),
+                isSigned: try row.decode("is_signed"))
+        }
+    }
+}
+
+extension Row {
+    fileprivate func text(_ column: String) throws -> String { try decode(column, as: String.self) }
+}

@@ -1,0 +1,120 @@
+import Postgres
+import Transport
+
+@testable import Merchant
+
+/// What happens beside the apps and the servers: time passes, banks decide, servers die, webhooks travel.
+struct Fate: Sendable {
+    let scheduler: Scheduler
+    let fleet: Fleet
+    let belvo: SimulatedBelvo
+    let mail: Mail
+    let shop: Shop
+    let shoppers: [Shopper]
+    let database: SimulatedDatabase
+
+    /// The storm: everything at once, until the apps have done what they wanted, or for so many steps.
+    func play() async throws {
+        // Most days the users have been customers for long.
+        let areKnown = scheduler.chance(70)
+        var orders: [(shopper: Shopper, reference: String)] = []
+        for shopper in shoppers {
+            for number in 1...scheduler.number(1...3) {
+                let reference = "order-\(shopper.user)-\(number)"
+                await shop.place(reference, for: shopper.user)
+                await shop.place(reference + "-other", for: shopper.user)
+                orders.append((shopper, reference))
+            }
+        }
+        setGoing("bank", every: .seconds(3), weight: 3) { belvo.decideSomething() }
+        setGoing("mailman", every: .seconds(2), weight: 3) { mail.collect(from: belvo.sandbox) }
+        if !areKnown { scheduler.storm() }
+        await together(shoppers.map { ($0, "") }) { shopper, _, _ in await shopper.enroll(by: .app(shopper.user)) }
+        scheduler.storm()
+        setGoing("killer", every: .seconds(4), weight: 2) {
+            if scheduler.fault(among: [.crash]) != nil {
+                await fleet.killOne()
+                try? await fleet.add()
+            }
+            if scheduler.fault(among: [.freeze]) != nil { fleet.freezeOne() }
+        }
+        setGoing("clock", every: .seconds(2), weight: 2) {
+            if scheduler.fault(among: [.leap]) != nil {
+                scheduler.advance(by: scheduler.chance(90) ? scheduler.span(.seconds(1), .seconds(30)) : .seconds(600))
+            }
+        }
+        setGoing("shop", every: .seconds(5), weight: 1) {
+            if scheduler.chance(30) { await shop.changePrice() }
+        }
+        let isTwofold = scheduler.chance(40)
+        await together(isTwofold ? orders + orders : orders) { shopper, reference, place in
+            await shopper.pay(reference, by: .app("\(shopper.user)/\(place)"))
+        }
+    }
+
+    /// Nothing goes wrong any more; whether everything has reached its end within the bound, and what Belvo still has
+    /// otherwise.
+    func heal() async throws -> (isQuiet: Bool, differences: [Difference]) {
+        if scheduler.chance(50) {
+            await fleet.killOne()
+            try await fleet.add()
+        }
+        for name in Self.storms { scheduler.kill(.fate(name)) }
+        scheduler.calm()
+        scheduler.note("From here on nothing goes wrong.")
+        belvo.correct()
+        guard try await becomeQuiet() else { return (false, []) }
+        // What nobody has told us of shows when the day is compared, and is looked at then.
+        _ = try await fleet.reconcile()
+        let isQuiet = try await becomeQuiet()
+        return (isQuiet, try await fleet.reconcile())
+    }
+
+    private func becomeQuiet() async throws -> Bool {
+        var pause = Duration.seconds(2)
+        for _ in 0..<Self.passesMax {
+            belvo.decideEverything()
+            mail.collect(from: belvo.sandbox)
+            // The servers look by themselves meanwhile.
+            scheduler.leastSleep = pause / 2
+            await scheduler.pause(.fate("healing"), "lets time pass", for: pause)
+            pause = min(pause * 3 / 2, .seconds(300))
+            if try await database.rows(Self.open).isEmpty { return true }
+        }
+        return false
+    }
+
+    static let passesMax = 40
+    private static let storms = ["bank", "mailman", "killer", "clock", "shop"]
+
+    /// Everything that has yet to reach its end.
+    static let open: SQL = """
+        SELECT 'payment' AS kind, id, state FROM payments WHERE status = 'PENDING'
+        UNION ALL SELECT 'enrollment', id, state FROM enrollments WHERE status = 'PENDING'
+        UNION ALL SELECT 'customer', id, state FROM customers WHERE state = 'creating'
+        UNION ALL SELECT 'redirect', id, outcome FROM redirect_receipts WHERE outcome IN ('received', 'sent')
+        UNION ALL SELECT 'webhook', id, outcome FROM webhook_receipts WHERE outcome = 'received'
+        """
+
+    private func setGoing(
+        _ name: String, every pause: Duration, weight: Int, _ body: @escaping @Sendable () async -> Void
+    ) {
+        _ = scheduler.loop.task {
+            while true {
+                await scheduler.pause(.fate(name), "has a turn", weight: weight, for: pause)
+                await body()
+            }
+        }
+    }
+
+    private func together(
+        _ work: [(shopper: Shopper, reference: String)],
+        _ body: @escaping @Sendable (Shopper, String, Int) async -> Void
+    ) async {
+        await withDiscardingTaskGroup { group in
+            for (place, item) in work.enumerated() {
+                group.addTask { await body(item.shopper, item.reference, place) }
+            }
+        }
+    }
+}

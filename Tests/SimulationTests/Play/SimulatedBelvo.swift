@@ -1,0 +1,178 @@
+import HTTP
+import JSON
+import Transport
+
+@testable import BelvoSandbox
+
+/// Belvo in a simulation: the sandbox, reached without sockets, over a network on which everything goes wrong.
+///
+/// What it has seen is the truth that the servers are judged by.
+///
+/// `@unchecked Sendable`, because it is touched on the scheduler's loop only.
+final class SimulatedBelvo: @unchecked Sendable {
+    let sandbox: Sandbox
+    private let scheduler: Scheduler
+    /// One-shot calls by what they are about, in their order.
+    private var attempts: [String: [Attempt]] = [:]
+    private(set) var openings: [Opening] = []
+    /// Intents that Belvo shows otherwise than they were asked for, and how.
+    private(set) var falsified: [String: BelvoSandbox.Fault] = [:]
+    /// Intents that somebody authorized at Belvo without us: with a widget token, for instance.
+    private(set) var paidElsewhere: Set<String> = []
+    private(set) var violations: [String] = []
+
+    /// A call that may be made once.
+    private final class Attempt {
+        /// Whether the server has heard that it certainly had no effect.
+        var leftNothing = false
+    }
+
+    /// An intent was opened, and these were there already.
+    struct Opening {
+        let externalID: String
+        let others: [PaymentIntent]
+    }
+
+    init(sandbox: Sandbox, scheduler: Scheduler) {
+        self.sandbox = sandbox
+        self.scheduler = scheduler
+    }
+
+    var intents: [PaymentIntent] { sandbox.withWorld { $0.intents.all } }
+    var enrollments: [Enrollment] { sandbox.withWorld { $0.enrollments.all } }
+
+    /// Carries one request of a server's, as `HTTP.Client` does.
+    func carry(_ request: Request, within limit: Duration, from server: Party) async throws -> Response {
+        let name = "\(request.method) \(request.target.path.dropFirst("/payments/br".count))"
+        // The gate has taken off a few microseconds of real time, which nothing here may depend on.
+        let limit = Duration.milliseconds((limit.wholeNanoseconds + 499_999_999) / 500_000_000 * 500)
+        let deadline = scheduler.elapsed + limit
+        await scheduler.pause(server, "asks Belvo: \(name)")
+        let fault = scheduler.elapsed > deadline ? .belvoRefusesConnection : scheduler.fault(among: Fault.atBelvo)
+        if fault == .belvoRefusesConnection { throw ClientError.notSent(reason: "connection refused") }
+        let attempt = begin(request)
+        if fault == .belvoRequestLost { throw ClientError.answerLost(reason: "connection reset") }
+        if fault == .belvoNeverAnswers {
+            await scheduler.pause(server, "has waited for Belvo in vain: \(name)", for: limit)
+            throw ClientError.timedOut
+        }
+        let answer = await answer(to: request, fault)
+        let wait = fault == .belvoAnswersTooLate ? deadline - scheduler.elapsed + .milliseconds(1) : .zero
+        await scheduler.pause(
+            server, "hears from Belvo: \(name): \(answer.response.status.code)", for: max(wait, .zero))
+        guard scheduler.elapsed <= deadline else { throw ClientError.timedOut }
+        guard fault != .belvoAnswerLost, answer.delivery == .whole else {
+            throw ClientError.answerLost(reason: "the answer broke off")
+        }
+        attempt?.leftNothing = [401, 403, 404, 425, 429].contains(answer.response.status.code)
+        return answer.response
+    }
+
+    /// A one-shot call begins. It may do so again only if the one before certainly had no effect.
+    private func begin(_ request: Request) -> Attempt? {
+        guard request.method == .post else { return nil }
+        let path = request.target.path
+        let subject: String
+        if path.hasSuffix("/authorize/") || path.hasSuffix("/confirm/") {
+            subject = path
+        } else if path.hasSuffix("/payment-intents/") || path.hasSuffix("/enrollments/") {
+            let body = try? JSONDocument(parsing: request.body).root
+            subject = "\(path) \(body?["external_id"]?.string ?? "without external_id")"
+        } else {
+            return nil
+        }
+        if let last = attempts[subject]?.last, !last.leftNothing {
+            violations.append("sent blindly a second time: \(subject)")
+        }
+        let attempt = Attempt()
+        attempts[subject, default: []].append(attempt)
+        return attempt
+    }
+
+    private func answer(to request: Request, _ fault: Fault?) async -> SandboxAnswer {
+        let isReading = request.method == .get
+        let altered = falsified.first { isReading && request.target.path.contains($0.key) }?.value
+        if let planned = fault?.atSandbox ?? altered { sandbox.next(planned, on: nil) }
+        let before = intents
+        let answer = await sandbox.respond(to: request)
+        if let opened = intents.last, intents.count > before.count {
+            openings.append(Opening(externalID: opened.externalID ?? "", others: before))
+            if scheduler.fault(among: [.belvoDiffers]) != nil {
+                falsified[opened.id] = scheduler.pick([
+                    .otherAmount, .otherCurrency, .otherCustomer, .otherBeneficiary, .otherEnrollment, .otherExternalID,
+                ])
+            }
+        }
+        return answer
+    }
+
+    /// Whatever was falsified is shown as it is.
+    func correct() {
+        falsified = [:]
+        sandbox.clearFaults()
+    }
+}
+
+// The bank behind Belvo, and the people at it.
+extension SimulatedBelvo {
+    /// Something that waits for the bank comes to an end, if it is chosen.
+    func decideSomething() {
+        if let intent = scheduler.pick(intents.filter { $0.isAuthorized && !$0.status.isTerminal }) {
+            decide(intent)
+        }
+        if let enrollment = scheduler.pick(enrollments.filter { $0.credential != nil && $0.status == .pending }) {
+            try? sandbox.settle(enrollment: enrollment.id)
+        }
+        if let intent = scheduler.pick(intents.filter { !$0.isAuthorized && !$0.status.isTerminal }),
+            scheduler.fault(among: [.belvoPaidElsewhere]) != nil
+        {
+            scheduler.note("somebody else pays intent \(intent.id)")
+            paidElsewhere.insert(intent.id)
+            try? sandbox.settle(intent: intent.id)
+        }
+    }
+
+    /// All that waits for the bank comes to an end.
+    func decideEverything() {
+        for intent in intents where intent.isAuthorized && !intent.status.isTerminal { decide(intent) }
+        for enrollment in enrollments where enrollment.credential != nil && enrollment.status == .pending {
+            try? sandbox.settle(enrollment: enrollment.id)
+        }
+    }
+
+    private func decide(_ intent: PaymentIntent) {
+        if scheduler.chance(70) {
+            scheduler.note("the bank pays intent \(intent.id)")
+            try? sandbox.settle(intent: intent.id)
+        } else {
+            scheduler.note("the bank does not pay intent \(intent.id)")
+            try? sandbox.fail(intent: intent.id)
+        }
+    }
+
+    /// The user agrees at the bank; what the bank hands back for the app, as a body.
+    func approve(_ enrollment: String) -> BankReply? {
+        try? sandbox.decide(enrollment: enrollment, .approve)
+    }
+}
+
+extension Fault {
+    /// The same in the sandbox's words, where it is the sandbox that does it.
+    fileprivate var atSandbox: BelvoSandbox.Fault? {
+        switch self {
+        case .belvo400: .refused(400, code: "invalid")
+        case .belvo401: .refused(401, code: "authentication_failed")
+        case .belvo403: .forbiddenPage
+        case .belvo408: .refused(408, code: "timeout")
+        case .belvo409: .refused(409, code: "conflict")
+        case .belvo429: .tooManyRequests(retryAfter: nil)
+        case .belvo500: .refused(500, code: "unexpected")
+        case .belvo500After: .statusAfter(500)
+        case .belvoTruncated: .truncated(20)
+        case .belvoNonsense: .garbageBody
+        case .belvoWithoutID: .missingID
+        case .belvoNewWord: .unknownStatus
+        default: nil
+        }
+    }
+}
