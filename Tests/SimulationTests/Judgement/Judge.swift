@@ -69,12 +69,14 @@ struct Judge {
 extension Judge {
     /// Only what was paid without us may have been paid twice; that is found, and nothing else is.
     private mutating func judge(_ differences: [Difference], _ payments: [String: PaymentRow]) {
-        let paidElsewhere = payments.values.filter { $0.belvoID.map(belvo.paidElsewhere.contains) ?? false }
+        let paidElsewhere = payments.values.filter { $0.belvoID.map { belvo.paidElsewhere[$0] != nil } ?? false }
         for difference in differences {
             let payment = difference.payment.flatMap { payments[$0.uuidString.lowercased()] }
-            let isExpected = difference.kind == .doublePaid && paidElsewhere.contains {
-                $0.subject == payment?.subject && $0.reference == payment?.reference
-            }
+            let isExpected =
+                difference.kind == .doublePaid
+                && paidElsewhere.contains {
+                    $0.subject == payment?.subject && $0.reference == payment?.reference
+                }
             if !isExpected { blame(.wrong, "reconcile finds \(difference)") }
         }
     }
@@ -103,7 +105,7 @@ extension Judge {
                 blame(.lost, "payment \(external) was given up as unknown to Belvo, which has it")
             }
             if intent.status == .succeeded {
-                if !belvo.paidElsewhere.contains(intent.id) {
+                if belvo.paidElsewhere[intent.id] == nil {
                     paid["\(payment.subject)/\(payment.reference)", default: []].append(intent.id)
                 }
                 if payment.state != "succeeded" {
@@ -130,18 +132,38 @@ extension Judge {
         }
     }
 
-    /// No intent was opened beside one that had been authorized and might still be paid.
+    /// No intent was opened beside one that had been authorized and might still be paid; and none without asking how
+    /// the earlier ones stand.
     private mutating func judgeOpenings(_ payments: [String: PaymentRow]) {
+        let asked = begun()
         for opening in belvo.openings {
             guard let payment = payments[opening.externalID] else { continue }
-            for other in opening.others
-            where other.isAuthorized && other.status != .failed && other.status != .canceled {
+            for other in opening.others {
                 guard let earlier = other.externalID.flatMap({ payments[$0] }), earlier.subject == payment.subject,
                     earlier.reference == payment.reference
                 else { continue }
-                blame(.double, "payment \(payment.id) was opened while \(earlier.id) was \(other.status.rawValue)")
+                if other.isAuthorized, other.status != .failed, other.status != .canceled {
+                    blame(.double, "payment \(payment.id) was opened while \(earlier.id) was \(other.status.rawValue)")
+                }
+                if let paidAt = belvo.paidElsewhere[other.id], let begun = asked[payment.id], paidAt < begun,
+                    !(belvo.readings[other.id] ?? []).contains(where: { paidAt < $0 && $0 < opening.step })
+                {
+                    blame(
+                        .double, "payment \(payment.id) was opened without asking about \(earlier.id), which was paid")
+                }
             }
         }
+    }
+
+    /// When the requests came that made payments.
+    private func begun() -> [String: Int] {
+        var steps: [String: Int] = [:]
+        for said in fleet.said where said.request.target.path.hasSuffix("/payment-intents") {
+            let body = try? JSONDocument(parsing: said.response.body).root
+            guard said.response.status.isSuccess, let id = body?["id"]?.string else { continue }
+            steps[id] = min(steps[id] ?? .max, said.begun)
+        }
+        return steps
     }
 
     private mutating func judgeEnrollments(_ database: SimulatedDatabase) async throws {
@@ -174,7 +196,7 @@ extension Judge {
                 blame(.wrong, "\(kind) \(id) went from \(before ?? "nothing") and was \(present[id] ?? "nothing")")
             }
             if kind == "payment", let payment = payments[id] {
-                let wasElsewhere = payment.belvoID.map(belvo.paidElsewhere.contains) ?? false
+                let wasElsewhere = payment.belvoID.map { belvo.paidElsewhere[$0] != nil } ?? false
                 if before == "succeeded" || before == "failed" && !(wasElsewhere && after == "succeeded") {
                     blame(.wrong, "payment \(id) went from \(before ?? "") to \(after)")
                 }
@@ -200,6 +222,7 @@ extension Judge {
             if let id = try row.decode("id", as: String?.self) { receipts.insert(id) }
         }
         var first: [String: [UInt8]] = [:]
+        var signed: [String: [UInt8]] = [:]
         var made: [String: String] = [:]
         for said in fleet.said where said.response.status.isSuccess {
             let path = said.request.target.path
@@ -224,10 +247,15 @@ extension Judge {
             }
             guard said.response.status.code != 202 else { continue }
             let id = path.split(separator: "/").dropLast().last.map(String.init) ?? ""
-            if path.hasSuffix("/authorize"), payments[id]?.isSigned != true {
-                blame(.lost, "payment \(id): the signature was taken and is not remembered")
+            if path.hasSuffix("/authorize") {
+                if payments[id]?.isSigned != true {
+                    blame(.lost, "payment \(id): the signature was taken and is not remembered")
+                }
+                if let other = signed.updateValue(said.request.body, forKey: id), other != said.request.body {
+                    blame(.double, "payment \(id): two signatures were taken")
+                }
             }
-            let isElsewhere = payments[id]?.belvoID.map(belvo.paidElsewhere.contains) ?? false
+            let isElsewhere = payments[id]?.belvoID.map { belvo.paidElsewhere[$0] != nil } ?? false
             if path.hasSuffix("/cancel"), payments[id]?.state != "failed", !isElsewhere {
                 blame(.lost, "payment \(id): the user's cancelling was confirmed and is forgotten")
             }

@@ -10,6 +10,8 @@ struct Mutant: Sendable {
     var rewrite: @Sendable (String) -> String = { $0 }
 
     static let all = [
+        // The sources themselves were changed before they were built.
+        Mutant(name: "sources"),
         Mutant(name: "unique_reference", preparation: ["DROP INDEX one_live_payment_per_reference"]),
         Mutant(
             name: "fencing_token", rewrite: { $0.replacing(" AND version = $", with: " AND 0 <= $") }),
@@ -20,11 +22,9 @@ struct Mutant: Sendable {
         Mutant(
             name: "key_claimed_once",
             rewrite: {
-                $0.replacing(
-                    "ON CONFLICT ON CONSTRAINT idempotency_keys_are_scoped DO NOTHING",
-                    with:
-                        "ON CONFLICT ON CONSTRAINT idempotency_keys_are_scoped DO UPDATE SET record_id = excluded.record_id"
-                )
+                let claim = "ON CONFLICT ON CONSTRAINT idempotency_keys_are_scoped DO"
+                return $0.replacing(
+                    "\(claim) NOTHING", with: "\(claim) UPDATE SET record_id = excluded.record_id")
             }),
         Mutant(
             name: "unless_paid", rewrite: { $0.replacing("AND NOT ($", with: "AND NOT (false AND $") }),

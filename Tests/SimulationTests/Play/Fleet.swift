@@ -21,6 +21,8 @@ final class Fleet: @unchecked Sendable {
         let user: String
         let request: Request
         let response: Response
+        /// The step at which the request came.
+        let begun: Int
     }
 
     init(scheduler: Scheduler, make: @escaping (_ number: Int) throws -> SimulatedServer) {
@@ -73,9 +75,10 @@ final class Fleet: @unchecked Sendable {
         guard let server = scheduler.pick(servers) else { return nil }
         let letter = Letter()
         letters[server.party, default: []].append(letter)
+        let begun = scheduler.trace.count
         _ = scheduler.loop.task { [self] in
             let response = await server.respond(to: request)
-            if let response { said.append(Said(user: user, request: request, response: response)) }
+            if let response { said.append(Said(user: user, request: request, response: response, begun: begun)) }
             letter.deliver(response)
         }
         let response = await letter.response()

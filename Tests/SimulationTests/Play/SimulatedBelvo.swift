@@ -18,7 +18,10 @@ final class SimulatedBelvo: @unchecked Sendable {
     /// Intents that Belvo shows otherwise than they were asked for, and how.
     private(set) var falsified: [String: BelvoSandbox.Fault] = [:]
     /// Intents that somebody authorized at Belvo without us: with a widget token, for instance.
-    private(set) var paidElsewhere: Set<String> = []
+    /// With the steps at which it was done.
+    private(set) var paidElsewhere: [String: Int] = [:]
+    /// At which steps servers have heard how an intent stands.
+    private(set) var readings: [String: [Int]] = [:]
     private(set) var violations: [String] = []
 
     /// A call that may be made once.
@@ -31,6 +34,8 @@ final class SimulatedBelvo: @unchecked Sendable {
     struct Opening {
         let externalID: String
         let others: [PaymentIntent]
+        /// The step at which it was opened.
+        let step: Int
     }
 
     init(sandbox: Sandbox, scheduler: Scheduler) {
@@ -65,6 +70,11 @@ final class SimulatedBelvo: @unchecked Sendable {
             throw ClientError.answerLost(reason: "the answer broke off")
         }
         attempt?.leftNothing = [401, 403, 404, 425, 429].contains(answer.response.status.code)
+        if request.method == .get, answer.response.status.isSuccess {
+            for intent in intents where request.target.path.contains(intent.id) {
+                readings[intent.id, default: []].append(scheduler.trace.count)
+            }
+        }
         return answer.response
     }
 
@@ -96,7 +106,7 @@ final class SimulatedBelvo: @unchecked Sendable {
         let before = intents
         let answer = await sandbox.respond(to: request)
         if let opened = intents.last, intents.count > before.count {
-            openings.append(Opening(externalID: opened.externalID ?? "", others: before))
+            openings.append(Opening(externalID: opened.externalID ?? "", others: before, step: scheduler.trace.count))
             if scheduler.fault(among: [.belvoDiffers]) != nil {
                 falsified[opened.id] = scheduler.pick([
                     .otherAmount, .otherCurrency, .otherCustomer, .otherBeneficiary, .otherEnrollment, .otherExternalID,
@@ -127,7 +137,7 @@ extension SimulatedBelvo {
             scheduler.fault(among: [.belvoPaidElsewhere]) != nil
         {
             scheduler.note("somebody else pays intent \(intent.id)")
-            paidElsewhere.insert(intent.id)
+            paidElsewhere[intent.id] = scheduler.trace.count
             try? sandbox.settle(intent: intent.id)
         }
     }

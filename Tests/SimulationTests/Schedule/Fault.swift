@@ -59,6 +59,9 @@ struct Weather: Sendable {
         for fault in Fault.allCases where Bool.random(using: &random) {
             rates[fault] = Int.random(in: 1...worst, using: &random)
         }
+        for fault in [Fault.webhookLost, .webhookDoubled] where rates[fault] != nil {
+            rates[fault] = Int.random(in: 50...500, using: &random)
+        }
         // These are asked for rarely.
         for fault in [Fault.crash, .freeze, .leap, .belvoDiffers, .belvoPaidElsewhere] where rates[fault] != nil {
             rates[fault] = Int.random(in: 50...400, using: &random)
