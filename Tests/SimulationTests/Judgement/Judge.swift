@@ -77,7 +77,7 @@ extension Judge {
                 && paidElsewhere.contains {
                     $0.subject == payment?.subject && $0.reference == payment?.reference
                 }
-            if !isExpected { blame(.wrong, "reconcile finds \(difference)") }
+            if !isExpected { blame(difference.kind == .doublePaid ? .double : .wrong, "reconcile finds \(difference)") }
         }
     }
 

@@ -26,7 +26,12 @@ struct Mutant: Sendable {
                 return $0.replacing(
                     "\(claim) NOTHING", with: "\(claim) UPDATE SET record_id = excluded.record_id")
             }),
+        // In the statement, and in the question before it: each alone is backed by the other.
         Mutant(
-            name: "unless_paid", rewrite: { $0.replacing("AND NOT ($", with: "AND NOT (false AND $") }),
+            name: "unless_paid",
+            rewrite: {
+                $0.replacing("AND NOT ($", with: "AND NOT (false AND $").replacing(
+                    " AND status = $2 AND reference = $3", with: " AND status = $2 AND reference = $3 AND false")
+            }),
     ]
 }

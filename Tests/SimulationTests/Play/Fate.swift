@@ -43,8 +43,8 @@ struct Fate: Sendable {
                 scheduler.advance(by: scheduler.chance(90) ? scheduler.span(.seconds(1), .seconds(30)) : .seconds(600))
             }
         }
-        setGoing("shop", every: .seconds(5), weight: 1) {
-            if scheduler.chance(30) { await shop.changePrice() }
+        setGoing("shop", every: .seconds(1), weight: 3) {
+            if scheduler.chance(20) { await shop.changePrice() }
         }
         let isTwofold = scheduler.chance(40)
         await together(isTwofold ? orders + orders : orders) { shopper, reference, place in

@@ -113,7 +113,7 @@ final class Shopper: @unchecked Sendable {
     private func carryOn(with id: String, by app: Party) async -> String? {
         let path = "/v1/payment-intents/\(id)"
         if scheduler.chance(8) { return nil }  // The user puts the phone away.
-        if scheduler.chance(10) {
+        if scheduler.chance(15) {
             _ = await insist(.post, path + "/cancel", nil, by: app)
             if scheduler.chance(50) { return nil }
         }
@@ -123,8 +123,8 @@ final class Shopper: @unchecked Sendable {
             }
         }
         guard let options else { return nil }
-        if scheduler.chance(10) {
-            await scheduler.pause(app, "looks for the finger", for: scheduler.span(.seconds(60), .seconds(420)))
+        if scheduler.chance(20) {
+            await scheduler.pause(app, "looks for the finger", for: scheduler.span(.seconds(5), .seconds(420)))
         }
         guard let body = authorization(options) else { return nil }
         if scheduler.chance(15) {

@@ -133,6 +133,12 @@ extension SimulatedBelvo {
         if let enrollment = scheduler.pick(enrollments.filter { $0.credential != nil && $0.status == .pending }) {
             try? sandbox.settle(enrollment: enrollment.id)
         }
+        if let enrollment = scheduler.pick(enrollments.filter { $0.status == .succeeded }), scheduler.chance(30),
+            scheduler.fault(among: [.bankRevokes]) != nil
+        {
+            scheduler.note("the bank takes enrollment \(enrollment.id) back")
+            try? sandbox.revoke(enrollment: enrollment.id)
+        }
         if let intent = scheduler.pick(intents.filter { !$0.isAuthorized && !$0.status.isTerminal }),
             scheduler.fault(among: [.belvoPaidElsewhere]) != nil
         {

@@ -93,6 +93,12 @@ struct Simulation {
         ]
         // Lists lag behind, for less than the grace time.
         if scheduler.chance(30) { configuration.variants.listLagMilliseconds = scheduler.number(0...20_000) }
+        // New objects answer 404 for a moment.
+        if scheduler.chance(20) { configuration.variants.readLagMilliseconds = scheduler.number(0...4_000) }
+        // What Belvo's documents leave open.
+        if scheduler.chance(20) { configuration.variants.lists = .bare }
+        if scheduler.chance(20) { configuration.variants.redirect = .pushedAuthorization }
+        if scheduler.chance(20) { configuration.variants.fidoNotReady = scheduler.pick(NotReady.allCases) ?? .empty }
         if scheduler.chance(20) { configuration.variants.intentStates = .documented }
         if scheduler.chance(20) { configuration.variants.fidoOptions = .whenRead }
         return Sandbox(configuration: configuration)

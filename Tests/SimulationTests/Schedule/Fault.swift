@@ -27,6 +27,8 @@ enum Fault: String, CaseIterable, Sendable {
     case belvoDiffers = "Belvo: another amount or party than asked for, for good"
     case belvoPaidElsewhere = "Belvo: a payment is authorized without us"
 
+    case bankRevokes = "Belvo: the bank takes an enrollment back"
+
     // Between apps, Belvo's webhooks and servers.
     case requestLost = "app: the request was lost"
     case answerLost = "app: the answer was lost"
@@ -45,7 +47,7 @@ extension Fault {
     static let afterWrite: [Fault] = [.commitAnswerLost]
     /// Of one call; the others are of an intent.
     static let atBelvo = allCases.filter {
-        $0.rawValue.hasPrefix("Belvo") && $0 != .belvoDiffers && $0 != .belvoPaidElsewhere
+        $0.rawValue.hasPrefix("Belvo") && ![.belvoDiffers, .belvoPaidElsewhere, .bankRevokes].contains($0)
     }
 }
 
