@@ -56,6 +56,7 @@ struct Judge {
         judgeOpenings(payments)
         try await judgeHistory(database, payments)
         try await judgeEnrollments(database)
+        try await judgeEvents(database, payments)
         try await judgeAnswers(database, payments)
         for text in belvo.violations { blame(.double, text) }
     }
@@ -100,9 +101,6 @@ extension Judge {
             }
             if intent.amount.text != payment.amount {
                 blame(.wrong, "payment \(external) is \(payment.amount) here and \(intent.amount.text) at Belvo")
-            }
-            if payment.failureCode == "creation_lost" {
-                blame(.lost, "payment \(external) was given up as unknown to Belvo, which has it")
             }
             if intent.status == .succeeded {
                 if belvo.paidElsewhere[intent.id] == nil {
@@ -186,7 +184,7 @@ extension Judge {
         var paidReferences: Set<String> = []
         let lines = try await database.rows(
             """
-            SELECT record_type, record_id::text, state_before, state_after, caused_by FROM state_history ORDER BY id
+            SELECT record_type, record_id::text, state_before, state_after, changed_at FROM state_history ORDER BY id
             """)
         for line in lines {
             let (kind, id) = (try line.text("record_type"), try line.text("record_id"))
@@ -205,6 +203,15 @@ extension Judge {
                     blame(.double, "payment \(id) was authorized when \(reference) had been paid")
                 }
                 if after == "succeeded" { paidReferences.insert(reference) }
+                // One that was opened later was asked for by a server that had been paused; nobody can sign it.
+                let changedAt: Payments.Timestamp = try line.decode("changed_at")
+                if after == "failed", payment.failureCode == "creation_lost",
+                    belvo.intents.contains(where: {
+                        $0.externalID == id && $0.createdAt.microseconds < changedAt.microsecondsSince1970
+                    })
+                {
+                    blame(.lost, "payment \(id) was given up as unknown to Belvo, which had it")
+                }
             }
             present[id] = after
         }
@@ -215,15 +222,41 @@ extension Judge {
         }
     }
 
+    /// Once a key has an answer of its own, everybody has got it byte for byte, the first one included.
+    private mutating func judgeKeys() {
+        var bodies: [String: Set<[UInt8]>] = [:]
+        var replayed: Set<String> = []
+        for said in fleet.said where said.response.status.code == 201 {
+            guard let key = said.request.headers["idempotency-key"] else { continue }
+            let name = "\(said.user) \(said.request.target.path) \(key)"
+            bodies[name, default: []].insert(said.response.body)
+            if said.response.headers["idempotent-replayed"] != nil { replayed.insert(name) }
+        }
+        for name in replayed where bodies[name]?.count ?? 0 > 1 { blame(.wrong, "\(name) was answered in two ways") }
+    }
+
+    /// The shop was told once of each payment that was paid, and of no other.
+    private mutating func judgeEvents(
+        _ database: SimulatedDatabase, _ payments: [String: PaymentRow]
+    ) async throws {
+        var told: [String: Int] = [:]
+        for row in try await database.rows("SELECT record_id::text FROM events WHERE type = 'payment.succeeded'") {
+            told[try row.text("record_id"), default: 0] += 1
+        }
+        for payment in payments.values where told[payment.id, default: 0] != (payment.state == "succeeded" ? 1 : 0) {
+            blame(.lost, "the shop was told \(told[payment.id] ?? 0) times that payment \(payment.id) was paid")
+        }
+    }
+
     /// What was answered is still true, and the same key has always got the same.
     private mutating func judgeAnswers(_ database: SimulatedDatabase, _ payments: [String: PaymentRow]) async throws {
         var receipts: Set<String> = []
         for row in try await database.rows("SELECT DISTINCT object_id::text AS id FROM webhook_receipts") {
             if let id = try row.decode("id", as: String?.self) { receipts.insert(id) }
         }
-        var first: [String: [UInt8]] = [:]
         var signed: [String: [UInt8]] = [:]
         var made: [String: String] = [:]
+        judgeKeys()
         for said in fleet.said where said.response.status.isSuccess {
             let path = said.request.target.path
             let body = try? JSONDocument(parsing: said.response.body).root
@@ -231,12 +264,6 @@ extension Judge {
                 let name = "\(said.user) \(path) \(key)"
                 if let known = made[name], known != id { blame(.double, "\(name) made \(known) and \(id)") }
                 made[name] = id
-                if said.response.headers["idempotent-replayed"] != nil {
-                    if let known = first[name], known != said.response.body {
-                        blame(.wrong, "\(name) was answered in two ways")
-                    }
-                    first[name] = said.response.body
-                }
                 if path.hasSuffix("payment-intents") {
                     if payments[id] == nil { blame(.lost, "payment \(id) was answered and is not there") }
                     let wish = try? JSONDocument(parsing: said.request.body).root["reference"]?.string

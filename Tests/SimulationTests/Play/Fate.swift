@@ -38,6 +38,9 @@ struct Fate: Sendable {
             }
             if scheduler.fault(among: [.freeze]) != nil { fleet.freezeOne() }
         }
+        setGoing("weather", every: .seconds(15), weight: 1) {
+            if scheduler.fault(among: [.belvoAway]) != nil { belvo.goAway() }
+        }
         setGoing("clock", every: .seconds(2), weight: 2) {
             if scheduler.fault(among: [.leap]) != nil {
                 scheduler.advance(by: scheduler.chance(90) ? scheduler.span(.seconds(1), .seconds(30)) : .seconds(600))
@@ -85,7 +88,7 @@ struct Fate: Sendable {
     }
 
     static let passesMax = 40
-    private static let storms = ["bank", "mailman", "killer", "clock", "shop"]
+    private static let storms = ["bank", "mailman", "killer", "clock", "shop", "weather"]
 
     /// Everything that has yet to reach its end.
     static let open: SQL = """

@@ -127,6 +127,10 @@ final class Shopper: @unchecked Sendable {
             await scheduler.pause(app, "looks for the finger", for: scheduler.span(.seconds(5), .seconds(420)))
         }
         guard let body = authorization(options) else { return nil }
+        if scheduler.chance(10) {
+            // Somebody gives up on the other phone at the same moment.
+            _ = scheduler.loop.task { [self] in _ = await insist(.post, path + "/cancel", nil, by: app) }
+        }
         if scheduler.chance(15) {
             let other = scheduler.chance(50) ? body : authorization(options) ?? body
             async let first = insist(.post, path + "/authorize", body, by: app)

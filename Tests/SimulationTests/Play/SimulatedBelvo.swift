@@ -23,6 +23,7 @@ final class SimulatedBelvo: @unchecked Sendable {
     /// At which steps servers have heard how an intent stands.
     private(set) var readings: [String: [Int]] = [:]
     private(set) var violations: [String] = []
+    private var awayUntil = Duration.zero
 
     /// A call that may be made once.
     private final class Attempt {
@@ -53,11 +54,24 @@ final class SimulatedBelvo: @unchecked Sendable {
         let limit = Duration.milliseconds((limit.wholeNanoseconds + 499_999_999) / 500_000_000 * 500)
         let deadline = scheduler.elapsed + limit
         await scheduler.pause(server, "asks Belvo: \(name)")
+        if scheduler.elapsed < awayUntil {
+            // What was under way when it went may have arrived.
+            guard scheduler.chance(50) else { throw ClientError.notSent(reason: "connection refused") }
+            _ = begin(request)
+            throw ClientError.answerLost(reason: "connection reset")
+        }
         let fault = scheduler.elapsed > deadline ? .belvoRefusesConnection : scheduler.fault(among: Fault.atBelvo)
         if fault == .belvoRefusesConnection { throw ClientError.notSent(reason: "connection refused") }
         let attempt = begin(request)
         if fault == .belvoRequestLost { throw ClientError.answerLost(reason: "connection reset") }
-        if fault == .belvoNeverAnswers {
+        if fault == .belvoWorksLate {
+            let delay = scheduler.span(.seconds(1), .seconds(30))
+            _ = scheduler.loop.task { [self] in
+                await scheduler.pause(.fate("network"), "delivers late: \(name)", for: delay)
+                _ = await answer(to: request, nil)
+            }
+        }
+        if fault == .belvoNeverAnswers || fault == .belvoWorksLate {
             await scheduler.pause(server, "has waited for Belvo in vain: \(name)", for: limit)
             throw ClientError.timedOut
         }
@@ -116,8 +130,14 @@ final class SimulatedBelvo: @unchecked Sendable {
         return answer
     }
 
-    /// Whatever was falsified is shown as it is.
+    /// Nobody reaches Belvo for a while.
+    func goAway() {
+        awayUntil = scheduler.elapsed + scheduler.span(.seconds(20), .seconds(150))
+    }
+
+    /// Whatever was falsified is shown as it is, and whoever was away is back.
     func correct() {
+        awayUntil = .zero
         falsified = [:]
         sandbox.clearFaults()
     }

@@ -12,6 +12,7 @@ enum Fault: String, CaseIterable, Sendable {
     case belvoAnswerLost = "Belvo: done, and the answer lost"
     case belvoNeverAnswers = "Belvo: not done, and never answered"
     case belvoAnswersTooLate = "Belvo: done, and answered after the deadline"
+    case belvoWorksLate = "Belvo: never answered, and done long after"
     case belvo400 = "Belvo: 400"
     case belvo401 = "Belvo: 401"
     case belvo403 = "Belvo: the firewall's 403"
@@ -24,6 +25,7 @@ enum Fault: String, CaseIterable, Sendable {
     case belvoNonsense = "Belvo: 200 with nonsense"
     case belvoWithoutID = "Belvo: the id is missing"
     case belvoNewWord = "Belvo: an unknown status"
+    case belvoAway = "Belvo: away for minutes"
     case belvoDiffers = "Belvo: another amount or party than asked for, for good"
     case belvoPaidElsewhere = "Belvo: a payment is authorized without us"
 
@@ -47,7 +49,7 @@ extension Fault {
     static let afterWrite: [Fault] = [.commitAnswerLost]
     /// Of one call; the others are of an intent.
     static let atBelvo = allCases.filter {
-        $0.rawValue.hasPrefix("Belvo") && ![.belvoDiffers, .belvoPaidElsewhere, .bankRevokes].contains($0)
+        $0.rawValue.hasPrefix("Belvo") && ![.belvoAway, .belvoDiffers, .belvoPaidElsewhere, .bankRevokes].contains($0)
     }
 }
 
@@ -65,7 +67,7 @@ struct Weather: Sendable {
             rates[fault] = Int.random(in: 50...500, using: &random)
         }
         // These are asked for rarely.
-        for fault in [Fault.crash, .freeze, .leap, .belvoDiffers, .belvoPaidElsewhere] where rates[fault] != nil {
+        for fault in [Fault.crash, .freeze, .leap, .belvoAway, .belvoDiffers, .belvoPaidElsewhere] where rates[fault] != nil {
             rates[fault] = Int.random(in: 50...400, using: &random)
         }
     }
