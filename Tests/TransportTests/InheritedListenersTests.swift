@@ -8,7 +8,8 @@ import Testing
     /// Where the descriptors of these tests are put: far from those that others open meanwhile.
     private static let first: Int32 = 700
 
-    private func take(_ sources: [Int32], at first: Int32, _ environment: [String: String]) throws -> InheritedListeners {
+    private func take(_ sources: [Int32], at first: Int32, _ environment: [String: String]) throws -> InheritedListeners
+    {
         for (place, source) in sources.enumerated() {
             try #require(dup2(source, first + Int32(place)) >= 0)
         }

@@ -103,6 +103,6 @@ extension Answer {
 }
 
 extension Unicode.Scalar {
-    /// Unicode's general category Cc, whose members do not change; a look into Unicode's tables takes ten times as long.
+    /// Unicode's general category Cc, whose members never change; a look into Unicode's tables takes longer.
     fileprivate var isControl: Bool { value < 0x20 || 0x7F...0x9F ~= value }
 }

@@ -20,7 +20,7 @@ extension Store {
         ).first.map { row in
             Owner(
                 customer: try row.decode("id"), subject: try row.decode("subject"),
-                clock: DatabaseClock(reading: try row.decode("read_at")))
+                clock: try clock(row))
         }
     }
 

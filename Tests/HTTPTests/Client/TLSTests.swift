@@ -96,7 +96,8 @@ import Testing
         }
     }
 
-    @Test func `a replaced certificate serves the next connection, and the one that stands keeps its own`() async throws {
+    @Test func `a replaced certificate serves the next connection, and the one that stands keeps its own`() async throws
+    {
         let authority = try TestAuthority()
         let old = try authority.issue("DNS:localhost")
         let new = try authority.issue("DNS:replaced.example")

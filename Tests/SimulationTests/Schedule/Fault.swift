@@ -67,7 +67,8 @@ struct Weather: Sendable {
             rates[fault] = Int.random(in: 50...500, using: &random)
         }
         // These are asked for rarely.
-        for fault in [Fault.crash, .freeze, .leap, .belvoAway, .belvoDiffers, .belvoPaidElsewhere] where rates[fault] != nil {
+        let rare: [Fault] = [.crash, .freeze, .leap, .belvoAway, .belvoDiffers, .belvoPaidElsewhere]
+        for fault in rare where rates[fault] != nil {
             rates[fault] = Int.random(in: 50...400, using: &random)
         }
     }
