@@ -26,6 +26,18 @@ import Transport
         }
     }
 
+    @Test func `a large answer to HEAD has no body, and what comes behind it is in its place`() async throws {
+        let handler: Server.Handler = { request, _ in
+            .response(request.target.path == "/none" ? Response(.noContent) : Response(.ok, body: Self.large))
+        }
+        let text = "HEAD / HTTP/1.1\r\nHost: a\r\n\r\n" + get("/none") + get("/", closing: true)
+        let answers = try await RunningServer.run(handler: handler) { try await $0.answer(to: text) }
+        let heads = answers.split(separator: "HTTP/1.1 ").map { $0.prefix(6) }
+        #expect(heads == ["200 OK", "204 No", "200 OK"])
+        #expect(answers.ranges(of: "content-length: 3000000").count == 2)
+        #expect(answers.utf8.count { $0 == UInt8(ascii: "x") } == Self.large.count)
+    }
+
     @Test func `an answer that comes while others are stuck goes behind them`() async throws {
         let handler: Server.Handler = { request, context in
             // At work when the answer before it is sent, and done when the network has not taken all of that yet.

@@ -110,6 +110,20 @@ import Transport
         }
     }
 
+    @Test func `a held request that is followed by nonsense is answered before it`() async throws {
+        let waiting = Waiting()
+        try await RunningServer.run(handler: waiting.handler) { server in
+            let client = try server.connect()
+            try client.send(get("/wait") + "NON SENSE\r\n\r\n")
+            await waiting.isHeld.pass()
+            try await waiting.ring(on: server.loop)
+            let lines = transcript(try await onThread { try client.receiveToEnd() })
+            #expect(lines.count == 2)
+            #expect(lines.first == "200 rung")
+            #expect(lines.last?.hasPrefix("400 ") == true)
+        }
+    }
+
     @Test func `draining gives every held reply at once, and closes`() async throws {
         let waiting = Waiting()
         try await RunningServer.run(handler: waiting.handler) { server in

@@ -147,7 +147,7 @@ func key(_ byte: UInt8) -> String {
 
 extension ServerConfiguration {
     /// Those that are settings, in their order; durations in milliseconds.
-    fileprivate var bounds: [Int] {
+    var bounds: [Int] {
         func milliseconds(_ duration: Duration) -> Int { Int(duration / .milliseconds(1)) }
         return [
             message.startLineBytesMax, message.headerBytesMax, message.headerCountMax, message.bodyBytesMax,
