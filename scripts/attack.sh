@@ -27,7 +27,7 @@ main() {
     ensure_packages slowhttptest nghttp2-client
     ulimit -n "$(ulimit -Hn)"
     (($(ulimit -n) > idle_connections + 2000)) ||
-        fail "at most $(ulimit -n) open descriptors are allowed here (ulimit -Hn); $idle_connections connections need more."
+        fail "$idle_connections connections need more than the $(ulimit -n) descriptors allowed here (ulimit -Hn)."
     build_programs
     load_before=$(cut -d ' ' -f 1 /proc/loadavg)
     make_scratch
@@ -44,7 +44,7 @@ main() {
     stop_child "$merchant_pid"
 
     start_merchant
-    document_kib=$(curl --silent --noproxy '*' "$merchant_url/openapi.json" | wc -c | awk '{ printf "%.0f", $1 / 1024 }')
+    document_kib=$(($(curl --silent --noproxy '*' "$merchant_url/openapi.json" | wc -c) / 1024))
     for attack in "${attacks[@]}"; do measure_attack "$attack"; done
     stop_child "$merchant_pid"
 

@@ -86,13 +86,13 @@ measure_good_clients() {
     take "$1_p99_us" "$(percentile 99 "$scratch/good.tsv")"
 }
 
-# run_good_clients FILE SECONDS: authenticated requests at a fixed rate, each answered by 200; FILE gets a line for each:
-# when, the status, and how many microseconds it took.
+# run_good_clients FILE SECONDS: authenticated requests at a fixed rate, each answered by 200; FILE gets a line for
+# each: when, the status, and how many microseconds it took.
 run_good_clients() {
     local bad
     rm -f "$1"
-    "${on_other_processor[@]}" h2load --h1 --clients="$good_clients" --rps="$good_rate" --duration="$2" --warm-up-time=1 \
-        --log-file="$1" --header="Authorization: Bearer $(head -n 1 "$scratch/tokens")" \
+    "${on_other_processor[@]}" h2load --h1 --clients="$good_clients" --rps="$good_rate" --duration="$2" \
+        --warm-up-time=1 --log-file="$1" --header="Authorization: Bearer $(head -n 1 "$scratch/tokens")" \
         "$merchant_url/v1/institutions" >"$scratch/h2load.txt" || fail "h2load failed; see above."
     bad=$(awk '$2 != 200' "$1" | wc -l)
     ((bad == 0)) || fail "$bad good requests were not answered with 200."
