@@ -68,7 +68,7 @@ final class SimulatedBelvo: @unchecked Sendable {
             let delay = scheduler.span(.seconds(1), .seconds(30))
             _ = scheduler.loop.task { [self] in
                 await scheduler.pause(.fate("network"), "delivers late: \(name)", for: delay)
-                _ = await answer(to: request, nil)
+                _ = await self.answer(to: request, nil)
             }
         }
         if fault == .belvoNeverAnswers || fault == .belvoWorksLate {
