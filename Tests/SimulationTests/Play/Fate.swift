@@ -92,11 +92,11 @@ struct Fate: Sendable {
 
     /// Everything that has yet to reach its end.
     static let open: SQL = """
-        SELECT 'payment' AS kind, id, state FROM payments WHERE status = 'PENDING'
-        UNION ALL SELECT 'enrollment', id, state FROM enrollments WHERE status = 'PENDING'
-        UNION ALL SELECT 'customer', id, state FROM customers WHERE state = 'creating'
-        UNION ALL SELECT 'redirect', id, outcome FROM redirect_receipts WHERE outcome IN ('received', 'sent')
-        UNION ALL SELECT 'webhook', id, outcome FROM webhook_receipts WHERE outcome = 'received'
+        SELECT 'payment' AS kind, id::text, state FROM payments WHERE status = 'PENDING'
+        UNION ALL SELECT 'enrollment', id::text, state FROM enrollments WHERE status = 'PENDING'
+        UNION ALL SELECT 'customer', id::text, state FROM customers WHERE state = 'creating'
+        UNION ALL SELECT 'redirect', id::text, outcome FROM redirect_receipts WHERE outcome IN ('received', 'sent')
+        UNION ALL SELECT 'webhook', id::text, outcome FROM webhook_receipts WHERE outcome = 'received'
         """
 
     private func setGoing(

@@ -67,11 +67,16 @@ struct Simulation {
             scheduler: scheduler, fleet: fleet, belvo: belvo, mail: mail, shop: shop, shoppers: shoppers,
             database: database)
         for _ in 0..<scheduler.number(1...3) { try await fleet.add() }
-        try await fate.play()
         var judge = Judge(belvo: belvo, fleet: fleet, shop: shop)
-        try await judge.judgeStorm(database)
-        let healed = try await fate.heal()
-        try await judge.judgeEnd(database, isQuiet: healed.isQuiet, differences: healed.differences)
+        do {
+            try await fate.play()
+            try await judge.judgeStorm(database)
+            let healed = try await fate.heal()
+            try await judge.judgeEnd(database, isQuiet: healed.isQuiet, differences: healed.differences)
+        } catch {
+            // Nothing may throw when all is well again: the trace shows who did.
+            judge.blame(.wrong, "it ended with an error: \(error)")
+        }
         scheduler.end()
         await fleet.closeAll()
         await database.observer.close()
