@@ -31,7 +31,7 @@ import Transport
     ) async throws {
         let receiver = Receiver()
         let server = HTTP.Server(
-            refusal: { Response($0.status) },
+            configuration: .prompt, refusal: { Response($0.status) },
             handler: { request, _ in
                 receiver.received.withLock { $0.append(request) }
                 return .response(Response(receiver.status.withLock { $0 }))

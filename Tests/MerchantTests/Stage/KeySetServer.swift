@@ -36,7 +36,8 @@ final class KeySetServer: Sendable {
             let listener = try Listener(at: #require(SocketAddress(numericHost: "127.0.0.1", port: 0)))
             let keys = KeySetServer(url: "http://\(listener.address)/keys?version=1", document)
             let server = HTTP.Server(
-                refusal: { Response($0.status) }, handler: { request, _ in keys.reply(to: request) })
+                configuration: .prompt, refusal: { Response($0.status) },
+                handler: { request, _ in keys.reply(to: request) })
             try await server.listen(to: listener, on: [loop])
             let result: Result<Void, any Error>
             do { result = .success(try await body(keys)) } catch { result = .failure(error) }

@@ -47,7 +47,8 @@ final class ShopDouble: Sendable {
             let listener = try Listener(at: #require(SocketAddress(numericHost: "127.0.0.1", port: 0)))
             let shop = ShopDouble(url: "http://\(listener.address)/events")
             let server = HTTP.Server(
-                refusal: { Response($0.status) }, handler: { request, _ in .response(shop.reply(to: request)) })
+                configuration: .prompt, refusal: { Response($0.status) },
+                handler: { request, _ in .response(shop.reply(to: request)) })
             try await server.listen(to: listener, on: [loop])
             let result: Result<Void, any Error>
             do { result = .success(try await body(shop)) } catch { result = .failure(error) }

@@ -74,7 +74,8 @@ struct Stage: Sendable {
     ) async throws {
         let sandbox = Sandbox(configuration: configuration)
         let belvo = HTTP.Server(
-            refusal: { Response($0.status) }, handler: { request, _ in await sandbox.reply(to: request) })
+            configuration: .prompt, refusal: { Response($0.status) },
+            handler: { request, _ in await sandbox.reply(to: request) })
         let belvoListener = try Listener(at: loopback)
         try await belvo.listen(to: belvoListener, on: [loop])
 
