@@ -79,6 +79,7 @@ import Transport
             let answer = try await onThread { try client.receiveToEnd() }
             #expect(transcript(answer) == ["200 /2"])
             #expect(answer.contains("connection: close"))
+            client.finishWriting()
             try await draining.value
         }
     }
