@@ -39,15 +39,6 @@ main() {
     say "$document has what the night left behind."
 }
 
-build_programs() {
-    local product
-    for product in merchant belvo-sandbox LoadProgram; do
-        attend swift build --configuration release --product "$product" ||
-            fail "the build of $product failed; see above."
-    done
-    programs=$(swift build --configuration release --show-bin-path)
-}
-
 # What a night has beside a benchmark: a shop that is told, shorter patience with phones, and no more room for noise.
 write_night_settings() {
     shop_port=$(free_port $((sandbox_port + 20)))

@@ -149,11 +149,14 @@ public final class MerchantServer: Sendable {
 
     /// Starts the program anew with the listening sockets of this one. `outcome` hears on the loop whether it serves.
     ///
-    /// Throws when it cannot be started.
+    /// Throws when it cannot be started, or while there are no sockets to hand over: before this one listens, two would
+    /// start side by side and fight for the address.
     public func handOver(
         to arguments: [String], on loop: EventLoop, outcome: @escaping (Bool) -> Void
     ) throws(SystemError) -> Handover {
-        try Handover(to: arguments, listeners: listeners.withLock { $0 }, on: loop, outcome: outcome)
+        let listeners = listeners.withLock { $0 }
+        guard !listeners.isEmpty else { throw SystemError("listen", code: ENOTCONN) }
+        return try Handover(to: arguments, listeners: listeners, on: loop, outcome: outcome)
     }
 
     private static let listenerNames = (api: "api", admin: "admin", all: ["api", "admin"])

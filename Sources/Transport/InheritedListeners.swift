@@ -30,7 +30,7 @@ public struct InheritedListeners: Sendable {
     }
 
     init(from first: Int32 = firstDescriptor, environment: (String) -> String?) throws(SystemError) {
-        successor = environment(Self.handoverName).flatMap { Int32($0) }
+        successor = environment(Self.handoverName).flatMap { Int32($0) }.flatMap { $0 >= first ? $0 : nil }
         let isMeantForUs = successor != nil || environment("LISTEN_PID") == "\(getpid())"
         guard isMeantForUs, let count = environment("LISTEN_FDS").flatMap({ Int32($0) }), count > 0 else { return }
         let names = environment("LISTEN_FDNAMES")?.split(separator: ":", omittingEmptySubsequences: false) ?? []
