@@ -49,6 +49,12 @@ import Testing
         }
         close(read)
         close(Self.first + 30)
+        let silent = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        #expect(throws: SystemError.self) {
+            _ = try take([silent], at: Self.first + 40, ["LISTEN_FDS": "1", "LISTEN_PID": "\(getpid())"])
+        }
+        close(silent)
+        close(Self.first + 40)
     }
 
     private func pipeEnds() throws -> (Int32, Int32) {
