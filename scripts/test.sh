@@ -7,8 +7,10 @@ cd "$(dirname "$0")/.."
 . scripts/lib/toolchain.sh
 . scripts/lib/test-database.sh
 
+output=
+
 main() {
-    at_exit remove_test_database
+    at_exit remove_all
     ensure_toolchain
     ensure_browser
     ensure_shop_receiver
@@ -16,8 +18,24 @@ main() {
     attend swift build --build-tests || fail "the build failed; see above."
     start_test_database
     # A test that hangs must not look like a slow machine: the tests take five minutes, and 30 are too many.
-    attend timeout --kill-after=10 30m swift test --no-parallel "$@" ||
-        fail "there are failing tests, or they did not end within 30 minutes; see above."
+    output=$(mktemp /tmp/merchant-test-output.XXXXXX)
+    # shellcheck disable=SC2016 # The inner shell's.
+    attend bash -c 'set -o pipefail; timeout --kill-after=10 30m swift test --no-parallel "${@:2}" 2>&1 | tee "$1"' \
+        tests "$output" "$@" || fail_with_failures
+}
+
+# What failed stands among thousands of lines, so it is said again where everybody looks first.
+fail_with_failures() {
+    say "What failed:"
+    grep --after-context=4 '^✘.* recorded an issue' "$output" | grep --invert-match '^◇\|^✔' ||
+        say "no test by itself: the run ended early, or did not end within 30 minutes; its last line:" \
+            "$(tail -n 1 "$output")"
+    fail "there are failing tests."
+}
+
+remove_all() {
+    remove_test_database
+    if [[ -n $output ]]; then rm -f "$output"; fi
 }
 
 main "$@"
