@@ -9,6 +9,7 @@ cd "$(dirname "$0")/.."
 . scripts/lib/postgres.sh
 . scripts/lib/bench-world.sh
 . scripts/lib/night-faults.sh
+. scripts/lib/night-restore.sh
 . scripts/lib/night-report.sh
 
 # How many users pay, each as fast as the server lets him; one of them goes to bed early.

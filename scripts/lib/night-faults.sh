@@ -25,6 +25,8 @@ pass_the_night() {
     evening=$(date --utc '+%Y-%m-%d')
     place_orders
     pay 3 "A quiet evening" "${payment_users[0]}"
+    say "A backup, while they pay ..."
+    take_backup
     rest
 
     fault create_payment_intent '"fault": "drop_answer", "count": 4'

@@ -20,6 +20,8 @@ write_report() {
     merchant erase --subject load-8 >"$scratch/out.erase-refused" 2>&1
     erase_one >"$scratch/out.erase" 2>&1
     loud_events >"$scratch/out.events" 2>&1
+    # Last: what it restores is the evening's.
+    restore_backup >"$scratch/out.restore" 2>&1
     {
         printf 'Written by `./dev night` on %s.\n' "$(date --utc '+%Y-%m-%d %H:%M UTC')"
         cat "$scratch/night.log"
