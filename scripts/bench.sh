@@ -40,6 +40,7 @@ main() {
     ensure_toolchain
     if [[ $section == all ]]; then ensure_packages nginx-light; fi
     if [[ $section =~ ^(all|webhooks)$ ]]; then ensure_packages wrk; fi
+    if [[ $section =~ ^(all|polling)$ ]]; then ensure_packages nghttp2-client; fi
     build_programs
     load_before=$(cut -d ' ' -f 1 /proc/loadavg)
     make_scratch

@@ -16,6 +16,7 @@ measure_polling() {
         start_merchant
         measure_looks "$count"
         stop_child "$merchant_pid"
+        measure_bare_calls "$count"
     done
 }
 
@@ -92,3 +93,28 @@ calls_answered() {
 # cpu_nanoseconds PID: what all its threads have used. The hundredths of a second of /proc/PID/stat are too coarse for
 # a server that is nearly idle.
 cpu_nanoseconds() { awk '{ sum += $1 } END { printf "%.0f\n", sum }' "/proc/$1/task/"*/schedstat; }
+
+# measure_bare_calls COUNT: takes polling_COUNT_bare_us, what a client in C that does nothing else uses for one call:
+# h2load reads one payment intent at the rate that the looks had, from the server's processor and over as many connections. How
+# often a processor sleeps and wakes decides over most of it, and that is the machine's.
+measure_bare_calls() {
+    local round rate clients=16 all first
+    rate=$(median "polling_$1_rate" 1 %.3f)
+    if (($(calculate "$rate < 16"))); then clients=1; fi
+    for ((round = 1; round <= polling_rounds; round++)); do
+        say "Bare calls at the same rate, round $round of $polling_rounds ..."
+        first=$(cpu_of_calls --requests="$clients" --clients="$clients")
+        all=$(cpu_of_calls --duration="$polling_seconds" --clients="$clients" --rps="$(calculate "$rate / $clients")")
+        take "polling_$1_bare_us" "$(calculate "(${all% *} - ${first% *}) * 1000000 / (${all#* } - ${first#* })")"
+    done
+}
+
+# cpu_of_calls OPTION...: prints the seconds of processor time that h2load used, and how many answers it got.
+cpu_of_calls() {
+    local intent used TIMEFORMAT='%U %S'
+    intent=$(query "SELECT belvo_id FROM payments WHERE state = 'authorizing' LIMIT 1")
+    used=$({ time "${on_server_processor[@]}" h2load --h1 "$@" \
+        --header="authorization: Basic $(printf 'sandbox-id:sandbox-password' | base64)" \
+        "$sandbox_url/payments/br/payment-intents/$intent/" >"$scratch/h2load.txt" 2>&1; } 2>&1)
+    awk -v used="$used" '/^status codes:/ { split(used, part, " "); print part[1] + part[2], $3 }' "$scratch/h2load.txt"
+}
