@@ -92,7 +92,7 @@ struct Fate: Sendable {
 
     /// Everything that has yet to reach its end.
     static let open: SQL = """
-        SELECT 'payment' AS kind, id::text, state FROM payments WHERE status = 'PENDING'
+        SELECT 'payment' AS kind, id::text, state FROM payments WHERE status = 'PENDING' OR next_poll_at IS NOT NULL
         UNION ALL SELECT 'enrollment', id::text, state FROM enrollments WHERE status = 'PENDING'
         UNION ALL SELECT 'customer', id::text, state FROM customers WHERE state = 'creating'
         UNION ALL SELECT 'redirect', id::text, outcome FROM redirect_receipts WHERE outcome IN ('received', 'sent')

@@ -24,6 +24,8 @@ final class SimulatedBelvo: @unchecked Sendable {
     private(set) var readings: [String: [Int]] = [:]
     private(set) var violations: [String] = []
     private var awayUntil = Duration.zero
+    /// What somebody does while a server asks for the bond on which a payment is to be opened.
+    var meanwhile: @Sendable () async -> Void = {}
 
     /// A call that may be made once.
     private final class Attempt {
@@ -60,7 +62,12 @@ final class SimulatedBelvo: @unchecked Sendable {
             _ = begin(request)
             throw ClientError.answerLost(reason: "connection reset")
         }
-        let fault = scheduler.elapsed > deadline ? .belvoRefusesConnection : scheduler.fault(among: Fault.atBelvo)
+        if request.method == .get, request.target.path.contains("/enrollments/"),
+            scheduler.fault(among: [.priceChangesMeanwhile]) != nil
+        {
+            _ = scheduler.loop.task { [meanwhile] in await meanwhile() }
+        }
+        let fault = scheduler.elapsed > deadline ? .belvoRefusesConnection : misfortune(of: request)
         if fault == .belvoRefusesConnection { throw ClientError.notSent(reason: "connection refused") }
         let attempt = begin(request)
         if fault == .belvoRequestLost { throw ClientError.answerLost(reason: "connection reset") }
@@ -76,13 +83,16 @@ final class SimulatedBelvo: @unchecked Sendable {
             throw ClientError.timedOut
         }
         let answer = await answer(to: request, fault)
+        // Until after the grace time within which lists may lag.
+        if fault == .belvoAwayAfterLoss { goAway(for: scheduler.span(.seconds(60), .seconds(200))) }
         let wait = fault == .belvoAnswersTooLate ? deadline - scheduler.elapsed + .milliseconds(1) : .zero
         await scheduler.pause(
             server, "hears from Belvo: \(name): \(answer.response.status.code)", for: max(wait, .zero))
         guard scheduler.elapsed <= deadline else { throw ClientError.timedOut }
-        guard fault != .belvoAnswerLost, answer.delivery == .whole else {
+        guard fault != .belvoAnswerLost, fault != .belvoAwayAfterLoss, answer.delivery == .whole else {
             throw ClientError.answerLost(reason: "the answer broke off")
         }
+        if fault == .heldUpAfterRefusal { await holdUp(server, after: request) }
         attempt?.leftNothing = [401, 403, 404, 425, 429].contains(answer.response.status.code)
         if request.method == .get, answer.response.status.isSuccess {
             for intent in intents where request.target.path.contains(intent.id) {
@@ -90,6 +100,15 @@ final class SimulatedBelvo: @unchecked Sendable {
             }
         }
         return answer.response
+    }
+
+    /// What befalls a call: where it can do most harm, or anywhere.
+    private func misfortune(of request: Request) -> Fault? {
+        let isPosted = request.method == .post
+        var aimed: [Fault] = []
+        if isPosted, request.target.path.hasSuffix("/payment-intents/") { aimed = [.belvoAwayAfterLoss] }
+        if isPosted, request.target.path.hasSuffix("/authorize/") { aimed = [.heldUpAfterRefusal] }
+        return scheduler.fault(among: aimed) ?? scheduler.fault(among: Fault.atBelvo)
     }
 
     /// A one-shot call begins. It may do so again only if the one before certainly had no effect.
@@ -114,9 +133,7 @@ final class SimulatedBelvo: @unchecked Sendable {
     }
 
     private func answer(to request: Request, _ fault: Fault?) async -> SandboxAnswer {
-        let isReading = request.method == .get
-        let altered = falsified.first { isReading && request.target.path.contains($0.key) }?.value
-        if let planned = fault?.atSandbox ?? altered { sandbox.next(planned, on: nil) }
+        if let planned = fault?.atSandbox ?? falsification(of: request) { sandbox.next(planned, on: nil) }
         let before = intents
         let answer = await sandbox.respond(to: request)
         if let opened = intents.last, intents.count > before.count {
@@ -130,9 +147,36 @@ final class SimulatedBelvo: @unchecked Sendable {
         return answer
     }
 
+    /// How the intent is shown that the request reads, by itself or in a list of its `external_id`.
+    private func falsification(of request: Request) -> BelvoSandbox.Fault? {
+        guard request.method == .get else { return nil }
+        let target = request.target
+        return intents.lazy.compactMap { [falsified] intent in
+            falsified[intent.id].flatMap { fault in
+                let isNamed = intent.externalID.map { target.query?.contains($0) ?? false } ?? false
+                return target.path.contains(intent.id) || isNamed ? fault : nil
+            }
+        }.first
+    }
+
+    /// A server that was refused a signature is slow to record it, and what it was for is paid with a widget token.
+    private func holdUp(_ server: Party, after request: Request) async {
+        guard let intent = intents.first(where: { request.target.path.contains($0.id) && !$0.status.isTerminal })
+        else { return }
+        payElsewhere(intent)
+        await scheduler.pause(
+            server, "comes to itself after a refusal", for: scheduler.span(.seconds(5), .seconds(60)))
+    }
+
+    private func payElsewhere(_ intent: PaymentIntent) {
+        scheduler.note("somebody else pays intent \(intent.id)")
+        paidElsewhere[intent.id] = scheduler.trace.count
+        try? sandbox.settle(intent: intent.id)
+    }
+
     /// Nobody reaches Belvo for a while.
-    func goAway() {
-        awayUntil = scheduler.elapsed + scheduler.span(.seconds(20), .seconds(150))
+    func goAway(for time: Duration? = nil) {
+        awayUntil = scheduler.elapsed + (time ?? scheduler.span(.seconds(20), .seconds(150)))
     }
 
     /// Whatever was falsified is shown as it is, and whoever was away is back.
@@ -162,9 +206,7 @@ extension SimulatedBelvo {
         if let intent = scheduler.pick(intents.filter { !$0.isAuthorized && !$0.status.isTerminal }),
             scheduler.fault(among: [.belvoPaidElsewhere]) != nil
         {
-            scheduler.note("somebody else pays intent \(intent.id)")
-            paidElsewhere[intent.id] = scheduler.trace.count
-            try? sandbox.settle(intent: intent.id)
+            payElsewhere(intent)
         }
     }
 
@@ -196,7 +238,7 @@ extension Fault {
     /// The same in the sandbox's words, where it is the sandbox that does it.
     fileprivate var atSandbox: BelvoSandbox.Fault? {
         switch self {
-        case .belvo400: .refused(400, code: "invalid")
+        case .belvo400, .heldUpAfterRefusal: .refused(400, code: "invalid")
         case .belvo401: .refused(401, code: "authentication_failed")
         case .belvo403: .forbiddenPage
         case .belvo408: .refused(408, code: "timeout")

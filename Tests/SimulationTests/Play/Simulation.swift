@@ -50,6 +50,7 @@ struct Simulation {
         }
         mail.fleet = fleet
         let shop = Shop(fleet: fleet, scheduler: scheduler)
+        belvo.meanwhile = { await shop.changePrice() }
         var shoppers: [Shopper] = []
         for number in 0..<scheduler.number(1...2) {
             let user = "user-\(number)"

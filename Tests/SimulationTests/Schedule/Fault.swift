@@ -26,6 +26,7 @@ enum Fault: String, CaseIterable, Sendable {
     case belvoWithoutID = "Belvo: the id is missing"
     case belvoNewWord = "Belvo: an unknown status"
     case belvoAway = "Belvo: away for minutes"
+    case belvoAwayAfterLoss = "Belvo: away for minutes from a lost answer on"
     case belvoDiffers = "Belvo: another amount or party than asked for, for good"
     case belvoPaidElsewhere = "Belvo: a payment is authorized without us"
 
@@ -36,10 +37,12 @@ enum Fault: String, CaseIterable, Sendable {
     case answerLost = "app: the answer was lost"
     case webhookLost = "webhook: lost"
     case webhookDoubled = "webhook: sent twice"
+    case priceChangesMeanwhile = "shop: changes prices while a payment begins"
 
     // What becomes of servers and clocks.
     case crash = "server: killed"
     case freeze = "server: paused"
+    case heldUpAfterRefusal = "server: held up after a refusal, and paid without us meanwhile"
     case leap = "clock: leaps"
 }
 
@@ -49,7 +52,8 @@ extension Fault {
     static let afterWrite: [Fault] = [.commitAnswerLost]
     /// Of one call; the others are of an intent.
     static let atBelvo = allCases.filter {
-        $0.rawValue.hasPrefix("Belvo") && ![.belvoAway, .belvoDiffers, .belvoPaidElsewhere, .bankRevokes].contains($0)
+        $0.rawValue.hasPrefix("Belvo")
+            && ![.belvoAway, .belvoAwayAfterLoss, .belvoDiffers, .belvoPaidElsewhere, .bankRevokes].contains($0)
     }
 }
 
@@ -67,7 +71,10 @@ struct Weather: Sendable {
             rates[fault] = Int.random(in: 50...500, using: &random)
         }
         // These are asked for rarely.
-        let rare: [Fault] = [.crash, .freeze, .leap, .belvoAway, .belvoDiffers, .belvoPaidElsewhere]
+        let rare: [Fault] = [
+            .crash, .freeze, .leap, .belvoAway, .belvoAwayAfterLoss, .belvoDiffers, .belvoPaidElsewhere,
+            .heldUpAfterRefusal, .priceChangesMeanwhile,
+        ]
         for fault in rare where rates[fault] != nil {
             rates[fault] = Int.random(in: 50...400, using: &random)
         }
