@@ -1,3 +1,4 @@
+import Belvo
 import Postgres
 import Transport
 
@@ -68,9 +69,21 @@ struct Fate: Sendable {
         belvo.correct()
         guard try await becomeQuiet() else { return (false, []) }
         // What nobody has told us of shows when the day is compared, and is looked at then.
-        _ = try await fleet.reconcile()
+        _ = try await reconcile()
         let isQuiet = try await becomeQuiet()
-        return (isQuiet, try await fleet.reconcile())
+        return (isQuiet, try await reconcile())
+    }
+
+    /// Compares the day, and again later while the server still keeps calls to Belvo back.
+    private func reconcile() async throws -> [Difference] {
+        for _ in 0..<Self.passesMax {
+            do {
+                return try await fleet.reconcile()
+            } catch BelvoError.unreachable {
+                await scheduler.pause(.fate("healing"), "waits for the circuit to close", for: .seconds(10))
+            }
+        }
+        return try await fleet.reconcile()
     }
 
     private func becomeQuiet() async throws -> Bool {
