@@ -14,7 +14,8 @@ public struct DatabaseConfiguration: Sendable {
     /// Prepared statements kept on one connection; beyond it the oldest is given up.
     public var preparedStatementsMax = 256
 
-    /// How long a caller waits for a connection.
+    /// How long a caller waits for a connection. When none could be opened for as long as that, callers are told
+    /// `unavailable` as soon as another attempt has failed, and at once in the pause after it.
     public var waitMax: Duration = .seconds(5)
     /// How long a caller waits for a statement in all, unless the call says otherwise.
     public var statementDeadline: Duration = .seconds(6)

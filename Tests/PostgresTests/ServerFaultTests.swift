@@ -38,6 +38,38 @@ import Transport
         }
     }
 
+    @Test func `what has been away for longer than a caller waits is waited for no more, until it is back`()
+        async throws
+    {
+        try await onLoop {
+            try await TestCluster.with { cluster in
+                var configuration = DatabaseConfiguration.patient
+                configuration.waitMax = .seconds(2)
+                let database = try Database(cluster.connectionString, configuration: configuration)
+                try await waitUntil { (try? await database.execute("SELECT 1 AS one")) != nil }
+                try await cluster.stop(.immediate)
+                await #expect(throws: DatabaseError.self) { try await database.execute("SELECT 1 AS one") }
+                await #expect(throws: DatabaseError.self) { _ = try await database.rows("SELECT 1 AS one") }
+
+                // Each of them waiting its two seconds would take a minute and more.
+                let began = Monotonic.now()
+                for _ in 0..<20 {
+                    await #expect(throws: DatabaseError.self) { try await database.execute("SELECT 1 AS one") }
+                    await #expect(throws: DatabaseError.self) { _ = try await database.rows("SELECT 1 AS one") }
+                    await #expect(throws: DatabaseError.self) {
+                        try await database.transaction { try await $0.execute("SELECT 1 AS one") }
+                    }
+                }
+                #expect(Monotonic.now() - began < .seconds(20))
+
+                try await cluster.start()
+                try await waitUntil { (try? await database.execute("SELECT 1 AS one")) != nil }
+                try await waitUntil { (try? await database.rows("SELECT 1 AS one")) != nil }
+                await database.close()
+            }
+        }
+    }
+
     @Test func `a commit whose wait for the standby was given up is unknown`() async throws {
         try await onLoop {
             try await TestCluster.with { cluster in

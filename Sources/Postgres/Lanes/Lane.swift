@@ -20,6 +20,8 @@ final class Lane: ConnectionOwner {
     private var openingsBegun = 0
     private var pause: Pause
     private var lastFailure: String?
+    /// Since when no connection could be opened, while there is none.
+    private var awaySince: Monotonic?
 
     private var configuration: DatabaseConfiguration { opener.configuration }
 
@@ -92,7 +94,7 @@ extension Lane {
             if connection.outstanding > 1 { grow() }
             return
         }
-        guard hasRoomToWait() else { return exchange.settle(.failed(.unavailable(reason: tooManyWait))) }
+        if let why = reasonNotToWait() { return exchange.settle(.failed(.unavailable(reason: why))) }
         waiting.append(exchange)
         deadlines?.arm(for: waitEnd(of: exchange))
         grow()
@@ -105,7 +107,7 @@ extension Lane {
             idle.isBorrowed = true
             return idle
         }
-        guard hasRoomToWait() else { throw DatabaseError.unavailable(reason: tooManyWait) }
+        if let why = reasonNotToWait() { throw DatabaseError.unavailable(reason: why) }
         let borrower = Borrower(deadline: Monotonic.now() + configuration.waitMax)
         let cancellable = LoopBound(borrower, on: loop)
         return try await withTaskCancellationHandler {
@@ -184,13 +186,19 @@ extension Lane {
         if !borrowers.isEmpty { reserve() }
     }
 
-    private func hasRoomToWait() -> Bool {
-        if waiting.count + borrowers.count < configuration.waitersMax { return true }
+    /// Nothing comes back when there is room to wait, and hope.
+    private func reasonNotToWait() -> String? {
+        if isAwayForLong, pause.isOn { return withLastFailure("the database is away") }
+        if waiting.count + borrowers.count < configuration.waitersMax { return nil }
         configuration.onEvent(.queueFull(lane: name))
-        return false
+        return withLastFailure("too many wait for a connection")
     }
 
-    private var tooManyWait: String { withLastFailure("too many wait for a connection") }
+    /// A restart is waited for. What has been away for longer than that is only tried again, now and then, by whoever
+    /// comes when the pause is over.
+    private var isAwayForLong: Bool {
+        connections.isEmpty && awaySince.map { Monotonic.now() - $0 >= configuration.waitMax } ?? false
+    }
 
     private func withLastFailure(_ reason: String) -> String {
         connections.isEmpty ? lastFailure.map { "\(reason); \($0)" } ?? reason : reason
@@ -203,15 +211,15 @@ extension Lane {
 
     /// Tells those who have waited too long.
     private func expire() {
-        let now = Monotonic.now()
+        let (now, isHopeless) = (Monotonic.now(), isAwayForLong)
         var next = Monotonic(nanoseconds: .max)
         let error = DatabaseError.unavailable(reason: withLastFailure("no connection became free in time"))
         for exchange in waiting {
             let end = waitEnd(of: exchange)
-            if end <= now { exchange.settle(.failed(error)) } else { next = min(next, end) }
+            if isHopeless || end <= now { exchange.settle(.failed(error)) } else { next = min(next, end) }
         }
         for borrower in borrowers {
-            if borrower.deadline <= now {
+            if isHopeless || borrower.deadline <= now {
                 borrower.settle(.failure(error))
             } else {
                 next = min(next, borrower.deadline)
@@ -254,6 +262,7 @@ extension Lane {
         guard connection.isOpen else { return }
         pause.reset()
         lastFailure = nil
+        awaySince = nil
         connection.owner = self
         connections.append(connection)
         connectionAdvanced(connection)
@@ -264,6 +273,8 @@ extension Lane {
         openings[number] = nil
         guard !isClosed else { return }
         lastFailure = "\(error)"
+        awaySince = connections.isEmpty ? awaySince ?? .now() : nil
+        if isAwayForLong { expire() }
         pause.begin(on: loop) { [weak self] in
             guard let self, !waiting.isEmpty || !borrowers.isEmpty else { return }
             grow()
