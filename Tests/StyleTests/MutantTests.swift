@@ -1,7 +1,7 @@
 import Testing
 
-/// `./dev simulate-mutants` takes guards out of the sources by patches. Nobody else would notice that one has become out
-/// of date, and a guard that is not taken out proves nothing.
+/// `./dev simulate-mutants` takes guards out of the sources by patches. Nobody else would notice that one has become
+/// out of date, and a guard that is not taken out proves nothing.
 @Suite struct MutantTests {
     @Test(arguments: Checkout.names(in: "scripts/mutants"))
     func `a patch that takes out a guard fits the sources`(name: String) throws {

@@ -95,8 +95,8 @@ calls_answered() {
 cpu_nanoseconds() { awk '{ sum += $1 } END { printf "%.0f\n", sum }' "/proc/$1/task/"*/schedstat; }
 
 # measure_bare_calls COUNT: takes polling_COUNT_bare_us, what a client in C that does nothing else uses for one call:
-# h2load reads one payment intent at the rate that the looks had, from the server's processor and over as many connections. How
-# often a processor sleeps and wakes decides over most of it, and that is the machine's.
+# h2load reads one payment intent at the rate that the looks had, from the server's processor and over as many
+# connections. How often a processor sleeps and wakes decides over most of it, and that is the machine's.
 measure_bare_calls() {
     local round rate clients=16 all first
     rate=$(median "polling_$1_rate" 1 %.3f)
