@@ -29,6 +29,7 @@ public final class Handover: EventHandler {
         // A child that has ended is nobody's to wait for.
         signal(SIGCHLD, SIG_IGN)
         try Self.spawn(arguments, listeners, telling: writeEnd.raw)
+        for (_, listener) in listeners { listener.share() }
         end = readEnd
         registration = try loop.register(end.raw, for: .readable, handler: self)
     }

@@ -1,14 +1,17 @@
 import CLinux
 import Glibc
+import Synchronization
 
 /// A listening TCP socket that any number of loops may accept from.
 public final class Listener: Sendable {
     let descriptor: Descriptor
     /// Where it listens; the port is the real one also when 0 was asked for.
     public let address: SocketAddress
+    /// Whether another process has the socket too, and may go on accepting when this one does not.
+    private let isShared: Atomic<Bool>
 
     /// Connections that the kernel keeps ready before they are accepted; it may allow fewer (`somaxconn`).
-    private static let backlog: Int32 = 4096
+    public static let backlog: Int32 = 4096
 
     /// Binds and listens. Wraps `socket`, `bind` and `listen`.
     public init(at address: SocketAddress) throws(SystemError) {
@@ -24,6 +27,7 @@ public final class Listener: Sendable {
         guard let bound = SocketAddress.filled(by: { getsockname(raw, $0, $1) }) else { throw .last("getsockname") }
         descriptor = socket
         self.address = bound
+        isShared = Atomic(false)
         limitUnsentBytes()
     }
 
@@ -52,6 +56,20 @@ public final class Listener: Sendable {
         _ = try retryingInterrupts("fcntl") { clinux_set_nonblocking(raw) }
         guard let bound = SocketAddress.filled(by: { getsockname(raw, $0, $1) }) else { throw .last("getsockname") }
         address = bound
+        isShared = Atomic(true)
+    }
+
+    /// Another process has the socket from now on.
+    func share() { isShared.store(true, ordering: .relaxed) }
+
+    /// Has the kernel ignore those who begin to connect from now on, so that there comes an end of those who have. They
+    /// try again after a second, and are refused when the listener is closed by then.
+    ///
+    /// Closing resets those who have begun, and with them the requests that some have sent already. False where another
+    /// process has the socket as well and accepts whoever comes. Wraps `setsockopt(SO_ATTACH_FILTER)`.
+    public func ignoreNewcomers() -> Bool {
+        // Where the kernel has no filters, it resets them.
+        !isShared.load(ordering: .relaxed) && clinux_ignore_newcomers(descriptor.raw) == 0
     }
 
     /// Starts hearing of connections on a loop. With several loops each connection wakes only some of them.

@@ -22,6 +22,8 @@
 int clinux_accept(int listener, struct sockaddr_storage *address, socklen_t *length);
 /// `socket` of the given family with SOCK_STREAM, SOCK_NONBLOCK and SOCK_CLOEXEC.
 int clinux_stream_socket(int family);
+/// `setsockopt(SO_ATTACH_FILTER)`: a listening TCP socket no longer hears of those who begin to connect.
+int clinux_ignore_newcomers(int listener);
 /// `fcntl`: sets O_NONBLOCK and FD_CLOEXEC.
 int clinux_set_nonblocking(int descriptor);
 /// `prctl(PR_SET_NAME)` and so forth need no variadics from Swift this way.

@@ -61,7 +61,8 @@ public final class Server: Sendable {
 
     /// Stops accepting, lets every accepted request finish, and closes. Past the deadline it closes what is left.
     ///
-    /// The port refuses connections as soon as nobody else holds the listener.
+    /// Those who were connecting when it began are served too, and everybody's answers say that the connection closes.
+    /// The port refuses connections a moment later, as soon as nobody else holds the listener.
     public func drain(loops: [EventLoop], within deadline: Duration) async {
         await withTaskGroup { group in
             for loop in loops {

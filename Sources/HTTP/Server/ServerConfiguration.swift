@@ -34,7 +34,10 @@ public struct ServerConfiguration: Sendable {
     /// How long the rest of a refused request is read and thrown away, so that the answer is not lost with it.
     public var lingerDeadline = Duration.seconds(5)
 
-    /// How long a connection whose client has lately been answered is kept for its next request once the server drains.
+    /// How long a request may be on its way to a connection that is about to close; 0 closes at once.
+    ///
+    /// Once the server drains, a connection whose client has lately been answered is kept for so long, and its next
+    /// answer says that it closes. An idle one is ended on our side, and the client's end is awaited for so long.
     public var drainGrace = Duration.seconds(1)
 
     /// Requests on one connection, at least 1; the answer to the last one closes it.

@@ -85,6 +85,7 @@ final class ServerConnection: EventHandler {
         case .responding:
             // The handler goes on, and counts until it is done; its answer will find nobody.
             refuse(MessageFault(.serviceUnavailable, "the request takes long and is still being worked on"))
+        case .idle: closeUnlessAsked()
         default: giveUp()
         }
     }
@@ -94,7 +95,8 @@ final class ServerConnection: EventHandler {
         // A request that the kernel has already taken is under way too.
         if phase == .idle, unsent.isEmpty { handle(.readable) }
         switch phase {
-        case .greeting: close()
+        // Whoever shakes hands is about to ask.
+        case .greeting: deadline = min(deadline, shard.loop.now + shard.server.configuration.drainGrace)
         case .idle where unsent.isEmpty: closeUnlessBusy()
         case .idle: closesWhenSent = true
         case .holding: wake(.draining)
@@ -107,8 +109,25 @@ final class ServerConnection: EventHandler {
     private func closeUnlessBusy() {
         let (now, limits) = (shard.loop.now, shard.server.configuration)
         let rested = (requestCount == 0 ? limits.headerDeadline : limits.idleDeadline) - (deadline - now)
-        guard rested < limits.drainGrace else { return close() }
+        guard rested < limits.drainGrace else { return closeUnlessAsked() }
         deadline = now + limits.drainGrace
+    }
+
+    /// Ends a connection that has been idle for long enough, unless a request is there already: the kernel may have
+    /// taken it in this very moment.
+    ///
+    /// Only our side is ended, and the client's is awaited for a while. A request that is on its way now is not begun,
+    /// and what its client sees is the end of the connection behind the last answer and not a reset (RFC 9112 §9.6).
+    private func closeUnlessAsked() {
+        handle(.readable)
+        guard phase == .idle, unsent.isEmpty, deadline <= shard.loop.now || shard.isDraining else { return }
+        let grace = shard.server.configuration.drainGrace
+        guard grace > .zero else { return close() }
+        do {
+            try linger(for: grace)
+        } catch {
+            close()
+        }
     }
 
     func close() {
@@ -144,7 +163,8 @@ extension ServerConnection {
         switch try stream.handshake() {
         case .moved:
             phase = .idle
-            deadline = shard.idleDeadline
+            deadline = shard.loop.now + shard.server.configuration.headerDeadline
+            if shard.isDraining { closeUnlessBusy() }
             try wait(for: .readable)
         case .blocked(let interest): try wait(for: interest)
         case .ended: close()
@@ -409,9 +429,13 @@ extension ServerConnection {
     /// Ends our side and reads the client's to its end: closing at once would reset the connection, and the reset
     /// would destroy an answer that the client has not read yet (RFC 9112 §9.6).
     private func linger() throws {
+        try linger(for: shard.server.configuration.lingerDeadline)
+    }
+
+    private func linger(for time: Duration) throws {
         phase = .lingering
         unparsed = KeptBytes()
-        deadline = shard.loop.now + shard.server.configuration.lingerDeadline
+        deadline = shard.loop.now + time
         stream.finishWriting()
         try wait(for: .readable)
     }

@@ -31,6 +31,15 @@ final class Shard: EventHandler {
     /// Connections that are told at a time that they are too many. Past it they are only closed.
     private static let turnedAwayMax = 256
 
+    /// Connections accepted at a time: in a storm of them those that are open still get their turn.
+    private static let acceptedMax = 64
+    /// At most so many can be waiting when nobody joins them.
+    private static let waitingMax = Int(Listener.backlog)
+
+    private static let sweepPause = Duration.seconds(1)
+    /// Whoever replaces a server waits for its end.
+    private static let drainingSweepPause = Duration.milliseconds(100)
+
     private var listener: Listener?
     private var registration: Registration?
     private var connections: [ServerConnection] = []
@@ -62,8 +71,12 @@ final class Shard: EventHandler {
 
     /// New connections are waiting.
     func handle(_ readiness: Readiness) {
-        // A bounded number at a time: in a storm of connections those that are open still get their turn.
-        for _ in 0..<64 {
+        acceptUpTo(Self.acceptedMax)
+    }
+
+    /// Takes in so many connections at most.
+    private func acceptUpTo(_ count: Int) {
+        for _ in 0..<count {
             do {
                 guard let listener, let (stream, peer) = try listener.accept() else { return }
                 open(stream, from: peer)
@@ -96,18 +109,34 @@ final class Shard: EventHandler {
     /// Returns when no connection is left, and no handler at work for one that is gone.
     func drain(within deadline: Duration) async {
         isDraining = true
+        if listener?.ignoreNewcomers() == true {
+            // Those who were on their way.
+            acceptUpTo(Self.waitingMax)
+        } else {
+            stopAccepting()
+        }
+        for connection in connections { connection.closeIfIdle() }
+        sweeper?.cancel()
+        sweep()
+        let lastCall = loop.schedule(after: server.configuration.drainGrace) { self.stopAccepting() }
+        let cutOff = loop.schedule(after: deadline) { [self] in
+            stopAccepting()
+            for connection in connections { connection.close() }
+        }
+        while !connections.isEmpty {
+            await withCheckedContinuation { drained = $0 }
+            acceptUpTo(Self.waitingMax)
+        }
+        cutOff.cancel()
+        lastCall.cancel()
+        stopAccepting()
+        sweeper?.cancel()
+    }
+
+    private func stopAccepting() {
         if let registration { loop.deregister(registration) }
         registration = nil
         listener = nil
-        for connection in connections { connection.closeIfIdle() }
-        if !connections.isEmpty {
-            let cutOff = loop.schedule(after: deadline) { [self] in
-                for connection in connections { connection.close() }
-            }
-            await withCheckedContinuation { drained = $0 }
-            cutOff.cancel()
-        }
-        sweeper?.cancel()
     }
 
     private func finishDraining() {
@@ -119,7 +148,9 @@ final class Shard: EventHandler {
         if let fault = server.admission.admit(peer) { return turnAway(stream, from: peer, fault) }
         do {
             if let context = server.tls { try stream.startTLS(TLSSession(server: context)) }
-            try add(ServerConnection(stream: stream, peer: peer, shard: self))
+            let connection = ServerConnection(stream: stream, peer: peer, shard: self)
+            try add(connection)
+            if isDraining { connection.closeIfIdle() }
         } catch {
             // Without memory for a session or a registration there is nothing to tell the client either; the
             // stream closes as it goes out of scope.
@@ -155,9 +186,9 @@ final class Shard: EventHandler {
         }
     }
 
-    /// Looks once a second for connections whose deadline has passed: cheaper than a timer for each of them.
+    /// Looks now and then for connections whose deadline has passed: cheaper than a timer for each of them.
     private func sweep() {
-        sweeper = loop.schedule(after: .seconds(1)) { [self] in
+        sweeper = loop.schedule(after: isDraining ? Self.drainingSweepPause : Self.sweepPause) { [self] in
             let now = Monotonic.now()
             for connection in connections where connection.deadline <= now { connection.deadlinePassed() }
             giveMemoryBack()

@@ -1,4 +1,6 @@
+import Glibc
 import HTTP
+import Synchronization
 import TestSupport
 import Testing
 import Transport
@@ -81,6 +83,75 @@ import Transport
             #expect(answer.contains("connection: close"))
             client.finishWriting()
             try await draining.value
+        }
+    }
+
+    @Test func `whoever was connected when draining began is answered, accepted or not`() async throws {
+        try await RunningServer.run(handler: echoPath) { server in
+            // More than the server accepts at a time, so that most of them stand in the kernel's line.
+            let clients = try await server.loop.task {
+                let clients = try (0..<300).map { _ in try server.connect() }
+                for client in clients { try client.send(get("/")) }
+                return clients
+            }.value
+            let draining = server.loop.task { await server.drain() }
+            var closedCount = 0
+            for client in clients {
+                let answer = try await onThread { try client.receiveToEnd() }
+                client.hangUp()
+                #expect(transcript(answer) == ["200 /"])
+                if answer.contains("connection: close") { closedCount += 1 }
+            }
+            // Those who were accepted before it began were answered before, too.
+            #expect(closedCount >= 100)
+            try await draining.value
+        }
+    }
+
+    @Test func `a request that comes as its connection's idle time ends is answered`() async throws {
+        let configure: @Sendable (inout ServerConfiguration) -> Void = { $0.idleDeadline = .seconds(3) }
+        try await RunningServer.run(configure: configure, handler: echoPath) { server in
+            // More than the loop hears of at a time: the last of them are unheard when it looks at the deadlines.
+            let clients = try (0..<600).map { _ in try server.connect() }
+            for client in clients { try client.send(get("/1")) }
+            for client in clients { _ = try await onThread { try client.receive(through: "\r\n\r\n/1") } }
+            _ = try await server.loop.task {
+                for client in clients { try client.send(get("/2", closing: true)) }
+                // Until the time of all of them is up.
+                usleep(3_100_000)
+            }.value
+            var lostCount = 0
+            for client in clients {
+                let answer = try? await onThread { try client.receiveToEnd() }
+                if answer.map(transcript) != ["200 /2"] { lostCount += 1 }
+            }
+            #expect(lostCount == 0)
+        }
+    }
+
+    @Test func `a request that crosses the end of its connection is not begun, and meets no reset`() async throws {
+        let requestCount = Atomic(0)
+        let handler: Server.Handler = { request, context in
+            requestCount.add(1, ordering: .relaxed)
+            return await echoPath(request, context)
+        }
+        let configure: @Sendable (inout ServerConfiguration) -> Void = {
+            $0.idleDeadline = .milliseconds(50)
+            $0.drainGrace = .seconds(20)
+        }
+        try await RunningServer.run(configure: configure, handler: handler) { server in
+            let client = try server.connect()
+            let answer = try await onThread {
+                try client.send(get("/1"))
+                let first = try client.receive(through: "\r\n\r\n/1")
+                #expect(client.hasSomethingToRead(within: .seconds(20)))
+                // After a reset the second one of these would fail.
+                for _ in 0..<2 { try client.send(get("/2")) }
+                client.finishWriting()
+                return first + (try client.receiveToEnd())
+            }
+            #expect(transcript(answer) == ["200 /1"])
+            #expect(requestCount.load(ordering: .relaxed) == 1)
         }
     }
 

@@ -2,7 +2,6 @@ import FoundationEssentials
 import Glibc
 import HTTP
 import JSON
-import Synchronization
 import TestSupport
 import Testing
 import Transport
@@ -55,13 +54,13 @@ import Transport
         }
     }
 
-    private struct Generation {
+    struct Generation {
         let process: pid_t
         let port: UInt16
     }
 
     /// Waits until the server was started for the so-manieth time, as its log tells.
-    private static func generation(
+    static func generation(
         _ count: Int, of server: RunningProgram, on loop: EventLoop
     ) async throws -> Generation {
         for _ in 0..<3000 {
@@ -83,49 +82,6 @@ import Transport
     /// Another process's child cannot be waited for, only asked after.
     private static func waitForEnd(of process: pid_t, on loop: EventLoop) async throws {
         while kill(process, 0) == 0 { try await loop.sleep(for: .milliseconds(20)) }
-    }
-}
-
-/// Clients that ask without a pause: some on connections that they keep, some on a new one each time.
-private final class Load: Sendable {
-    private let port: UInt16
-    private let isStopped = Atomic(false)
-    private let answers = Atomic(0)
-    private let failures = Mutex<[String]>([])
-
-    var count: Int { answers.load(ordering: .relaxed) }
-
-    init(port: UInt16) {
-        self.port = port
-    }
-
-    func stop() { isStopped.store(true, ordering: .relaxed) }
-
-    func run(on loop: EventLoop) async -> (answers: Int, failures: [String]) {
-        await withTaskGroup { group in
-            for number in 0..<6 {
-                group.addTask(executorPreference: loop) { await self.ask(on: loop, keeping: number < 3) }
-            }
-        }
-        return (count, failures.withLock { $0 })
-    }
-
-    private func ask(on loop: EventLoop, keeping: Bool) async {
-        let client = HTTP.Client(origin: HTTP.URL("http://127.0.0.1:\(port)/")!.origin)
-        while !isStopped.load(ordering: .relaxed) {
-            do {
-                let answer = try await client.send(Request(.get, "/livez"), deadline: .seconds(30))
-                if answer.status == .ok {
-                    answers.add(1, ordering: .relaxed)
-                } else {
-                    failures.withLock { $0.append("status \(answer.status.code)") }
-                }
-            } catch {
-                failures.withLock { $0.append("\(error)") }
-            }
-            if !keeping { await client.closeIdle(on: loop) }
-        }
-        await client.closeIdle(on: loop)
     }
 }
 

@@ -1,0 +1,63 @@
+import Glibc
+import HTTP
+import TestSupport
+import Testing
+import Transport
+
+@testable import Merchant
+
+/// The program as a process among others: how it ends while it serves.
+@Suite(.timeLimit(.minutes(5))) struct TerminationTests {
+    @Test(arguments: [SIGTERM, SIGINT])
+    func `no request that got to the server is lost when it is asked to end under load`(_ signal: Int32) async throws {
+        try await Stage.open { stage in
+            let program = try #require(CommandTests.program)
+            let server = try RunningProgram([program, "serve"], environment: stage.environment)
+            let port = try await HandoverTests.generation(1, of: server, on: stage.loop).port
+            let load = Load(port: port)
+            let requests = try await Self.requests(of: "ana", on: stage)
+            async let answered = load.run(requests, on: stage.loop)
+            while load.count < 100 { try await stage.loop.sleep(for: .milliseconds(5)) }
+            load.expectEnd()
+            kill(server.process, signal)
+            let (answers, failures) = await answered
+            #expect(failures == [])
+            #expect(answers >= 100)
+            #expect(await (try onThread { server.waitForEnd() }) == 0)
+        }
+    }
+
+    @Test func `a request that is under way holds the end up, and a second signal does not wait for it`() async throws {
+        try await Stage.open { stage in
+            let program = try #require(CommandTests.program)
+            let server = try RunningProgram([program, "serve"], environment: stage.environment)
+            let port = try await HandoverTests.generation(1, of: server, on: stage.loop).port
+            // Half a request is under way for as long as its deadline lets it be, ten seconds.
+            let client = try RawConnection(port: port)
+            try client.send("GET /livez HTTP/1.1\r\nHost: a\r\n")
+            // A round trip: by then the server has read it.
+            let other = try RawConnection(port: port)
+            try other.send("GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            _ = try await onThread { try other.receiveToEnd() }
+            kill(server.process, SIGTERM)
+            while !server.lines.contains(where: { $0.contains("server.draining") }) {
+                try await stage.loop.sleep(for: .milliseconds(20))
+            }
+            let start = Monotonic.now()
+            kill(server.process, SIGTERM)
+            #expect(await (try onThread { server.waitForEnd() }) == 1)
+            #expect(Monotonic.now() - start < .seconds(5))
+            #expect(!server.lines.contains { $0.contains("server.stopped") })
+        }
+    }
+
+    /// What apps ask for: from memory, and from the database.
+    private static func requests(of user: String, on stage: Stage) async throws -> [Request] {
+        let token = try #require(try await stage.app(of: user).token)
+        let headers: Headers = ["authorization": "Bearer \(token)"]
+        return [
+            Request(.get, "/livez"), Request(.get, "/v1/institutions", headers: headers),
+            Request(.get, "/v1/enrollments", headers: headers),
+        ]
+    }
+}
