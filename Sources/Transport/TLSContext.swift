@@ -48,6 +48,13 @@ public final class TLSContext: @unchecked Sendable {
         else { throw .lastTLS() }
         // Only ephemeral keys and authenticated ciphers below TLS 1.3 (RFC 9325 §4.2).
         guard SSL_CTX_set_cipher_list(context.pointer, "ECDHE+AESGCM:ECDHE+CHACHA20") == 1 else { throw .lastTLS() }
+        // The three that every client has one of. OpenSSL would offer 8192-bit Diffie-Hellman too, of which one
+        // handshake costs as much time as a hundred of these: the client chooses, and the server pays.
+        guard copenssl_set_groups(context.pointer, "X25519:P-256:P-384") == 1 else { throw .lastTLS() }
+        copenssl_set_server_options(context.pointer)
+        // Sessions are resumed by tickets, which the clients keep. OpenSSL's own store would fill with the sessions of
+        // whoever takes none.
+        _ = copenssl_set_session_cache_mode(context.pointer, Int(SSL_SESS_CACHE_OFF))
         let sessionContext: [UInt8] = Array("merchant".utf8)
         SSL_CTX_set_session_id_context(context.pointer, sessionContext, UInt32(sessionContext.count))
         return context

@@ -23,6 +23,14 @@ static inline long copenssl_set_context_mode(SSL_CTX *context, long mode) { retu
 static inline long copenssl_set_session_cache_mode(SSL_CTX *context, long mode) {
     return SSL_CTX_set_session_cache_mode(context, mode);
 }
+static inline int copenssl_set_groups(SSL_CTX *context, const char *groups) {
+    return (int)SSL_CTX_set1_groups_list(context, groups);
+}
+/// `SSL_CTX_set_options`: the server's order of ciphers but for clients that put ChaCha20 first; no renegotiation.
+static inline void copenssl_set_server_options(SSL_CTX *context) {
+    SSL_CTX_set_options(
+        context, SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA | SSL_OP_NO_RENEGOTIATION);
+}
 static inline int copenssl_is_ip_address(const char *name) {
     ASN1_OCTET_STRING *address = a2i_IPADDRESS(name);
     ASN1_OCTET_STRING_free(address);

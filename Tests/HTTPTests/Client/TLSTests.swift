@@ -48,12 +48,20 @@ import Testing
         }
     }
 
-    @Test func `TLS below 1.2 is refused`() async throws {
+    @Test(arguments: [TLS1_VERSION, TLS1_1_VERSION])
+    func `a server that speaks nothing newer than TLS 1.1 sees no byte of the request`(_ version: Int32) async throws {
         let authority = try TestAuthority()
         let identity = try authority.issue("IP:127.0.0.1")
-        let (outcome, bytesSeen) = try await exchange(with: identity, trusting: authority, version: TLS1_1_VERSION)
+        let (outcome, bytesSeen) = try await exchange(with: identity, trusting: authority, version: version)
         #expect(outcome == .notSent)
         #expect(bytesSeen == 0)
+        // It is the client that refuses: one that would have it gets through to the same server.
+        let lax = try TLSContext.client(extraAuthorities: authority.certificateFile)
+        allow(only: version, in: lax)
+        let (laxOutcome, laxBytesSeen) = try await exchange(
+            with: identity, trusting: authority, version: version, as: lax)
+        #expect(laxOutcome == .answerLost)
+        #expect(laxBytesSeen > 0)
     }
 
     @Test(arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
@@ -130,11 +138,11 @@ import Testing
     /// One request to a server that counts the bytes inside TLS that it sees, answers, and ends.
     private func exchange(
         with identity: TestAuthority.Identity, trusting authority: TestAuthority, version: Int32, answer: String = "",
-        isCut: Bool = false
+        isCut: Bool = false, as client: TLSContext? = nil
     ) async throws -> (Outcome, bytesSeen: Int) {
         let context = try TLSContext.server(certificateChain: identity.certificateFile, privateKey: identity.keyFile)
         allow(only: version, in: context)
-        let trust = try TLSContext.client(extraAuthorities: authority.certificateFile)
+        let trust = try client ?? TLSContext.client(extraAuthorities: authority.certificateFile)
         let listener = try RawListener()
         async let seen = onThread { () throws -> Int in
             let connection = try listener.accept()
