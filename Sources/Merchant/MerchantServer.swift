@@ -76,8 +76,10 @@ public final class MerchantServer: Sendable {
             response.headers.append("x-request-id", requestID)
             return response
         }
+        let transportSecurity = TransportSecurity(settings)
         let countedRefusal: @Sendable (MessageFault) -> Response = { fault in
-            let response = refusal(fault)
+            var response = refusal(fault)
+            transportSecurity.apply(to: &response)
             counts.countUnreadable(response.status)
             return response
         }

@@ -75,6 +75,7 @@ final class API: Sendable {
     /// What every answer carries, also one that comes later; and its place among the counted ones.
     private func complete(_ response: inout Response, of answered: Answered, since start: Monotonic) {
         response.headers.append(RequestID.field, answered.requestID)
+        access.transportSecurity.apply(to: &response)
         answered.sharing?.apply(to: &response)
         let duration = Monotonic.now() - start
         let status = response.status

@@ -7,6 +7,7 @@ struct AccessRules: Sendable {
     let proxies: TrustedProxies
     let crossOrigin: CrossOrigin
     let crowd: Crowd
+    let transportSecurity: TransportSecurity
     private let userRate: RateLimit?
     private let refusalRate = RateLimit(perSecond: AccessRules.refusalLinesPerSecond)
     private let now: @Sendable () -> Monotonic
@@ -15,6 +16,7 @@ struct AccessRules: Sendable {
         proxies = TrustedProxies(settings.trustedProxies)
         crossOrigin = CrossOrigin(settings.corsOrigins)
         crowd = Crowd(settings.crowdLimits)
+        transportSecurity = TransportSecurity(settings)
         userRate = RateLimit(perSecond: settings.userRate)
         now = clock.now
     }
