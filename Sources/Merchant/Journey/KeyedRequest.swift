@@ -45,7 +45,12 @@ extension World {
         guard used.requestDigest == claim.requestDigest else { throw JourneyRefusal.idempotencyKeyReused }
         if let answer = used.answer { return .replayed(answer) }
         guard let stored = try await record(used.recordID) else { throw JourneyRefusal.inProgress }
-        guard isUnknown(stored.record) else { return .known(.done(stored)) }
+        guard isUnknown(stored.record) else {
+            // The first request may have settled the key after it was read here: with an answer, or by freeing it.
+            guard let settled = try await store.usedKey(claim) else { return nil }
+            guard settled.recordID == used.recordID else { throw JourneyRefusal.inProgress }
+            return settled.answer.map { .replayed($0) } ?? .known(.done(stored))
+        }
         // Within the time of one call the first request is still being worked on, unless it has said that nobody knows.
         let isOver = used.isOutcomeUnknown || used.age > patience.askingDeadline + .seconds(1)
         guard isOver else { throw JourneyRefusal.inProgress }
