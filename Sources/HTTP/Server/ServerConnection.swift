@@ -76,6 +76,7 @@ final class ServerConnection: EventHandler {
 
     /// The phase took too long, or the client did not take its answers.
     func deadlinePassed() {
+        guard phase != .closed else { return }
         guard unsent.isEmpty else {
             stream.abandonUnsent()
             return giveUp()

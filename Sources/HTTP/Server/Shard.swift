@@ -32,7 +32,9 @@ final class Shard: EventHandler {
     private static let turnedAwayMax = 256
 
     /// Connections accepted at a time: in a storm of them those that are open still get their turn.
-    private static let acceptedMax = 64
+    private static let acceptedMax = 16
+    /// Overdue connections that are closed at a time, likewise.
+    private static let overdueMax = 32
     /// At most so many can be waiting when nobody joins them.
     private static let waitingMax = Int(Listener.backlog)
 
@@ -45,6 +47,8 @@ final class Shard: EventHandler {
     private var connections: [ServerConnection] = []
     private var date = HTTPDate()
     private var sweeper: LoopTimer?
+    /// Whose deadline had passed at the last look, and who have yet to be dealt with.
+    private var overdue: [ServerConnection] = []
     /// The most connections since memory was last given back.
     private var connectionsPeak = 0
     /// Connections that were too many and have yet to take that in.
@@ -190,10 +194,26 @@ final class Shard: EventHandler {
     private func sweep() {
         sweeper = loop.schedule(after: isDraining ? Self.drainingSweepPause : Self.sweepPause) { [self] in
             let now = Monotonic.now()
-            for connection in connections where connection.deadline <= now { connection.deadlinePassed() }
-            giveMemoryBack()
-            sweep()
+            overdue = connections.filter { $0.deadline <= now }
+            closeOverdue()
         }
+    }
+
+    /// Deals with some of them, and in the next turn of the loop with more: whoever opens thousands at one stroke has
+    /// their deadlines pass at one stroke, and others shall not notice.
+    private func closeOverdue() {
+        for connection in overdue.suffix(Self.overdueMax) {
+            overdue.removeLast()
+            // It may have got on meanwhile.
+            if connection.deadline <= loop.now { connection.deadlinePassed() }
+        }
+        guard overdue.isEmpty else {
+            sweeper = loop.schedule(after: .zero) { self.closeOverdue() }
+            return
+        }
+        overdue = []
+        giveMemoryBack()
+        sweep()
     }
 
     /// What thousands of connections have left behind goes back to the system when most of them are gone.
@@ -202,8 +222,9 @@ final class Shard: EventHandler {
         guard connectionsPeak >= 1_024, connections.count < connectionsPeak / 4 else { return }
         connectionsPeak = connections.count
         connections = connections.map(\.self)  // A smaller array.
-        // Nobody waits for it, and it takes some milliseconds: not on the loop.
-        Task { await BlockingThreads.shared.run { FreedMemory.giveBack() } }
+        // Nobody waits for it, and it takes some milliseconds: not on the loop's thread. The task itself is the loop's:
+        // one of nobody's would have the runtime set up its own threads, and their descriptors, for this alone.
+        Task(executorPreference: loop) { await BlockingThreads.shared.run { FreedMemory.giveBack() } }
     }
 }
 

@@ -117,6 +117,28 @@ import Transport
         }
     }
 
+    @Test func `those who come together, and whose time is up together, take turns with others`() async throws {
+        let configure: @Sendable (inout ServerConfiguration) -> Void = {
+            $0.headerDeadline = .milliseconds(100)
+            $0.drainGrace = .zero
+        }
+        try await RunningServer.run(configure: configure, handler: echoPath) { server in
+            let isOver = Gate()
+            let watch = try await server.loop.task {
+                // The server hears of all of them in one turn of its loop.
+                let clients = try (0..<300).map { _ in try server.connect() }
+                let watch = TurnWatch(server.loop) { isOver.open() }
+                watch.look()
+                return LoopBound((watch, clients), on: server.loop)
+            }.value
+            await isOver.pass()
+            let (most, greatestRise, greatestFall) = try await server.loop.task { watch.value.0.summary }.value
+            #expect(most >= 300)
+            #expect(greatestRise <= 16)
+            #expect(greatestFall <= 32)
+        }
+    }
+
     @Test func `no request is worked on away from its loop`() async throws {
         let wanderers = Box(0)
         let threads = Box<Set<UInt>>([])
@@ -153,4 +175,30 @@ private func processorTime() -> Duration {
     var time = timespec()
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
     return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+}
+
+/// Looks in every turn of a loop how many descriptors it watches, until they are as few as at the beginning.
+private final class TurnWatch {
+    private let loop: EventLoop
+    private let end: () -> Void
+    private var counts: [Int] = []
+
+    init(_ loop: EventLoop, end: @escaping () -> Void) {
+        self.loop = loop
+        self.end = end
+    }
+
+    func look() {
+        counts.append(loop.registrationCount)
+        guard let first = counts.first, let most = counts.max(), most > first, counts.last == first else {
+            _ = loop.schedule(after: .zero) { self.look() }
+            return
+        }
+        end()
+    }
+
+    var summary: (most: Int, greatestRise: Int, greatestFall: Int) {
+        let steps = zip(counts, counts.dropFirst()).map { $1 - $0 }
+        return (counts.max() ?? 0, steps.max() ?? 0, -(steps.min() ?? 0))
+    }
 }
