@@ -162,6 +162,8 @@ private final class TLSPeer {
     }
 
     deinit {
+        // A session whose end was not said would be forgotten in any case.
+        SSL_shutdown(ssl)
         SSL_free(ssl)
         SSL_CTX_free(context)
     }
