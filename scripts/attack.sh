@@ -10,21 +10,22 @@ cd "$(dirname "$0")/.."
 . scripts/lib/figures.sh
 . scripts/lib/bench-world.sh
 . scripts/lib/bench-report.sh
+. scripts/lib/attack-peer.sh
 . scripts/lib/attack-rounds.sh
 . scripts/lib/attack-report.sh
 
 # How much is measured: a few minutes in all.
 attackers=2000
 attacks=(slow-headers slow-body slow-read)
-attack_rounds=3 round_seconds=5
+attack_rounds=3 round_seconds=4
 good_clients=20 good_rate=50
 idle_connections=10000
-rest_seconds=20
+rest_seconds=8
 
 main() {
     at_exit clean_up
     ensure_toolchain
-    ensure_packages slowhttptest nghttp2-client
+    ensure_packages slowhttptest nghttp2-client nginx-light
     ulimit -n "$(ulimit -Hn)"
     (($(ulimit -n) > idle_connections + 2000)) ||
         fail "$idle_connections connections need more than the $(ulimit -n) descriptors allowed here (ulimit -Hn)."
@@ -45,6 +46,7 @@ main() {
 
     start_merchant
     document_kib=$(($(curl --silent --noproxy '*' "$merchant_url/openapi.json" | wc -c) / 1024))
+    start_attacked_nginx
     for attack in "${attacks[@]}"; do measure_attack "$attack"; done
     stop_child "$merchant_pid"
 
