@@ -119,6 +119,14 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        // What ./dev bench-http compares with other servers; no part of the product.
+        .executableTarget(
+            name: "EchoProgram",
+            dependencies: ["HTTP", "JSON", "Postgres", "Transport", argumentParser],
+            path: "bench/echo",
+            swiftSettings: strict
+        ),
+
         // What the fuzzer checks (./dev fuzz), and a test on its corpus.
         .target(
             name: "FuzzProperties", dependencies: ["BelvoSandbox", "HTTP", "JSON"], path: "fuzz/Properties",

@@ -1,0 +1,2 @@
+-- wrk's POST without a body.
+wrk.method = "POST"
