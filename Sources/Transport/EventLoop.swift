@@ -22,13 +22,17 @@ public final class EventLoop: TaskExecutor, @unchecked Sendable {
     private let epoll: Descriptor
     private let wakeUp: Descriptor
 
-    // Loop only, from here on.
+    // Loop only, from here on. Those that every event touches are not looked after at run time
+    // (`@exclusivity(unchecked)`): no change of theirs calls anything that comes back here.
+    @exclusivity(unchecked)
     private var jobs: [UnownedJob] = []
+    @exclusivity(unchecked)
     private var slots: [Slot] = []
     private var freeSlots: [Int32] = []
     private var timers = TimerQueue()
     /// The owner is kept too: an identity means nothing once another object may have it.
     private var locals: [ObjectIdentifier: (owner: AnyObject, value: AnyObject)] = [:]
+    @exclusivity(unchecked)
     private var events: [epoll_event]
     private var isStopping = false
     /// Called whenever every task has gone as far as it can without an event: for simulations, which then choose what

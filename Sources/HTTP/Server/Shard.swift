@@ -11,8 +11,13 @@ final class Shard: EventHandler {
     /// Where received bytes land. Valid until the next read on this loop.
     let inbox = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 16)
     /// Answers of the connection that is being worked on, sent together.
+    ///
+    /// Like the fields below, which every request changes, it is not looked after at run time: it belongs to one
+    /// thread, and what writes into it or sends it calls nothing that comes back here.
+    @exclusivity(unchecked)
     var outbox: [UInt8] = []
     /// A body that goes behind them: the last answer's, if it is too large to be copied.
+    @exclusivity(unchecked)
     var largeBody: [UInt8] = []
     private(set) var isDraining = false
     /// The deadlines that every request sets, in nanoseconds.
@@ -45,6 +50,7 @@ final class Shard: EventHandler {
     private var listener: Listener?
     private var registration: Registration?
     private var connections: [ServerConnection] = []
+    @exclusivity(unchecked)
     private var date = HTTPDate()
     private var sweeper: LoopTimer?
     /// Whose deadline had passed at the last look, and who have yet to be dealt with.
