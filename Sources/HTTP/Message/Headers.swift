@@ -52,19 +52,23 @@ public struct Headers: Sendable, CustomStringConvertible {
     /// The value must hold no control character: a value from outside goes through
     /// `isValidValue(_:)` first, and anything else is our own mistake.
     public mutating func append(_ name: HeaderName, _ value: String) {
-        precondition(Headers.isValidValue(value), "a field value holds no control character")
+        precondition(
+            !value.utf8.span.containsControl(in: 0..<value.utf8.count), "a field value holds no control character")
         if entries.isEmpty {
             storage.reserveCapacity(128)
             entries.reserveCapacity(4)
         }
+        let (name, value) = (name.lowercased.utf8.span, value.utf8.span)
         let nameStart = storage.count
-        storage.append(contentsOf: name.lowercased.utf8)
-        let nameEnd = storage.count
-        storage.append(contentsOf: ": ".utf8)
-        let valueStart = storage.count
-        storage.append(contentsOf: value.utf8)
-        entries.append(Entry(name: nameStart..<nameEnd, value: valueStart..<storage.count))
-        storage.append(contentsOf: "\r\n".utf8)
+        let valueStart = nameStart + name.count + 2
+        storage.append(addingCapacity: name.count + value.count + 4) { line in
+            line.append(name)
+            line.append(": ")
+            line.append(value)
+            line.append("\r\n")
+        }
+        entries.append(
+            Entry(name: nameStart..<nameStart + name.count, value: valueStart..<valueStart + value.count))
     }
 
     /// Whether a value may be sent: no control character but a tab (RFC 9110 §5.5).
