@@ -22,12 +22,12 @@ extension JSONReader {
 
     /// A required member that is an object, to be read the same way.
     public func object(_ name: String) -> JSONReader? {
-        requiredMember(name).flatMap { object($0, pointer(name)) }
+        requiredMember(name).flatMap { object($0, name) }
     }
 
     /// An object that may be missing.
     public func optionalObject(_ name: String) -> JSONReader? {
-        member(name).flatMap { object($0, pointer(name)) }
+        member(name).flatMap { object($0, name) }
     }
 
     /// A required array of objects. Elements of another kind are faults, and left out.
@@ -48,16 +48,17 @@ extension JSONReader {
         }
     }
 
-    private func object(_ value: JSONValue, _ pointer: String) -> JSONReader? {
+    private func object(_ value: JSONValue, _ name: String, element: Int? = nil) -> JSONReader? {
         guard value.kind == .object else {
-            report.add(.wrongType("an object"), at: pointer)
+            let member = pointer(name)
+            report.add(.wrongType("an object"), at: element.map { "\(member)/\($0)" } ?? member)
             return nil
         }
-        return JSONReader(value, pointer: pointer, report: report)
+        return reader(of: value, name, element: element)
     }
 
     private func objects(_ value: JSONValue, _ name: String) -> [JSONReader]? {
         guard value.kind == .array else { return refuse(name, .wrongType("an array")) }
-        return value.elements.enumerated().compactMap { object($1, "\(pointer(name))/\($0)") }
+        return value.elements.enumerated().compactMap { object($1, name, element: $0) }
     }
 }

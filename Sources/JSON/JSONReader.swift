@@ -26,9 +26,9 @@ public final class JSONReader {
         object = report.root
     }
 
-    init(_ value: JSONValue, pointer: String, report: JSONReport) {
+    private init(_ value: JSONValue, in place: JSONReport.Object.Place, report: JSONReport) {
         self.report = report
-        object = report.object(value, pointer: pointer)
+        object = report.object(value, in: place)
     }
 
     /// This object's other members are allowed, whatever they are.
@@ -73,6 +73,11 @@ public final class JSONReader {
         if let member = member(name) { return member }
         if object.value.kind == .object { report.add(.required, at: pointer(name)) }
         return nil
+    }
+
+    /// A reader of an object that is this one's member, or an element of it.
+    func reader(of value: JSONValue, _ name: String, element: Int? = nil) -> JSONReader {
+        JSONReader(value, in: JSONReport.Object.Place(parent: object, name: name, element: element), report: report)
     }
 
     func pointer(_ name: String) -> String {

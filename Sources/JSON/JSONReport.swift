@@ -4,36 +4,71 @@
 final class JSONReport {
     private(set) var faults: [JSONFault] = []
     let root: Object
-    /// The objects below the root that were asked for, in that order, and by their positions.
+    /// The objects below the root that were asked for, in that order.
+    @exclusivity(unchecked)
     private var inner: [Object] = []
+    /// The same by their positions, once they are too many to be looked through.
     private var innerByPosition: [Int: Object] = [:]
 
+    private static let lookedThroughMax = 16
+
     init(_ root: JSONValue) {
-        self.root = Object(root, "")
+        self.root = Object(root, in: nil)
         if root.kind != .object { add(.wrongType("an object"), at: "") }
     }
 
     /// One object that is being read, or something else that stands in its place.
+    ///
+    /// It is a reader's, which belongs to one task, and no change of a field calls anything that comes back here; so
+    /// the fields that every question changes are not looked after at run time (`@exclusivity(unchecked)`).
     final class Object {
         let value: JSONValue
-        let pointer: String
+        @exclusivity(unchecked)
         var asked = AskedMembers()
+        @exclusivity(unchecked)
         var allowsRest = false
+        @exclusivity(unchecked)
         fileprivate var isChecked = false
+        private let place: Place?
 
-        fileprivate init(_ value: JSONValue, _ pointer: String) {
+        /// Where an object stands: in which other one, under which name, and in which element if that is an array.
+        struct Place {
+            let parent: Object
+            let name: String
+            var element: Int?
+        }
+
+        fileprivate init(_ value: JSONValue, in place: Place?) {
             self.value = value
-            self.pointer = pointer
+            self.place = place
+        }
+
+        /// Made when somebody asks: only a fault has to say where it is.
+        var pointer: String {
+            guard let place else { return "" }
+            let member = place.parent.pointer.appendingToken(place.name)
+            return place.element.map { "\(member)/\($0)" } ?? member
         }
     }
 
     /// What is known of an object below the root: the same for each of its readers, so that they remember together.
-    func object(_ value: JSONValue, pointer: String) -> Object {
-        if let known = innerByPosition[value.position] { return known }
-        let object = Object(value, pointer)
+    func object(_ value: JSONValue, in place: Object.Place) -> Object {
+        if let known = known(at: value.position) { return known }
+        let object = Object(value, in: place)
         inner.append(object)
-        innerByPosition[value.position] = object
+        if inner.count > Self.lookedThroughMax {
+            if innerByPosition.isEmpty {
+                for object in inner { innerByPosition[object.value.position] = object }
+            } else {
+                innerByPosition[value.position] = object
+            }
+        }
         return object
+    }
+
+    private func known(at position: Int) -> Object? {
+        inner.count > Self.lookedThroughMax
+            ? innerByPosition[position] : inner.first { $0.value.position == position }
     }
 
     /// Keeps a fault, unless it is kept already or the list is full.
