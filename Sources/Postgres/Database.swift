@@ -32,14 +32,14 @@ public final class Database: Sendable {
     }
 
     /// Reads. The whole statement, queueing included, takes `limit` at most.
-    public func rows(_ sql: SQL, within limit: Duration? = nil) async throws -> Rows {
+    public nonisolated(nonsending) func rows(_ sql: SQL, within limit: Duration? = nil) async throws -> Rows {
         guard let passage = configuration.passage else { return try await read(sql, within: limit) }
         return try await passage.carry(.read, sql) { try await read($0, within: limit) }
     }
 
     /// Changes something, and gives back what the statement returns and how many rows it changed.
     @discardableResult
-    public func execute(_ sql: SQL, within limit: Duration? = nil) async throws -> Rows {
+    public nonisolated(nonsending) func execute(_ sql: SQL, within limit: Duration? = nil) async throws -> Rows {
         guard let passage = configuration.passage else { return try await write(sql, within: limit) }
         return try await passage.carry(.write, sql) { try await write($0, within: limit) }
     }
@@ -114,12 +114,12 @@ public final class Database: Sendable {
         await lanes.close()
     }
 
-    private func read(_ sql: SQL, within limit: Duration?) async throws -> Rows {
+    private nonisolated(nonsending) func read(_ sql: SQL, within limit: Duration?) async throws -> Rows {
         let exchange = Exchange(sql, effect: .read, deadline: deadline(limit))
         return try await lanes().read.perform(exchange).rows
     }
 
-    private func write(_ sql: SQL, within limit: Duration?) async throws -> Rows {
+    private nonisolated(nonsending) func write(_ sql: SQL, within limit: Duration?) async throws -> Rows {
         let exchange = Exchange(sql, effect: .write, deadline: deadline(limit))
         return try await lanes().write.perform(exchange).rows
     }

@@ -11,7 +11,10 @@ import Transport
 /// Use: `try await server.listen(at:on:)` from a task on any loop, later `await server.drain(within:)`.
 public final class Server: Sendable {
     /// Answers one request. It runs on the connection's loop.
-    public typealias Handler = @Sendable (Request, RequestContext) async -> Reply
+    ///
+    /// `nonsending`, and so are the functions behind it that every request passes: they go on where their caller is.
+    /// Others ask the runtime at each call where their task belongs, and the answer is always the same.
+    public typealias Handler = nonisolated(nonsending) @Sendable (Request, RequestContext) async -> Reply
 
     let configuration: ServerConfiguration
     let handler: Handler

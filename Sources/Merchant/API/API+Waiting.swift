@@ -71,7 +71,7 @@ extension API {
     /// Answers a GET with `wait`: as soon as the resource is another than the client has, else when the time is up.
     ///
     /// Nothing is answered here when the request has no query.
-    func waitForChange(_ operation: Operation, _ inbound: Inbound) async throws -> Reply? {
+    nonisolated(nonsending) func waitForChange(_ operation: Operation, _ inbound: Inbound) async throws -> Reply? {
         guard inbound.request.target.query != nil, Watched.isRead(by: operation) else { return nil }
         let subject = try await user(of: inbound)
         let wait = try inbound.query(["wait"]).wait()
@@ -86,7 +86,7 @@ extension API {
     }
 
     /// Reads a resource as it is now. Throws when there is none of this user's.
-    func look(at watched: Watched, of subject: UserSubject) async throws -> Sight {
+    nonisolated(nonsending) func look(at watched: Watched, of subject: UserSubject) async throws -> Sight {
         switch watched {
         case .customer:
             let customer = try await CustomerJourney(world: world).customer(of: subject)

@@ -41,7 +41,7 @@ final class API: Sendable {
     }
 
     /// Answers one request, whatever it is.
-    func respond(to request: Request, _ context: RequestContext) async -> Reply {
+    nonisolated(nonsending) func respond(to request: Request, _ context: RequestContext) async -> Reply {
         let inbound = Inbound(
             request: request, requestID: RequestID.taken(from: request) ?? RequestID.made(),
             client: access.proxies.client(of: request, from: context.peer))
@@ -91,7 +91,7 @@ final class API: Sendable {
             ])
     }
 
-    private func dispatch(_ inbound: Inbound, to match: Router.Match) async throws -> Reply {
+    private nonisolated(nonsending) func dispatch(_ inbound: Inbound, to match: Router.Match) async throws -> Reply {
         let request = inbound.request
         switch match {
         case .nothing: throw APIError.notFound
@@ -114,7 +114,7 @@ final class API: Sendable {
     }
 
     /// Answers a user's request, which has its place among the user's others for as long as it takes.
-    private func attend(_ operation: Operation, _ inbound: Inbound) async throws -> Reply {
+    private nonisolated(nonsending) func attend(_ operation: Operation, _ inbound: Inbound) async throws -> Reply {
         var inbound = inbound
         let user = try await user(of: inbound)
         let place = try access.crowd.takePlace(for: user)
@@ -131,7 +131,7 @@ final class API: Sendable {
     }
 
     /// The whole API. A new operation does not compile until it is answered here.
-    private func perform(_ operation: Operation, _ inbound: Inbound) async throws -> Response {
+    private nonisolated(nonsending) func perform(_ operation: Operation, _ inbound: Inbound) async throws -> Response {
         switch operation {
         case .live: return health.live()
         case .ready: return await health.ready()
@@ -166,7 +166,7 @@ final class API: Sendable {
     }
 
     /// Whose request it is. Throws when that cannot be believed, or when the user has made too many.
-    func user(of inbound: Inbound) async throws -> UserSubject {
+    nonisolated(nonsending) func user(of inbound: Inbound) async throws -> UserSubject {
         if let user = inbound.user { return user }
         let user = try await authenticator.authenticate(inbound.request.headers.values("authorization"))
         try access.admit(user)

@@ -41,7 +41,7 @@ final class Lane: ConnectionOwner {
     }
 
     /// Runs one exchange on whatever connection suits.
-    func perform(_ exchange: Exchange) async throws -> Answer {
+    nonisolated(nonsending) func perform(_ exchange: Exchange) async throws -> Answer {
         try Task.checkCancellation()
         let cancellable = LoopBound(exchange, on: loop)
         return try await withTaskCancellationHandler {

@@ -58,7 +58,7 @@ final class Exchange {
     }
 
     /// Suspends until `settle`. Unsafe continuations cost no allocation; this type resumes each exactly once.
-    func outcome(_ start: () -> Void) async -> Outcome {
+    nonisolated(nonsending) func outcome(_ start: () -> Void) async -> Outcome {
         await withUnsafeContinuation { continuation in
             self.continuation = continuation
             start()
