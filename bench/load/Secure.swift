@@ -7,8 +7,8 @@ struct Secure: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Asks over TLS for some seconds, and tells what that cost this process.",
         discussion: """
-            Prints how many requests were answered, and the nanoseconds of processor time that they took. With "full" and
-            "resumed" the server has to close each connection behind its answer.
+            Prints how many requests were answered, and the nanoseconds of processor time that they took. With "full"
+            and "resumed" the server has to close each connection behind its answer.
             """)
 
     enum Way: String, ExpressibleByArgument, CaseIterable {

@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of its own: it brings SwiftNIO, which the server's package does without. Its folder cannot have its name: the
-// package would take itself for its dependency.
+// A package of its own: it brings SwiftNIO, which the server's package does without. Its folder cannot have its name,
+// or the package would take itself for its dependency.
 let package = Package(
     name: "hummingbird-peer",
     platforms: [.macOS(.v14)],
