@@ -64,18 +64,18 @@ measure_static() {
 # count_calls SERVER: takes calls_SERVER, system calls for one request, and what they are in calls_of[SERVER].
 declare -A calls_of=()
 count_calls() {
-    local server=$1 traced=${pid[$1]} count tracer
+    local server=$1 traced=${pid[$1]} count=10000 tracer
     say "System calls of $server ..."
     # nginx's own process only watches over the one that answers.
     if [[ $server == nginx ]]; then traced=$(pgrep --parent "$traced"); fi
     strace --summary-only --follow-forks --attach "$traced" --output "$scratch/strace.txt" 2>/dev/null &
     tracer=$!
     sleep 0.5
-    "${on_other_processor[@]}" wrk --threads 1 --connections "$many_connections" --duration 1s \
-        "${url[$server]}$(static_path "$server")" >"$scratch/wrk.txt"
+    # Few connections and many requests: what it takes to accept a connection is not a request's.
+    "${on_other_processor[@]}" h2load --h1 --clients=16 --requests="$count" "${url[$server]}$(static_path "$server")" \
+        >"$scratch/h2load.txt" || fail "h2load failed; see above."
     kill -INT "$tracer"
     wait "$tracer" || true
-    count=$(awk '$2 == "requests" && $3 == "in" { print $1 }' "$scratch/wrk.txt")
     take "calls_$server" "$(awk '$NF == "total" { print $4 }' "$scratch/strace.txt" | head -n 1 |
         awk -v count="$count" '{ printf "%.3f\n", $1 / count }')"
     calls_of[$server]=$(awk -v count="$count" '
