@@ -61,6 +61,7 @@ extension APIError {
         case let fault as AuthenticationFault: self.init(fault)
         case let refusal as JourneyRefusal: self.init(refusal)
         case let error as BelvoError: self.init(error)
+        case let mistake as OwnMistake: self.init(mistake)
         default:
             if let failure = StoreFailure(error) {
                 self.init(failure)
@@ -179,13 +180,17 @@ extension APIError {
         }
     }
 
+    private init(_ mistake: OwnMistake) {
+        self.init(.badGateway, .belvoMisused, "Belvo does not take this server's requests. The operators know.")
+        belvoRequestID = mistake.refusal.requestID
+        isAlarm = true
+        logged = "\(mistake)"
+    }
+
     private init(_ error: BelvoError) {
         switch error {
-        case .refused(let refusal) where refusal.kind != .content:
-            // A path, a method or a media type of ours that Belvo does not know: nothing that an app could mend.
-            self.init(.badGateway, .belvoMisused, "Belvo does not take this server's requests. The operators know.")
-            belvoRequestID = refusal.requestID
-            isAlarm = true
+        // A path, a method or a media type of ours that Belvo does not know: nothing that an app could mend.
+        case .refused(let refusal) where refusal.kind != .content: self.init(OwnMistake(refusal: refusal))
         case .refused(let refusal):
             let words = refusal.items.compactMap { item in
                 item.message.map { message in item.field.map { "\($0): \(message)" } ?? message }

@@ -104,13 +104,14 @@ final class InstitutionCatalog: Sendable {
             return institutions
         } catch {
             let pauseEnds = now() + max(Self.pause, error.retryAfter ?? .zero)
+            let told = error.withoutTheAppsDoing
             let isStale = state.withLock { state in
-                state.failure = (error, pauseEnds)
+                state.failure = (told, pauseEnds)
                 state.refresh = nil
                 return state.list != nil
             }
             if isStale { log.warning("institutions.stale", metadata: ["reason": "\(error)"]) }
-            throw error
+            throw told
         }
     }
 

@@ -228,6 +228,8 @@ extension PaymentJourney {
             event = try await ask(world.belvo, about: earlier.record)
         } catch BelvoError.notFound {
             event = nil  // Given up long ago, and Belvo does not have it: there is nothing to be paid.
+        } catch let error as BelvoError {
+            throw error.withoutTheAppsDoing
         }
         guard case .reported(let report)? = event else { return }
         let now = try await record(.reported(report), on: earlier, cause: occasion.cause)

@@ -102,7 +102,12 @@ struct WidgetTokenJourney: Sendable {
     }
 
     private func minted(on occasion: Occasion) async throws -> WidgetTokenPair {
-        let token = try await world.belvo.mintWidgetToken(trace: occasion.trace)
+        let token: WidgetToken
+        do {
+            token = try await world.belvo.mintWidgetToken(trace: occasion.trace)
+        } catch {
+            throw error.withoutTheAppsDoing
+        }
         world.log.info("widget_token.minted", metadata: occasion.requestMetadata)
         return WidgetTokenPair(token, refresh: token.refresh)
     }

@@ -183,6 +183,23 @@ extension BelvoError {
     }
 }
 
+/// Belvo refused a question that holds nothing of the app's: what is wrong with it is this server's to mend.
+struct OwnMistake: Error, CustomStringConvertible {
+    let refusal: Belvo.Refusal
+
+    var description: String { "Belvo refused a question of our own: \(refusal)" }
+}
+
+extension BelvoError {
+    /// The same, as it is told to who gave nothing that Belvo could have refused.
+    var withoutTheAppsDoing: any Error {
+        switch self {
+        case .refused(let refusal), .conflict(let refusal): OwnMistake(refusal: refusal)
+        default: self
+        }
+    }
+}
+
 extension Failure {
     /// Belvo's no, in its own first words.
     static func refused(_ refusal: Belvo.Refusal) -> Failure {

@@ -45,6 +45,22 @@ import Testing
         }
     }
 
+    @Test(arguments: [400, 409, 422])
+    func `what Belvo does not like about a question of our own is not put down to the app`(status: Int) async throws {
+        try await Stage.open { stage in
+            let app = try await stage.app(of: "ana")
+            for (endpoint, method, path) in [
+                (Endpoint.listInstitutions, HTTP.Method.get, "/v1/institutions"),
+                (.createWidgetToken, .post, "/v1/widget-token"),
+            ] {
+                stage.sandbox.next(.refused(status, code: "invalid"), on: endpoint)
+                let answer = try await app.send(method, path)
+                #expect(answer.status == 502, "\(path)")
+                #expect(try answer.string("code") == "belvo_misused", "\(path)")
+            }
+        }
+    }
+
     @Test(arguments: [Fault.dropRequest, .refused(503, code: "unavailable"), .tooManyRequests(retryAfter: 9)])
     func `without any list and without Belvo the app is told when to come again`(fault: Fault) async throws {
         try await Stage.open { stage in
