@@ -127,6 +127,20 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        // The site of a merchant, broken in earnest (./dev chaos).
+        .target(
+            name: "Chaos",
+            dependencies: ["CLinux", "HTTP", "JSON", "Postgres", "SoftwareAuthenticator", "Transport"],
+            path: "chaos/Chaos",
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "ChaosProgram",
+            dependencies: ["Chaos", "Transport", argumentParser],
+            path: "chaos/Program",
+            swiftSettings: strict
+        ),
+
         // What the fuzzer checks (./dev fuzz), and a test on its corpus.
         .target(
             name: "FuzzProperties", dependencies: ["BelvoSandbox", "HTTP", "JSON"], path: "fuzz/Properties",
@@ -141,6 +155,7 @@ let package = Package(
         .testTarget(name: "HTTPTests", dependencies: ["HTTP", "Transport", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "PostgresTests", dependencies: ["Postgres", "TestSupport", "Transport"], swiftSettings: strict),
+        .testTarget(name: "ChaosTests", dependencies: ["Chaos", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "FuzzTests", dependencies: ["FuzzProperties"], swiftSettings: strict),
         .testTarget(name: "BelvoTests", dependencies: ["Belvo", "HTTP", "JSON"], swiftSettings: strict),
         .testTarget(name: "PaymentsTests", dependencies: ["Payments"], swiftSettings: strict),

@@ -1,0 +1,67 @@
+import HTTP
+import JSON
+import Transport
+
+/// What apps were told, and when: what the rows have to agree with afterwards.
+final class Testimony: Sendable {
+    private let state = LockedBox(State())
+
+    private struct State: Sendable {
+        var answers: [Told] = []
+        var successes: [Monotonic] = []
+        var failures: [Int: Int] = [:]
+        var purchases: [String: Bool] = [:]
+        var complaints: [String] = []
+    }
+
+    /// An answer that promises something.
+    struct Told: Sendable {
+        let subject: String
+        /// `POST /v1/payment-intents` and the like, ids and all.
+        let call: String
+        let key: String?
+        let status: Int
+        let body: [UInt8]
+    }
+
+    /// An app has an answer; status 0 stands for none.
+    func hear(_ status: Int, to request: Request, of subject: String, body: [UInt8]) {
+        state.update { state in
+            guard (200..<300).contains(status) else {
+                state.failures[status, default: 0] += 1
+                return
+            }
+            state.successes.append(.now())
+            guard request.method != .get else { return }
+            state.answers.append(
+                Told(
+                    subject: subject, call: "\(request.method) \(request.target.path)",
+                    key: request.headers["idempotency-key"], status: status, body: body))
+        }
+    }
+
+    /// A purchase has begun, or has come to its good end.
+    func note(_ reference: String, isPaid: Bool) {
+        state.update { $0.purchases[reference] = isPaid }
+    }
+
+    /// An app was told something that nobody should be told.
+    func complain(_ text: String) {
+        state.update { $0.complaints.append(text) }
+    }
+
+    var answers: [Told] { state.value.answers }
+    var complaints: [String] { state.value.complaints }
+    /// How often there was which answer other than a success; under 0 how often there was none.
+    var failures: [Int: Int] { state.value.failures }
+    /// Purchases that were begun.
+    var begun: Int { state.value.purchases.count }
+    /// Purchases that apps do not know to be paid.
+    var unpaid: [String] { state.value.purchases.filter { !$0.value }.keys.sorted() }
+
+    /// The longest time within a span in which no app was told of a success.
+    func longestGap(from start: Monotonic, to end: Monotonic) -> Duration {
+        let moments = [start] + state.value.successes.filter { $0 > start && $0 < end } + [end]
+        return zip(moments, moments.dropFirst()).map { $1 - $0 }.max() ?? .zero
+    }
+}
