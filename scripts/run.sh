@@ -33,10 +33,10 @@ main() {
 build_programs() {
     local product
     for product in merchant belvo-sandbox phone; do
-        attend swift build --configuration release --product "$product" ||
+        attend swift build --configuration release --static-swift-stdlib --product "$product" ||
             fail "the build of $product failed; see above."
     done
-    programs=$(swift build --configuration release --show-bin-path)
+    programs=$(swift build --configuration release --static-swift-stdlib --show-bin-path)
 }
 
 choose_ports() {
