@@ -21,10 +21,7 @@ final class BelvoStandIn: Sendable {
                 "--webhook-retry-ms", "1000",
             ], log: log)
         guard let url = URL("http://127.0.0.1:\(port)/") else { preconditionFailure("a URL made of a port") }
-        // Its log of a long scenario is long.
-        var configuration = ClientConfiguration()
-        configuration.message.bodyBytesMax = 64 << 20
-        client = Client(origin: url.origin, configuration: configuration)
+        client = Client(origin: url.origin)
     }
 
     func waitUntilReady() async throws {

@@ -19,6 +19,8 @@ final class Site: Sendable {
     /// For looking at rows, past all relays.
     let database: Database
     private let relays: [Relay]
+    /// Reads along in Belvo's log, which forgets, and of which one answer holds only so much.
+    private let reader: Task<Void, any Error>
 
     /// What differs from scenario to scenario.
     struct Plan: Sendable {
@@ -112,6 +114,13 @@ final class Site: Sendable {
         for instance in instances { try await instance.start() }
         let entrance = try await plan.balancer?(instances) ?? instances[0].port
         relays.append(try Relay(.door, to: entrance, at: door, watchedBy: plan.warden))
+        reader = Loop.task { [belvo] in
+            while !Task.isCancelled {
+                // What could not be read now is read with the next.
+                try? await belvo.readCalls()
+                try await Loop.sleep(.seconds(1))
+            }
+        }
         self.instances = instances
         self.relays = relays
         users = try await User.enroll(
@@ -147,6 +156,8 @@ final class Site: Sendable {
     }
 
     private func takeDown() async {
+        reader.cancel()
+        _ = await reader.result
         for relay in relays { relay.close() }
         for instance in instances { instance.kill() }
         belvo.stop()
