@@ -1,0 +1,20 @@
+extension ServerConnection {
+    /// What a connection does.
+    enum Phase {
+        /// TLS is being set up.
+        case greeting
+        /// Nothing has come since the last answer.
+        case idle
+        /// A request has begun and is not complete.
+        case receiving
+        /// A handler is at work; what comes meanwhile is kept for later.
+        case responding
+        /// The answer is not there yet and nobody is at work for it: `held` is what it waits for.
+        case holding
+        /// A handler is at work for a client that is gone. What it does is done to the end.
+        case unheard
+        /// The last answer is out, and the rest of what the client sends is thrown away.
+        case lingering
+        case closed
+    }
+}
