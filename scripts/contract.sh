@@ -23,7 +23,10 @@ main() {
     export PYTHONDONTWRITEBYTECODE=1
     ensure_toolchain
     ensure_packages python3 python3-venv
-    install_tools
+    use_local_directory
+    make_python_environment "$tools/python" scripts/contract/requirements.txt ||
+        fail "schemathesis could not be installed; see above."
+    python=$tools/python/bin/python
     say "Checking $document itself ..."
     attend "$python" scripts/contract/check_document.py "$document" || fail "the document has faults; see above."
     build_programs "$@"
@@ -33,21 +36,6 @@ main() {
         fail "the journey does not go as the document says; see above."
     run_schemathesis
     say "Nothing found."
-}
-
-# The tools are installed once, into an environment of their own, and anew when their list changes.
-install_tools() {
-    local list=scripts/contract/requirements.txt stamp=$tools/requirements.txt
-    use_local_directory
-    mkdir -p "$tools"
-    python=$tools/python/bin/python
-    if cmp --silent "$list" "$stamp" && [[ -x $python ]]; then return; fi
-    say "Installing schemathesis into $tools ..."
-    rm -rf "$tools/python"
-    attend python3 -m venv "$tools/python" || fail "python3 could not make a virtual environment; see above."
-    attend "$python" -m pip install --quiet --disable-pip-version-check --requirement "$list" ||
-        fail "pip could not install what $list names; see above."
-    cp "$list" "$stamp"
 }
 
 build_programs() {

@@ -21,7 +21,9 @@ main() {
     export PYTHONDONTWRITEBYTECODE=1
     ensure_toolchain
     ensure_packages testssl.sh python3 python3-venv
-    install_tools
+    use_local_directory
+    make_python_environment "$tools/python" scripts/tls/requirements.txt ||
+        fail "sslyze could not be installed; see above."
     build_programs "$@"
     make_secure_world
     run_testssl
@@ -33,20 +35,6 @@ main() {
     cp "$scratch/tls.md" bench/tls.md
     cat bench/tls.md
     ((status == 0)) || fail "the graders found what is not wanted; see above."
-}
-
-# The tool is installed once, into an environment of its own, and anew when its list changes.
-install_tools() {
-    local list=scripts/tls/requirements.txt stamp=$tools/requirements.txt
-    use_local_directory
-    mkdir -p "$tools"
-    if cmp --silent "$list" "$stamp" && [[ -x $tools/python/bin/sslyze ]]; then return; fi
-    say "Installing sslyze into $tools ..."
-    rm -rf "$tools/python"
-    attend python3 -m venv "$tools/python" || fail "python3 could not make a virtual environment; see above."
-    attend "$tools/python/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$list" ||
-        fail "pip could not install what $list names; see above."
-    cp "$list" "$stamp"
 }
 
 build_programs() {

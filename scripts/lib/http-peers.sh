@@ -12,19 +12,8 @@ build_peers() {
         go build -o "$peers_directory/go" .) || fail "the Go server could not be built; see above."
     attend swift build --configuration release --package-path bench/peers/hummingbird-server \
         --scratch-path "$peers_directory/hummingbird" || fail "the build of the Hummingbird server failed; see above."
-    make_fastapi
-}
-
-# Python packages of PyPI in an environment of their own.
-make_fastapi() {
-    local list=bench/peers/fastapi/requirements.txt tools=$peers_directory/fastapi
-    if cmp --silent "$list" "$tools/requirements.txt"; then return; fi
-    say "Installing FastAPI and uvicorn ..."
-    rm -rf "$tools"
-    python3 -m venv "$tools" &&
-        "$tools/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$list" ||
+    make_python_environment "$peers_directory/fastapi" bench/peers/fastapi/requirements.txt ||
         fail "FastAPI could not be installed; see above."
-    cp "$list" "$tools/requirements.txt"
 }
 
 # start_peer NAME PATH COMMAND...: starts a server and waits until it answers that path; the command's {port} is

@@ -46,17 +46,24 @@ ensure_browser() {
 # ensure_shop_receiver: the Python that runs the example receiver of events, in an environment of its own. Without it
 # that one test is skipped.
 ensure_shop_receiver() {
-    local list=examples/shop-receiver/requirements.txt tools=.local/shop-receiver
-    export SHOP_RECEIVER_PYTHON=$PWD/$tools/bin/python
-    if cmp --silent "$list" "$tools/requirements.txt" && [[ -x $SHOP_RECEIVER_PYTHON ]]; then return; fi
-    mkdir -p .local
-    rm -rf "$tools"
-    if (ensure_packages python3 python3-venv) && python3 -m venv "$tools" &&
-        "$SHOP_RECEIVER_PYTHON" -m pip install --quiet --disable-pip-version-check --requirement "$list"; then
-        cp "$list" "$tools/requirements.txt"
-    else
+    local tools=$PWD/.local/shop-receiver
+    export SHOP_RECEIVER_PYTHON=$tools/bin/python
+    { [[ -x $SHOP_RECEIVER_PYTHON ]] || (ensure_packages python3 python3-venv); } &&
+        make_python_environment "$tools" examples/shop-receiver/requirements.txt ||
         say "The example receiver of events is not tested: python3-venv or PyPI is out of reach."
-    fi
+}
+
+# make_python_environment DIRECTORY LIST: Python with the packages that LIST names, made once, and anew when LIST
+# changes. Returns 1 when that is not possible.
+make_python_environment() {
+    local directory=$1 list=$2
+    if cmp --silent "$list" "$directory/requirements.txt" && [[ -x $directory/bin/python ]]; then return; fi
+    say "Installing what $list names into $directory ..."
+    mkdir -p "$(dirname "$directory")"
+    rm -rf "$directory"
+    attend python3 -m venv "$directory" &&
+        attend "$directory/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$list" &&
+        cp "$list" "$directory/requirements.txt"
 }
 
 # install_swift: by swiftly, Swift's own installer (www.swift.org/install/linux, swiftly's "Install Swiftly
