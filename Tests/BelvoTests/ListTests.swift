@@ -154,7 +154,8 @@ struct ListTests {
             reply(200, Sample.page(Sample.intentSucceeded))
         )
         let found = try await belvo.client().findPaymentIntents(externalID: Sample.externalID)
-        #expect(found.map(\.externalID) == [Sample.externalID, Sample.externalID])
+        #expect(found.named.map(\.externalID) == [Sample.externalID, Sample.externalID])
+        #expect(found.others.map(\.externalID) == ["01978a3e-another", nil], "what was listed beside it is told apart")
     }
 
     @Test func `a look-up that cannot tell whose an entry is does not say that there is none`() async throws {

@@ -27,7 +27,7 @@ extension Client {
         trace: TraceParent? = nil
     ) async throws(BelvoError) -> [Customer] {
         let request = versioned(get(Path.customers, query: ["external_id": externalID], trace))
-        return try await found(.findCustomers, request, externalID: externalID, reading: Customer.init)
+        return try await found(.findCustomers, request, externalID: externalID, reading: Customer.init).named
     }
 
     /// Reads one customer, by Belvo's id.

@@ -116,7 +116,7 @@ extension Client {
         trace: TraceParent? = nil
     ) async throws(BelvoError) -> [Enrollment] {
         let request = get(Path.enrollments, query: ["external_id": externalID], trace)
-        return try await found(.listEnrollments, request, externalID: externalID, reading: Enrollment.init)
+        return try await found(.listEnrollments, request, externalID: externalID, reading: Enrollment.init).named
     }
 
     private func registrationOptions(_ response: Response) throws(Nonsense) -> RegistrationOptions {

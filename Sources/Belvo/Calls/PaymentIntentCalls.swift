@@ -48,12 +48,12 @@ extension Client {
         }
     }
 
-    /// Finds the intents that were created with an `external_id`: none, one, or several. None means that
-    /// Belvo's whole list was read and holds none; a list may lag behind a creation.
+    /// Finds the intents that were created with an `external_id`. None means that Belvo's whole list was read and
+    /// holds none; a list may lag behind a creation.
     public func findPaymentIntents(
         externalID: String,
         trace: TraceParent? = nil
-    ) async throws(BelvoError) -> [PaymentIntent] {
+    ) async throws(BelvoError) -> LookUp<PaymentIntent> {
         let request = get(Path.paymentIntents, query: ["external_id": externalID], trace)
         return try await found(.findPaymentIntents, request, externalID: externalID, reading: PaymentIntent.init)
     }

@@ -17,24 +17,28 @@ extension Client {
         return noun
     }
 
-    /// The objects of a list that carry an `external_id`.
+    /// Reads a list that is asked for by an `external_id`.
     ///
-    /// A filter that Belvo overlooks returns strangers' objects, so the list is filtered here again. An entry
-    /// that does not show its `external_id` at all could be the one: it makes the list unusable rather than
+    /// An entry that does not show its `external_id` at all could be the one: it makes the list unusable rather than
     /// empty, because on an empty list something may be created a second time.
     func found<Noun>(
         _ call: Call,
         _ request: Request,
         externalID: String,
         reading read: (Answer) throws(Nonsense) -> Noun
-    ) async throws(BelvoError) -> [Noun] {
-        let entries = try await list(call, request) { (item) throws(Nonsense) -> Noun? in
+    ) async throws(BelvoError) -> LookUp<Noun> {
+        let entries = try await list(call, request) { (item) throws(Nonsense) -> (isNamed: Bool, noun: Noun?) in
             let answer = try Answer(item)
             guard answer.value["external_id"] != nil else { throw answer.wrong("external_id", "missing") }
-            guard let own = try answer.exact("external_id"), same(own, externalID) else { return nil }
-            return try read(answer)
+            guard let own = try answer.exact("external_id"), same(own, externalID) else {
+                // What is not ours need not be what we can read.
+                return (false, try? read(answer))
+            }
+            return (true, try read(answer))
         }
-        return entries.compactMap(\.self)
+        return LookUp(
+            named: entries.filter(\.isNamed).compactMap(\.noun),
+            others: entries.filter { !$0.isNamed }.compactMap(\.noun))
     }
 
     /// Byte by byte: Swift's `==` takes texts for equal that Belvo keeps apart.

@@ -54,8 +54,8 @@ extension EnrollmentJourney {
         guard let payer = told.details.customer, let owner = try await world.store.owner(belvoID: payer.uuid) else {
             return .notOurs
         }
-        // Without our id on it, it may be the one that is being made here: its answer tells.
-        if told.externalID == nil, try await world.store.hasEnrollmentInFlight(of: owner.subject) {
+        // Under whatever name Belvo shows it, it may be the one that is being made here: its answer tells.
+        if try await world.store.hasEnrollmentInFlight(of: owner.subject) {
             throw NotTakenInYet.mayBeOwn
         }
         guard let institution = told.details.institution else { throw NotTakenInYet.incomplete("institution") }

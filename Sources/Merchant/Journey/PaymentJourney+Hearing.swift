@@ -49,8 +49,8 @@ extension PaymentJourney {
         guard let payer = told.customer, let owner = try await world.store.owner(belvoID: payer.uuid) else {
             return .notOurs
         }
-        // Without our id on it, it may be the one that is being made here: its answer tells.
-        if told.externalID == nil, try await world.store.hasPaymentInFlight(of: owner.subject) {
+        // Under whatever name Belvo shows it, it may be the one that is being made here: its answer tells.
+        if try await world.store.hasPaymentInFlight(of: owner.subject) {
             throw NotTakenInYet.mayBeOwn
         }
         // A record without an amount in reais would say nothing of the money; Belvo may show it later.

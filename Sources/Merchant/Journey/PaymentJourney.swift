@@ -305,21 +305,6 @@ extension PaymentJourney: LookingJourney {
         }
     }
 
-    /// What Belvo has to say about the payment; nothing when Belvo does not know it.
-    private func ask(_ belvo: Belvo.Client, about payment: Payment) async throws -> Payment.Event? {
-        if let belvoID = payment.belvoID {
-            let intent = try await belvo.readPaymentIntent(Belvo.PaymentIntent.ID(belvoID))
-            return .reported(checked(report(intent), against: payment))
-        }
-        let found = try await belvo.findPaymentIntents(externalID: payment.id.description)
-        if found.count > 1 {
-            world.log.error("payment.created_twice", metadata: ["payment_id": "\(payment.id)"])
-        }
-        // Of several the paid one counts; nobody may be asked to pay again while there is one.
-        let intent = found.first { $0.status == .succeeded } ?? found.first
-        return intent.map { .reported(checked(report($0), against: payment)) }
-    }
-
     /// How a state ends that has lasted too long.
     ///
     /// What was never authorized here ends by time also while Belvo is out of reach, but not against what Belvo has

@@ -12,7 +12,7 @@ enum TakingIn: Sendable {
 
 /// Why an object of a customer of ours was not taken in now, and may be later.
 enum NotTakenInYet: Error, Sendable, Equatable {
-    /// It does not name our id, and something of this user's is being made here whose outcome is not known.
+    /// Something of this user's is being made here whose outcome is not known.
     case mayBeOwn
     /// Belvo does not show this member, or not so that a record could be made of it.
     case incomplete(String)

@@ -1,6 +1,10 @@
+import Belvo
 import BelvoSandbox
 import HTTP
+import Payments
 import Testing
+
+@testable import Merchant
 
 /// Paying while the way to Belvo is bad.
 @Suite struct PaymentTroubleTests {
@@ -89,6 +93,58 @@ import Testing
                 #expect(stage.sandbox.countIntents(externalID: id).created == (doubt.isDone ? 1 : 0), "\(doubt.name)")
             }
         }
+    }
+
+    @Test func `a creation is not lost while Belvo lists what may be it under another name`() async throws {
+        try await Stage.open { stage in
+            var shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.enroll()
+            let other = try await shopper.openPayment(bond, reference: "order", key: "tap").string("id")
+            let known = try #require(
+                try await stage.merchant.world.belvo.findPaymentIntents(externalID: other).named.first)
+            let unknown = "99999999-9999-4999-8999-999999999998"
+            let lists: [(body: String, isLost: Bool)] = [
+                (listing(known, id: unknown, name: #""another""#), false),
+                (listing(known, id: unknown, name: "null"), false),
+                (listing(known, id: unknown, name: #""another""#, status: "SUCCEEDED"), false),
+                // These are other payments, or nobody's to pay any more.
+                (listing(known, id: known.id.description, name: #""another""#), true),
+                (listing(known, id: unknown, name: "\"\(other)\""), true),
+                (listing(known, id: unknown, name: #""another""#, status: "FAILED"), true),
+                (listing(known, id: unknown, name: #""another""#, centavos: 1), true),
+            ]
+            for (number, list) in lists.enumerated() {
+                stage.sandbox.next(.dropRequest, on: .createPaymentIntent)
+                stage.sandbox.next(
+                    .status(200, body: list.body, contentType: "application/json", headers: [:]),
+                    on: .listPaymentIntents, count: nil)
+                let opened = try await shopper.openPayment(bond, reference: "order-\(number)", key: "tap-\(number)")
+                #expect(opened.status == 202)
+                let id = try opened.string("id")
+                try await stage.pass(.seconds(76))
+                let status = try await shopper.payment(id).string("status")
+                #expect(status == (list.isLost ? "FAILED" : "PENDING"), "\(list.body)")
+                // When nothing like it is listed any more, it is lost after all.
+                stage.sandbox.clearFaults()
+                try await stage.pass(.seconds(3_600))
+                #expect(try await shopper.payment(id).string("failure_code") == "creation_lost", "\(list.body)")
+            }
+            #expect(stage.log.holds("payment.name_differs"))
+        }
+    }
+
+    /// A list of one intent, which is like this one but for its id, its name and its status.
+    private func listing(
+        _ intent: Belvo.PaymentIntent, id: String, name: String, status: String = "PENDING", centavos: Int64? = nil
+    ) -> String {
+        let parties = (intent.customer?.description ?? "", intent.enrollment?.description ?? "")
+        let account = intent.beneficiaryBankAccount?.description ?? ""
+        let amount = Money(centavos: centavos ?? intent.amountCentavos ?? 0)
+        return """
+            [{"id":"\(id)","external_id":\(name),"status":"\(status)","amount":"\(amount)","currency":"BRL",
+            "customer":"\(parties.0)","payment_method_details":{"open_finance_biometric_pix":
+            {"beneficiary_bank_account":"\(account)","enrollment":"\(parties.1)"}}}]
+            """
     }
 
     @Test func `a lost payment gives its reference to the next one`() async throws {

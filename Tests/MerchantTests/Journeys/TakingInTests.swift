@@ -202,7 +202,10 @@ import Testing
         }
     }
 
-    @Test func `a payment that is being made here is not taken in beside itself`() async throws {
+    @Test(arguments: ["null", #""another""#])
+    func `a payment that is being made here is not taken in beside itself, whatever Belvo calls it`(
+        name: String
+    ) async throws {
         try await Stage.open { stage in
             var shopper = try await Shopper.arrive(on: stage)
             let bond = try await shopper.enroll()
@@ -212,11 +215,10 @@ import Testing
             #expect(opened.status == 202)
             let id = try opened.string("id")
             let intent = try #require(
-                try await stage.merchant.world.belvo.findPaymentIntents(externalID: id).first
+                try await stage.merchant.world.belvo.findPaymentIntents(externalID: id).named.first
             ).id.description
-            // Belvo leaves our name out once: whose it is cannot be told, and is asked again.
-            stage.sandbox.next(
-                .altered([Fault.Alteration("/external_id", "null")]), on: .getPaymentIntent)
+            // Belvo does not show our name once: whose it is cannot be told, and is asked again.
+            stage.sandbox.next(.altered([Fault.Alteration("/external_id", name)]), on: .getPaymentIntent)
             try await stage.tell("PAYMENT_INTENTS", of: intent)
             try await stage.work()
             #expect(try await stage.lines(Self.outcomes) == ["received"])

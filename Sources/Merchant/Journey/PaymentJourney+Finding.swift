@@ -1,0 +1,46 @@
+import Belvo
+import Logging
+import Payments
+
+// What Belvo has of a payment, be its id there known or not.
+extension PaymentJourney {
+    /// What Belvo has to say about the payment; nothing when Belvo does not know it.
+    func ask(_ belvo: Belvo.Client, about payment: Payment) async throws -> Payment.Event? {
+        if let belvoID = payment.belvoID {
+            let intent = try await belvo.readPaymentIntent(Belvo.PaymentIntent.ID(belvoID))
+            return .reported(checked(report(intent), against: payment))
+        }
+        let found = try await belvo.findPaymentIntents(externalID: payment.id.description)
+        if found.named.count > 1 {
+            world.log.error("payment.created_twice", metadata: ["payment_id": "\(payment.id)"])
+        }
+        // Of several the paid one counts; nobody may be asked to pay again while there is one.
+        guard let intent = found.named.first(where: { $0.status == .succeeded }) ?? found.named.first else {
+            try await check(found.others, against: payment)
+            return nil
+        }
+        return .reported(checked(report(intent), against: payment))
+    }
+
+    /// Throws when Belvo lists something that can be this payment but for its name, so that nobody may call it absent.
+    ///
+    /// What is known here already is another one; what has failed is nobody's to pay any more.
+    private func check(_ others: [Belvo.PaymentIntent], against payment: Payment) async throws {
+        for other in others where other.status != .failed && payment.isLike(report(other)) {
+            if try await world.store.payment(belvoID: other.id.uuid) != nil { continue }
+            if let name = other.externalID.flatMap({ Payment.ID($0) }), try await world.store.payment(name) != nil {
+                continue
+            }
+            world.log.error(
+                "payment.name_differs", metadata: ["payment_id": "\(payment.id)", "belvo_id": "\(other.id)"])
+            throw BelvoError.nonsense(reason: "external_id is another's on what may be this payment")
+        }
+    }
+}
+
+extension Payment {
+    /// Whether all that was asked for is shown, under whatever name.
+    fileprivate func isLike(_ report: Report) -> Bool {
+        Set(differences(from: report)).isSubset(of: ["external_id", "end_to_end_id"])
+    }
+}
