@@ -243,7 +243,7 @@ measure_auth() {
     local round connections=$many_connections refusals_expected=1 token
     make_tokens bench 1
     token=$(head -n 1 "$scratch/tokens")
-    restart_merchant "WIDGET_TOKENS=off" "USER_RATE=10000" "HTTP_REQUESTS_IN_FLIGHT_PER_USER_MAX=8"
+    restart_merchant "WIDGET_TOKENS=off" "USER_RATE=1000000" "HTTP_REQUESTS_IN_FLIGHT_PER_USER_MAX=64"
     load warm_up merchant /v1/widget-token --header "authorization: Bearer $token" --script bench/post_nothing.lua
     for ((round = 1; round <= rounds; round++)); do
         say "With and without a token, round $round of $rounds ..."
