@@ -8,6 +8,7 @@ cd "$(dirname "$0")/.."
 . scripts/lib/toolchain.sh
 . scripts/lib/postgres.sh
 . scripts/lib/figures.sh
+. scripts/lib/nginx.sh
 . scripts/lib/bench-world.sh
 . scripts/lib/bench-report.sh
 . scripts/lib/attack-peer.sh

@@ -9,6 +9,7 @@ cd "$(dirname "$0")/.."
 . scripts/lib/postgres.sh
 . scripts/lib/figures.sh
 . scripts/lib/intervals.sh
+. scripts/lib/nginx.sh
 . scripts/lib/bench-world.sh
 . scripts/lib/bench-rounds.sh
 . scripts/lib/bench-report.sh

@@ -4,26 +4,15 @@
 # start_attacked_nginx: the same answers as the server's, from files, and the same deadlines where it has such. Sets
 # nginx_url and nginx_worker_pid.
 start_attacked_nginx() {
-    local directory=$scratch/nginx kind temporary='' port
+    local directory=$scratch/nginx port
     port=$(free_port $((merchant_port + 10)))
     nginx_url=http://127.0.0.1:$port
     mkdir -p "$directory/files/v1"
     fetch_answer /livez "$directory/files/livez"
     fetch_answer /openapi.json "$directory/files/openapi.json"
     fetch_answer /v1/institutions "$directory/files/v1/institutions"
-    for kind in client_body proxy fastcgi uwsgi scgi; do temporary+="${kind}_temp_path $directory/$kind; "; done
-    cat >"$directory/nginx.conf" <<CONFIGURATION
-$(if is_root; then echo 'user root;'; fi)
-daemon off;
-worker_processes 1;
-pid $directory/pid;
-error_log $directory/error.log crit;
-events { worker_connections 16384; }
-http {
-    $temporary
-    access_log off;
+    run_nginx nginx 16384 "$nginx_url/livez" "${on_server_processor[@]}" <<SERVER
     default_type application/json;
-    keepalive_requests 1000000000;
     client_header_timeout 10s;
     client_body_timeout 10s;
     send_timeout 30s;
@@ -33,12 +22,8 @@ http {
         # The body is read before anybody is asked, and none of these ends.
         location = /webhooks/belvo { proxy_pass http://127.0.0.1:9; }
     }
-}
-CONFIGURATION
-    start nginx TERM "$directory/log" "${on_server_processor[@]}" "$(nginx_program)" -e "$directory/error.log" \
-        -c "$directory/nginx.conf"
-    wait_for 10 "$started" answers --fail "$nginx_url/livez" || fail_for "$started" "nginx does not answer"
-    nginx_worker_pid=$(session "$started" | grep --invert-match --line-regexp "$started")
+SERVER
+    nginx_worker_pid=$(session "$nginx_pid" | grep --invert-match --line-regexp "$nginx_pid")
 }
 
 fetch_answer() {

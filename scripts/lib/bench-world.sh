@@ -115,34 +115,21 @@ start_nginx() {
     nginx_port=$(free_port $((merchant_port + 10)))
     livez_body=$(curl --silent --fail --noproxy '*' "$merchant_url/livez")
     livez_bytes=$(answer_bytes "$merchant_url/livez")
-    run_nginx
+    run_static_nginx
     nginx_bytes=$(answer_bytes "http://127.0.0.1:$nginx_port/livez")
     local room=$((livez_bytes - nginx_bytes - ${#padding_field} - 4))
     if ((room > 0)); then
         stop_child "$nginx_pid"
-        run_nginx "add_header $padding_field $(printf '%*s' "$room" '' | tr ' ' x);"
+        run_static_nginx "add_header $padding_field $(printf '%*s' "$room" '' | tr ' ' x);"
         nginx_bytes=$(answer_bytes "http://127.0.0.1:$nginx_port/livez")
     fi
 }
 
 padding_field=X
 
-# run_nginx DIRECTIVE: one worker without logs, as nginx is fastest on one processor.
-run_nginx() {
-    local directory=$scratch/nginx kind temporary=
-    mkdir -p "$directory"
-    for kind in client_body proxy fastcgi uwsgi scgi; do temporary+="${kind}_temp_path $directory/$kind; "; done
-    cat >"$directory/nginx.conf" <<CONFIGURATION
-$(if is_root; then echo 'user root;'; fi)
-daemon off;
-worker_processes 1;
-pid $directory/pid;
-error_log $directory/error.log;
-events { worker_connections 1024; }
-http {
-    $temporary
-    access_log off;
-    keepalive_requests 1000000000;
+# run_static_nginx DIRECTIVE: it answers /livez.
+run_static_nginx() {
+    run_nginx nginx 1024 "http://127.0.0.1:$nginx_port/livez" "${on_server_processor[@]}" <<SERVER
     server {
         listen 127.0.0.1:$nginx_port;
         location = /livez {
@@ -151,18 +138,8 @@ http {
             return 200 '$livez_body';
         }
     }
+SERVER
 }
-CONFIGURATION
-    # SIGTERM is nginx's fast shutdown.
-    start nginx TERM "$directory/log" "${on_server_processor[@]}" "$(nginx_program)" -e "$directory/error.log" \
-        -c "$directory/nginx.conf"
-    nginx_pid=$started
-    wait_for 10 "$nginx_pid" answers --fail "http://127.0.0.1:$nginx_port/livez" ||
-        fail_for "$nginx_pid" "nginx does not answer"
-}
-
-# Debian keeps it where a plain user's PATH does not look.
-nginx_program() { PATH=$PATH:/usr/sbin command -v nginx; }
 
 # answer_bytes URL: prints the length of the whole answer, fields and body.
 answer_bytes() {

@@ -49,36 +49,18 @@ start_peers() {
 # start_secure_peers: nginx over TLS on the other processor, for this project's client, and the echo server over TLS
 # on the server's; each once with connections that stay and once with connections of one request.
 start_secure_peers() {
-    local certificate=$scratch/secrets/server.pem key=$scratch/secrets/server.key directory=$scratch/secure-nginx kind
-    local temporary=''
     secure_nginx_port=$(free_port $((next_port)))
     next_port=$((secure_nginx_port + 1))
-    mkdir -p "$directory"
-    for kind in client_body proxy fastcgi uwsgi scgi; do temporary+="${kind}_temp_path $directory/$kind; "; done
-    cat >"$directory/nginx.conf" <<CONFIGURATION
-$(if is_root; then echo 'user root;'; fi)
-daemon off;
-worker_processes 1;
-pid $directory/pid;
-error_log $directory/error.log;
-events { worker_connections 1024; }
-http {
-    $temporary
-    access_log off;
+    run_nginx secure-nginx 1024 "https://127.0.0.1:$secure_nginx_port/kept" "${on_other_processor[@]}" <<SERVER
     server {
         listen 127.0.0.1:$secure_nginx_port ssl;
-        ssl_certificate $certificate;
-        ssl_certificate_key $key;
+        ssl_certificate $scratch/secrets/server.pem;
+        ssl_certificate_key $scratch/secrets/server.key;
         # The body says whether the session was resumed: "r", or "." when it was not.
-        location = /kept { keepalive_requests 1000000000; return 200 \$ssl_session_reused; }
+        location = /kept { return 200 \$ssl_session_reused; }
         location = /once { keepalive_timeout 0; return 200 \$ssl_session_reused; }
     }
-}
-CONFIGURATION
-    start "nginx over TLS" TERM "$directory/log" "${on_other_processor[@]}" "$(nginx_program)" \
-        -e "$directory/error.log" -c "$directory/nginx.conf"
-    wait_for 10 "$started" answers --fail "https://127.0.0.1:$secure_nginx_port/kept" ||
-        fail_for "$started" "nginx does not answer over TLS"
+SERVER
     start_secure_echo kept
     start_secure_echo once --requests-per-connection 1
 }
