@@ -7,6 +7,7 @@ cd "$(dirname "$0")/.."
 . scripts/lib/toolchain.sh
 . scripts/lib/postgres.sh
 . scripts/lib/bench-world.sh
+. scripts/lib/chaos-scratch.sh
 
 # How large it is: purchases in the sweep of kills, and seconds of load in every other scenario.
 purchases=500
@@ -36,8 +37,8 @@ main() {
     ensure_packages haproxy
     build_all
     # Below /var/tmp, which is a disk nearly everywhere, and where PostgreSQL's user may go.
-    scratch=$(mktemp --directory /var/tmp/merchant-chaos.XXXXXX)
-    chmod 755 "$scratch"
+    make_chaos_scratch /var/tmp
+    scratch=$chaos_scratch
     local status=0
     attend "$programs/ChaosProgram" "${scenarios[@]}" --programs "$programs" --scratch "$scratch" \
         --purchases "$purchases" --seconds "$seconds" --section "$scratch/verdicts.md" || status=$?
@@ -82,10 +83,7 @@ write_down() {
 
 clean_up() {
     stop_children
-    if [[ -n ${scratch:-} ]]; then
-        if mountpoint --quiet "$scratch/small-disk"; then umount --lazy "$scratch/small-disk"; fi
-        rm -rf "$scratch"
-    fi
+    remove_chaos_scratch
 }
 
 main "$@"

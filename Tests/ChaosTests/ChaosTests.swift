@@ -1,4 +1,3 @@
-import FoundationEssentials
 import TestSupport
 import Testing
 
@@ -6,30 +5,10 @@ import Testing
 
 /// What `./dev chaos` does at length, in short: the built programs, a PostgreSQL of their own, and faults in earnest.
 @Suite(.serialized) struct ChaosTests {
-    /// The directory of the programs, beside these tests.
-    private static let programs: String? = {
-        guard let tests = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"),
-            let slash = tests.lastIndex(of: "/")
-        else { return nil }
-        return String(tests[..<slash])
-    }()
-
-    private func withTools(_ body: @escaping @Sendable (Tools) async throws -> [Verdict]) async throws {
-        let programs = try #require(Self.programs)
-        let scratch = "/tmp/chaos-test.\(UInt32.random(in: 0 ... .max))"
-        try FileManager.default.createDirectory(atPath: scratch, withIntermediateDirectories: false)
-        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: scratch)
-        // Nothing is lost with a directory left behind.
-        defer { try? FileManager.default.removeItem(atPath: scratch) }
-        var tools = Tools(programs: programs, scratch: scratch)
-        tools.purchases = 8
-        tools.users = 4
-        tools.load = .seconds(3)
-        tools.patience = .seconds(6)
-        // What is signed and never arrives at Belvo is in doubt soon.
-        tools.settings = ["POLL_DEADLINE_MS": "3000"]
-        let chosen = tools
-        let verdicts = try await withLoop { _ in try await body(chosen) }
+    private func play(
+        settings: [String: String] = [:], _ scenario: @escaping @Sendable (Tools) async throws -> [Verdict]
+    ) async throws {
+        let verdicts = try await ShortTools.with(settings: settings, scenario)
         #expect(!verdicts.isEmpty)
         for verdict in verdicts {
             #expect(verdict.isGood, "\(verdict.row)\n\(verdict.findings.joined(separator: "\n"))")
@@ -38,10 +17,23 @@ import Testing
     }
 
     @Test func `a server killed around Belvo's replies and its own answers makes each payment once`() async throws {
-        try await withTools { tools in
+        try await play { tools in
             var scenario = KillAtEveryStep(tools: tools)
-            // Where Belvo has been asked: what was never sent is given up after a minute only.
-            scenario.isAimedAt = { $0.kind == .answer || $0.kind == .reply && $0.label.hasPrefix("POST") }
+            // Where Belvo has been asked, and where the app hears of it.
+            scenario.isAimedAt = {
+                $0.label.hasPrefix("POST")
+                    && ($0.kind == .answer && $0.label.hasPrefix("POST /v1") || $0.kind == .reply)
+            }
+            return try await scenario.play()
+        }
+    }
+
+    @Test func `when PostgreSQL is stopped as if the machine had failed, nothing that was answered is lost`()
+        async throws
+    {
+        try await play { tools in
+            var scenario = DatabaseRestarts(tools: tools)
+            scenario.respite = 200...600
             return try await scenario.play()
         }
     }
@@ -49,7 +41,7 @@ import Testing
     @Test func `when the word that a write is committed is lost, nothing is done twice and nothing is lost`()
         async throws
     {
-        try await withTools { tools in
+        try await play { tools in
             var scenario = LostCommits(tools: tools)
             scenario.rate = 4
             scenario.label = "UPDATE payments"
@@ -57,7 +49,63 @@ import Testing
         }
     }
 
+    /// Only where a small file system can be mounted to be filled, which takes root.
+    @Test(.enabled("a small disk is mounted, which takes root", Machine.canMount))
+    func `when the disk is full nothing is done twice and nothing is lost, and it goes on once there is room`()
+        async throws
+    {
+        try await play { tools in
+            var scenario = FullDisk(tools: tools)
+            scenario.times = 1
+            return try await scenario.play()
+        }
+    }
+
+    @Test func `while somebody holds a lock on the payments apps wait or hear no, and nothing is lost`() async throws {
+        try await play { tools in
+            var scenario = HeldLock(tools: tools)
+            // Longer than a statement waits for a lock.
+            scenario.span = .seconds(4)
+            return try await scenario.play()
+        }
+    }
+
+    @Test func `when the primary dies the server finds the standby, with everything that was answered`() async throws {
+        try await play { tools in
+            var scenario = Failover(tools: tools)
+            // Longer than a statement may take: what was not confirmed by then must not count as done.
+            scenario.lag = .seconds(5)
+            scenario.notice = .milliseconds(200)
+            return [try await scenario.playSynchronous()]
+        }
+    }
+
+    @Test func `a primary that says nothing any more is left for the standby`() async throws {
+        try await play { tools in
+            var scenario = Failover(tools: tools)
+            scenario.lag = .zero
+            scenario.notice = .milliseconds(200)
+            return try await scenario.playSilence()
+        }
+    }
+
+    @Test(.enabled("three instances need HAProxy", Machine.hasBalancer))
+    func `of three instances one may be killed and one sleep past its lease: looks stay apart, no late write wins`()
+        async throws
+    {
+        try await play { tools in
+            var scenario = ThreeInstances(tools: tools)
+            scenario.interval = .seconds(1)
+            scenario.callDeadline = .seconds(1)
+            scenario.pause = .seconds(1)
+            scenario.waiting = 8
+            // Where tests run, others may need the processors as well.
+            scenario.tolerance = .seconds(8)
+            return try await scenario.play()
+        }
+    }
+
     @Test func `a hundred webhooks or redirects at once do what one does`() async throws {
-        try await withTools { try await Storms(tools: $0).play() }
+        try await play { try await Storms(tools: $0).play() }
     }
 }

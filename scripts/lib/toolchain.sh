@@ -53,6 +53,15 @@ ensure_shop_receiver() {
         say "The example receiver of events is not tested: python3-venv or PyPI is out of reach."
 }
 
+# ensure_balancer: what stands before three instances in one of the tests. Without it that one is skipped.
+ensure_balancer() {
+    ! PATH=$PATH:/usr/sbin command -v haproxy >/dev/null || return 0
+    if is_root || sudo --non-interactive true 2>/dev/null; then
+        (ensure_packages haproxy) && return
+    fi
+    say "Three instances are not tested without HAProxy. As root, run: apt-get install haproxy"
+}
+
 # make_python_environment DIRECTORY LIST: Python with the packages that LIST names, made once, and anew when LIST
 # changes. Returns 1 when that is not possible.
 make_python_environment() {

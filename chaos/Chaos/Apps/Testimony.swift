@@ -56,6 +56,8 @@ final class Testimony: Sendable {
     var failures: [Int: Int] { state.value.failures }
     /// Purchases that were begun.
     var begun: Int { state.value.purchases.count }
+    /// Purchases that apps know to be paid.
+    var paid: Int { state.value.purchases.values.count { $0 } }
     /// Purchases that apps do not know to be paid.
     var unpaid: [String] { state.value.purchases.filter { !$0.value }.keys.sorted() }
 

@@ -48,6 +48,17 @@ final class Balancer: Sendable {
 
     func stop() { child.kill() }
 
+    /// Waits until it has noticed that a server is gone (`DOWN`) or there again (`UP`).
+    func waitUntil(_ name: String, is state: String) async throws {
+        let isSo = await eventually(within: .seconds(20), every: .milliseconds(50)) {
+            // As HAProxy words it: "Server servers/merchant-2 is DOWN, reason: ...".
+            TextFile.read(child.log).split(separator: "\n").contains {
+                $0.contains("Server servers/\(name) is \(state)")
+            }
+        }
+        if !isSo { throw CommandFailed(description: "HAProxy does not notice that \(name) is \(state)") }
+    }
+
     /// Requests that came to nothing, by the server at which they were: nothing of an instance answered them.
     var failures: [String: Int] {
         var failures: [String: Int] = [:]

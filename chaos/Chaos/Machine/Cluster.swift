@@ -9,11 +9,15 @@ final class Cluster: Sendable {
     /// Where its data are.
     let data: String
     let log: String
+    private let waitsForDisk: Bool
     private let programs: String
     private let child = LockedBox<Child?>(nil)
 
     /// A directory that its user may write to, and another place for the data where it is given.
-    init(in directory: String, named name: String = "data", dataBelow other: String? = nil) throws {
+    init(
+        in directory: String, named name: String = "data", dataBelow other: String? = nil, waitsForDisk: Bool
+    ) throws {
+        self.waitsForDisk = waitsForDisk
         programs = try Self.findPrograms()
         port = try Port.free()
         data = "\(other ?? directory)/\(name)"
@@ -22,10 +26,10 @@ final class Cluster: Sendable {
 
     func url(_ database: String = "merchant") -> String { "postgresql://postgres@127.0.0.1:\(port)/\(database)" }
 
-    /// Makes it. All of it is on disk then: otherwise the first recovery would have to see to that.
+    /// Makes it. All of it is on disk then, where that matters: otherwise the first recovery would have to see to that.
     func create(_ options: [String] = [], settings: [String] = []) async throws {
         let own = ["--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C.UTF-8", "--pgdata", data]
-        try await tool("initdb", own + options)
+        try await tool("initdb", own + (waitsForDisk ? [] : ["--no-sync"]) + options)
         try configure(settings)
     }
 
@@ -34,14 +38,15 @@ final class Cluster: Sendable {
         let source = "host=127.0.0.1 port=\(primary) user=postgres application_name=\(name)"
         try await tool(
             "pg_basebackup",
-            ["--pgdata", data, "--write-recovery-conf", "--checkpoint=fast", "--dbname", source])
+            ["--pgdata", data, "--write-recovery-conf", "--checkpoint=fast", "--dbname", source]
+                + (waitsForDisk ? [] : ["--no-sync"]))
         try configure([])
     }
 
     private func configure(_ settings: [String]) throws {
         let own = [
             "port = \(port)", "listen_addresses = '127.0.0.1'", "unix_socket_directories = ''", "max_connections = 200",
-            "log_line_prefix = '%m [%p] '",
+            "log_line_prefix = '%m [%p] '", "fsync = \(waitsForDisk ? "on" : "off")",
         ]
         let text = "\n" + (own + settings).joined(separator: "\n") + "\n"
         try TextFile.write(text, to: "\(data)/postgresql.conf", appending: true)

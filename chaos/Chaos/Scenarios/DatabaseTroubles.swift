@@ -4,6 +4,8 @@ import Transport
 /// PostgreSQL is stopped as if the machine had failed, and started, again and again under load.
 struct DatabaseRestarts: Sendable {
     let tools: Tools
+    /// How long it runs before it is stopped, in milliseconds.
+    var respite = 1_000...3_000
 
     func play() async throws -> [Verdict] {
         var plan = Site.Plan()
@@ -12,8 +14,8 @@ struct DatabaseRestarts: Sendable {
             let restarts = LockedBox(0)
             let gap = try await Crowd(site).buying {
                 let end = Monotonic.now() + tools.load
-                while Monotonic.now() < end {
-                    try await Loop.sleep(.milliseconds(Int.random(in: 1_000...3_000)))
+                while restarts.value < 2 || Monotonic.now() < end {
+                    try await site.trade(for: .milliseconds(Int.random(in: respite)))
                     await site.cluster.stopImmediately()
                     try await site.cluster.start()
                     restarts.update { $0 += 1 }
@@ -89,6 +91,8 @@ final class CommitThief: Warden {
 /// The disk with PostgreSQL's data is full, and has room again.
 struct FullDisk: Sendable {
     let tools: Tools
+    /// How often it is filled.
+    var times = 2
 
     func play() async throws -> [Verdict] {
         let disk = "\(tools.scratch)/small-disk"
@@ -113,24 +117,27 @@ struct FullDisk: Sendable {
             let deaths = LockedBox(0)
             let fills = LockedBox(0)
             let gap = try await Crowd(site).buying {
-                for _ in 0..<2 {
-                    try await Loop.sleep(tools.load / 10)
+                for _ in 0..<times {
+                    try await site.trade(for: tools.load / 10)
+                    let before = Self.complaints(site)
                     // dd ends with 1 when the disk is full: that is what it is for.
                     try await runTool(
                         ["dd", "if=/dev/zero", "of=\(disk)/filling", "bs=64k"], log: "\(site.directory)/dd.log",
                         expecting: [1])
                     fills.update { $0 += 1 }
                     try await Loop.sleep(tools.load / 4)
+                    // A cluster has some room of its own that it uses up first.
+                    _ = await eventually(within: .seconds(20), every: .milliseconds(20)) {
+                        Self.complaints(site) > before || !site.cluster.isRunning
+                    }
                     try await runTool(["rm", "-f", "\(disk)/filling"], log: "\(site.directory)/rm.log")
                     guard !site.cluster.isRunning else { continue }
                     deaths.update { $0 += 1 }
                     try await site.cluster.start()
                 }
-                try await Loop.sleep(tools.load / 10)
+                try await site.trade(for: tools.load / 10)
             }
-            let refused = TextFile.read(site.cluster.log).split(separator: "\n").count {
-                $0.contains("No space left on device")
-            }
+            let refused = Self.complaints(site)
             var verdict = Verdict(
                 "disk full",
                 deeds:
@@ -141,6 +148,11 @@ struct FullDisk: Sendable {
             try await Judge(site).judge(&verdict)
             return [verdict]
         }
+    }
+
+    /// How often PostgreSQL has found no room.
+    private static func complaints(_ site: Site) -> Int {
+        TextFile.read(site.cluster.log).split(separator: "\n").count { $0.contains("No space left on device") }
     }
 }
 
@@ -154,17 +166,18 @@ struct HeldLock: Sendable {
         plan.users = tools.users
         return try await Site.open("lock", with: tools, plan) { site in
             let gap = try await Crowd(site).buying {
-                try await Loop.sleep(tools.load / 5)
+                try await site.trade(for: tools.load / 5)
                 try await site.database.transaction { transaction in
                     try await transaction.execute("SELECT set_config('idle_in_transaction_session_timeout', '0', true)")
                     try await transaction.execute("LOCK TABLE payments IN ACCESS EXCLUSIVE MODE")
                     try await Loop.sleep(span)
                 }
-                try await Loop.sleep(tools.load / 5)
+                try await site.trade(for: tools.load / 5)
             }
             var verdict = Verdict(
                 "a lock on `payments`", deeds: "`ACCESS EXCLUSIVE` for \(Verdict.tenths(span)) s under load")
             verdict.gap = gap
+            if gap < span / 2 { verdict.wrong.append("the lock held up nobody") }
             try await Judge(site).judge(&verdict)
             return [verdict]
         }

@@ -11,12 +11,19 @@ struct Failover: Sendable {
     let tools: Tools
     /// For how long the standby gets nothing.
     var lag = Duration.seconds(8)
+    /// How long it takes somebody to notice that the primary is gone.
+    var notice = Duration.seconds(2)
 
     func play() async throws -> [Verdict] {
         [
-            try await play("failover", isSynchronous: true, isSilent: false),
+            try await playSynchronous(),
             try await play("failover-control", isSynchronous: false, isSilent: false),
         ]
+    }
+
+    /// Without the control.
+    func playSynchronous() async throws -> Verdict {
+        try await play("failover", isSynchronous: true, isSilent: false)
     }
 
     /// The primary is not killed but falls silent: nobody refuses a connection, and nobody answers.
@@ -32,7 +39,7 @@ struct Failover: Sendable {
         plan.relaysDatabase = false
         plan.databaseSettings = ["wal_level = replica", "max_wal_senders = 4", "wal_receiver_status_interval = '1s'"]
         plan.prepare = { primary, directory in
-            let other = try Cluster(in: directory, named: "standby")
+            let other = try Cluster(in: directory, named: "standby", waitsForDisk: tools.waitsForDisk)
             standby.value = other
             let relay = try Relay(.database, to: primary.port, watchedBy: line)
             try await other.create(asStandbyOf: relay.port, named: "standby")
@@ -77,17 +84,16 @@ struct Failover: Sendable {
         let outage = LockedBox(Duration.zero)
         let begun = LockedBox(Monotonic.now())
         _ = try await Crowd(site).buying {
-            try await Loop.sleep(tools.load / 4)
+            try await site.trade(for: tools.load / 4)
             line.state.value = .held
             try await Loop.sleep(isSynchronous ? lag : lag / 4)
             begun.value = .now()
             if isSilent { site.cluster.halt() } else { await site.cluster.kill() }
             line.state.value = .down
-            // It takes somebody a moment to notice.
-            try await Loop.sleep(.seconds(2))
+            try await Loop.sleep(notice)
             try await standby.promote()
             promotion.value = .now() - begun.value
-            try await Loop.sleep(tools.load / 2)
+            try await site.trade(for: tools.load / 2)
             outage.value = site.testimony.longestGap(from: begun.value, to: .now())
         }
         // It must not come back as a primary of its own.

@@ -137,18 +137,22 @@ struct CallBook: Sendable {
         return time.split(separator: ":").reduce(0) { $0 * 60 + (Double($1) ?? 0) }
     }
 
-    /// How many seconds lay between two looks at the same of these intents, among the calls of a span.
-    func gaps(between begin: Int, and end: Int, of intents: Set<String>) -> [Double] {
-        var last: [String: Double] = [:]
-        var gaps: [Double] = []
+    /// The looks at each of these intents, in seconds since the day began, among the calls of a span.
+    func looks(between begin: Int, and end: Int, at intents: Set<String>) -> [String: [Double]] {
+        var looks: [String: [Double]] = [:]
         for call in calls where call.endpoint == "get_payment_intent" && call.number > begin && call.number <= end {
             guard let id = call.path.split(separator: "/").last.map(String.init), intents.contains(id) else { continue }
-            // Over midnight the day begins anew.
-            if let before = last.updateValue(call.second, forKey: id) {
-                gaps.append(call.second >= before ? call.second - before : call.second - before + 86_400)
-            }
+            looks[id, default: []].append(call.second)
         }
-        return gaps
+        return looks
+    }
+
+    /// How many seconds lay between two looks at the same of these intents, among the calls of a span.
+    func gaps(between begin: Int, and end: Int, of intents: Set<String>) -> [Double] {
+        looks(between: begin, and: end, at: intents).values.flatMap { moments in
+            // Over midnight the day begins anew.
+            zip(moments, moments.dropFirst()).map { $1 >= $0 ? $1 - $0 : $1 - $0 + 86_400 }
+        }
     }
 
     /// How often each path of an endpoint was called.

@@ -55,7 +55,7 @@ final class Site: Sendable {
         if !Cluster.account.isEmpty {
             try await runTool(["chown", "postgres:", directory], log: "\(tools.scratch)/chown.log")
         }
-        let cluster = try Cluster(in: directory, dataBelow: plan.dataDirectory)
+        let cluster = try Cluster(in: directory, dataBelow: plan.dataDirectory, waitsForDisk: tools.waitsForDisk)
         do {
             try await cluster.create(plan.initOptions, settings: plan.databaseSettings)
             try await cluster.start()
@@ -80,8 +80,8 @@ final class Site: Sendable {
         let root = try Database(cluster.url("postgres"))
         try await root.execute("CREATE DATABASE merchant")
         await root.close()
-        database = try Database(cluster.url())
         let prepared = try await plan.prepare(cluster, directory)
+        database = try Database(prepared ?? cluster.url())
 
         door = try Port.free()
         belvo = try BelvoStandIn(
@@ -130,16 +130,48 @@ final class Site: Sendable {
     var instance: Instance { instances[0] }
 
     /// Waits until every app has what it asked for; false when that takes longer than healing may take.
-    ///
-    /// A payment that was signed and never arrived at Belvo is in doubt until it lapses there, minutes later: these are
-    /// made to pass at Belvo.
     func settleDown() async -> Bool {
+        await heals { testimony.unpaid.isEmpty }
+    }
+
+    /// Lets apps buy for a while, and until something has been paid since.
+    func trade(for span: Duration) async throws {
+        let before = testimony.paid
+        try await Loop.sleep(span)
+        guard await heals({ testimony.paid > before }) else {
+            throw CommandFailed(description: "nothing is paid any more")
+        }
+    }
+
+    /// Waits until the answer is yes; false when that takes longer than healing may take.
+    ///
+    /// A payment that was signed and never arrived at Belvo is in doubt until it lapses there, and one that was
+    /// remembered and never asked for is given up after a while: these minutes are made to pass.
+    private func heals(_ isSo: () -> Bool) async -> Bool {
         let deadline = Monotonic.now() + tools.healing
+        var patience = tools.patience
         while Monotonic.now() < deadline {
-            if await eventually(within: tools.patience, { testimony.unpaid.isEmpty }) { return true }
-            try? await belvo.pass(.seconds(310))
+            if await eventually(within: patience, every: .milliseconds(50), isSo) { return true }
+            // A database that is away has its minutes another time.
+            try? await pass(.seconds(310))
+            // Who is slow needs more time, and what is under way lapses with each of these jumps.
+            patience += patience / 2
         }
         return false
+    }
+
+    /// Puts the clocks forward by which everything is due: the database's (`app_now()`) and Belvo's.
+    private func pass(_ time: Duration) async throws {
+        try await database.execute(all: [
+            "CREATE TABLE IF NOT EXISTS chaos_clock (ahead interval NOT NULL)",
+            "INSERT INTO chaos_clock SELECT '0' WHERE NOT EXISTS (SELECT FROM chaos_clock)",
+            """
+            CREATE OR REPLACE FUNCTION app_now() RETURNS timestamptz LANGUAGE sql STABLE
+            AS 'SELECT now() + ahead FROM chaos_clock'
+            """,
+            "UPDATE chaos_clock SET ahead = ahead + \(time.wholeNanoseconds / 1_000) * interval '1 microsecond'",
+        ])
+        try await belvo.pass(time)
     }
 
     /// A server as it is in use, except that it is in a hurry and does not limit users.
