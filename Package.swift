@@ -155,7 +155,10 @@ let package = Package(
         .testTarget(name: "HTTPTests", dependencies: ["HTTP", "Transport", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "PostgresTests", dependencies: ["Postgres", "TestSupport", "Transport"], swiftSettings: strict),
-        .testTarget(name: "ChaosTests", dependencies: ["Chaos", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "ChaosTests",
+            dependencies: ["Chaos", "HTTP", "JSON", "Postgres", "SoftwareAuthenticator", "TestSupport", "Transport"],
+            swiftSettings: strict),
         .testTarget(name: "FuzzTests", dependencies: ["FuzzProperties"], swiftSettings: strict),
         .testTarget(name: "BelvoTests", dependencies: ["Belvo", "HTTP", "JSON"], swiftSettings: strict),
         .testTarget(name: "PaymentsTests", dependencies: ["Payments"], swiftSettings: strict),
