@@ -74,7 +74,7 @@ import Testing
         try await play { tools in
             var scenario = Failover(tools: tools)
             // Longer than a statement may take: what was not confirmed by then must not count as done.
-            scenario.lag = .seconds(5)
+            scenario.lag = .milliseconds(4_500)
             scenario.notice = .milliseconds(200)
             return [try await scenario.playSynchronous()]
         }
@@ -84,7 +84,7 @@ import Testing
         try await play { tools in
             var tools = tools
             // It takes some seconds to give up what was asked of the silent one; nobody is stuck before that.
-            tools.patience = .seconds(12)
+            tools.patience = .seconds(5)
             var scenario = Failover(tools: tools)
             scenario.lag = .zero
             scenario.notice = .milliseconds(200)

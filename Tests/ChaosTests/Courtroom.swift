@@ -109,9 +109,10 @@ struct InSession: SuiteTrait, TestScoping {
         let settings = ["POLL_INTERVAL_MS": "100"]
         try await withoutActuallyEscaping(body) { body in
             try await ShortTools.with(settings: settings) { tools in
-                // How long what is stuck is waited for.
+                // How long what is stuck is waited for, and no clock goes forward.
                 var tools = tools
                 tools.healing = .seconds(2)
+                tools.patience = .seconds(3)
                 var plan = Site.Plan()
                 plan.users = 1
                 plan.settleAfter = .milliseconds(50)

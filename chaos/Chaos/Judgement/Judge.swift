@@ -16,7 +16,7 @@ struct Judge: Sendable {
 
     /// Waits until everything has come to its end, for as long as healing may take, and judges.
     func judge(_ verdict: inout Verdict) async throws {
-        let isQuiet = await eventually(within: site.tools.healing, every: .milliseconds(500)) {
+        let isQuiet = await site.heals {
             // While the database is away nothing is at its end.
             (try? await open().isEmpty) ?? false
         }

@@ -128,7 +128,7 @@ struct FullDisk: Sendable {
                     try await Loop.sleep(tools.load / 4)
                     // A cluster has some room of its own that it uses up first.
                     _ = await eventually(within: .seconds(20), every: .milliseconds(20)) {
-                        Self.complaints(site) > before || !site.cluster.isRunning
+                        Self.complaints(site) > before + 4 || !site.cluster.isRunning
                     }
                     try await runTool(["rm", "-f", "\(disk)/filling"], log: "\(site.directory)/rm.log")
                     guard !site.cluster.isRunning else { continue }

@@ -18,6 +18,8 @@ final class Site: Sendable {
     let settings: [String: String]
     /// For looking at rows, past all relays.
     let database: Database
+    /// Where the server looks for its database, whoever of several hosts that is.
+    private let databaseURL: String
     private let relays: [Relay]
     /// Reads along in Belvo's log, which forgets, and of which one answer holds only so much.
     private let reader: Task<Void, any Error>
@@ -38,8 +40,6 @@ final class Site: Sendable {
         var wardens: [Int: any Warden] = [:]
         /// Whether the server reaches PostgreSQL through a relay; not where it has several hosts.
         var relaysDatabase = true
-        /// Takes the place of the URL of the first cluster.
-        var databaseURL: String?
         /// What stands between apps and several instances; nil for the relay alone.
         var balancer: (@Sendable (_ instances: [Instance]) async throws -> UInt16)?
         /// Has its turn when the database is there and nothing else.
@@ -80,14 +80,14 @@ final class Site: Sendable {
         let root = try Database(cluster.url("postgres"))
         try await root.execute("CREATE DATABASE merchant")
         await root.close()
-        let prepared = try await plan.prepare(cluster, directory)
-        database = try Database(prepared ?? cluster.url())
+        database = try Database(cluster.url())
+        databaseURL = try await plan.prepare(cluster, directory) ?? cluster.url()
 
         door = try Port.free()
         belvo = try BelvoStandIn(
             of: tools, log: "\(directory)/belvo-sandbox.log", settleAfter: plan.settleAfter, webhooksTo: door)
         try await belvo.waitUntilReady()
-        var settings = Self.settings(database: prepared ?? cluster.url(), belvo: belvo.port, door: door)
+        var settings = Self.settings(database: databaseURL, belvo: belvo.port, door: door)
         settings.merge(plan.settings) { $1 }
         settings.merge(tools.settings) { $1 }
         self.settings = settings
@@ -145,13 +145,16 @@ final class Site: Sendable {
 
     /// Waits until the answer is yes; false when that takes longer than healing may take.
     ///
-    /// A payment that was signed and never arrived at Belvo is in doubt until it lapses there, and one that was
-    /// remembered and never asked for is given up after a while: these minutes are made to pass.
-    private func heals(_ isSo: () -> Bool) async -> Bool {
+    /// A payment that was signed and never arrived at Belvo is in doubt until it lapses there, one that was remembered
+    /// and never asked for is given up after a while, and what was being looked at when something went wrong has a
+    /// lease: these minutes are made to pass.
+    func heals(_ isSo: () async -> Bool) async -> Bool {
         let deadline = Monotonic.now() + tools.healing
         var patience = tools.patience
-        while Monotonic.now() < deadline {
-            if await eventually(within: patience, every: .milliseconds(50), isSo) { return true }
+        while true {
+            let rest = deadline - .now()
+            if await eventually(within: min(patience, rest), every: .milliseconds(50), isSo) { return true }
+            if rest <= patience { return false }
             // A database that is away has its minutes another time.
             try? await pass(.seconds(310))
             // Who is slow needs more time, and what is under way lapses with each of these jumps.
@@ -162,7 +165,17 @@ final class Site: Sendable {
 
     /// Puts the clocks forward by which everything is due: the database's (`app_now()`) and Belvo's.
     private func pass(_ time: Duration) async throws {
-        try await database.execute(all: [
+        // With connections of its own: those that are open may lead to one that is silent.
+        let database = try Database(databaseURL)
+        let put: Result<Void, any Error>
+        do { put = .success(try await Self.putForward(database, by: time)) } catch { put = .failure(error) }
+        await database.close()
+        try put.get()
+        try await belvo.pass(time)
+    }
+
+    private static func putForward(_ database: Database, by time: Duration) async throws {
+        _ = try await database.execute(all: [
             "CREATE TABLE IF NOT EXISTS chaos_clock (ahead interval NOT NULL)",
             "INSERT INTO chaos_clock SELECT '0' WHERE NOT EXISTS (SELECT FROM chaos_clock)",
             """
@@ -171,7 +184,6 @@ final class Site: Sendable {
             """,
             "UPDATE chaos_clock SET ahead = ahead + \(time.wholeNanoseconds / 1_000) * interval '1 microsecond'",
         ])
-        try await belvo.pass(time)
     }
 
     /// A server as it is in use, except that it is in a hurry and does not limit users.
