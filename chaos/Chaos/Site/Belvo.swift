@@ -7,7 +7,8 @@ final class BelvoStandIn: Sendable {
     let port: UInt16
     private let child: Child
     private let client: Client
-    private let seen = LockedBox(CallBook())
+    /// What has been read of its log.
+    let seen = LockedBox(CallBook())
 
     /// Starts it. What waits for the bank settles by itself after a while.
     init(of tools: Tools, log: String, settleAfter: Duration, webhooksTo door: UInt16) throws {
