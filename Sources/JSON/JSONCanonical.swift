@@ -11,7 +11,7 @@ extension JSONValue: Equatable {
     /// numbers as integers with an exponent (`15e-1`). For digests and comparisons inside this program; it is not
     /// the scheme of RFC 8785, whose numbers are doubles.
     public func canonicalBytes() -> [UInt8] {
-        var text = CanonicalText(index)
+        var text = CanonicalText(storage)
         return text.write(position)
     }
 }
@@ -24,13 +24,13 @@ private struct CanonicalText {
         case end(UInt8)
     }
 
-    private let index: JSONIndex
+    private let storage: JSONStorage
     private var text = TextBuffer()
     /// The last step is the next to be taken.
     private var steps: [Step] = []
 
-    init(_ index: JSONIndex) {
-        self.index = index
+    init(_ storage: JSONStorage) {
+        self.storage = storage
     }
 
     mutating func write(_ root: Int) -> [UInt8] {
@@ -39,7 +39,7 @@ private struct CanonicalText {
             switch step {
             case .value(let position): write(valueAt: position)
             case .member(let name):
-                text.appendItem(quoted: index.text(index.entries[name]), asName: true)
+                text.appendItem(quoted: storage.index.text(storage.index.entries[name]), asName: true)
                 write(valueAt: name + 1)
             case .end(let bracket): text.close(bracket)
             }
@@ -48,15 +48,15 @@ private struct CanonicalText {
     }
 
     private mutating func write(valueAt position: Int) {
-        let entry = index.entries[position]
+        let entry = storage.index.entries[position]
         switch entry.kind {
-        case .null, .bool: text.appendItem(index.raw(entry))
-        case .number: text.appendItem(CanonicalNumber(index.raw(entry)).bytes)
-        case .string: text.appendItem(quoted: index.text(entry))
+        case .null, .bool: text.appendItem(storage.index.raw(entry))
+        case .number: text.appendItem(CanonicalNumber(storage.index.raw(entry)).bytes)
+        case .string: text.appendItem(quoted: storage.index.text(entry))
         case .array:
             text.open(UInt8(ascii: "["))
             steps.append(.end(UInt8(ascii: "]")))
-            let elements = JSONElements(JSONValue(index: index, position: position))
+            let elements = JSONElements(JSONValue(storage: storage, position: position))
             steps += elements.map { .value($0.position) }.reversed()
         case .object:
             text.open(UInt8(ascii: "{"))
@@ -67,7 +67,10 @@ private struct CanonicalText {
 
     /// The entries of an object's names, ordered by the names' bytes.
     private func sortedNames(_ object: Int) -> [Int] {
-        var names = index.names(of: object).map { (text: index.unescapedContent(index.entries[$0]), entry: $0) }
+        var names: [(text: ArraySlice<UInt8>, entry: Int)] = []
+        storage.index.forEachName(of: object) { name in
+            names.append((storage.index.unescapedContent(storage.index.entries[name]), name))
+        }
         names.sort { $0.text.lexicographicallyPrecedes($1.text) }
         return names.map(\.entry)
     }

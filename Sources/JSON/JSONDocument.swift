@@ -32,7 +32,7 @@
 /// ## Threads
 /// A document never changes: it and its values may be used from anywhere at once.
 public struct JSONDocument: Sendable {
-    private let index: JSONIndex
+    private let storage: JSONStorage
 
     /// Checks a whole text and indexes it. The array is kept, not copied.
     ///
@@ -43,14 +43,15 @@ public struct JSONDocument: Sendable {
         guard text.count <= bytesMax else { throw text.failure(.textTooLong, at: bytesMax) }
         guard !bytes.starts(with: [0xEF, 0xBB, 0xBF]) else { throw text.failure(.byteOrderMark, at: 0) }
 
-        let entries = try [JSONIndex.Entry](capacity: JSONIndexer.entriesMax(text)) {
+        var entries: [JSONIndex.Entry] = []
+        try entries.append(addingCapacity: JSONIndexer.entriesMax(text)) {
             (entries: inout JSONIndexer.Entries) throws(JSONSyntaxError) in
             var indexer = JSONIndexer(limits: limits)
             try indexer.index(bytes.span, into: &entries)
         }
-        index = JSONIndex(bytes: bytes, entries: entries)
+        storage = JSONStorage(JSONIndex(bytes: bytes, entries: entries))
     }
 
     /// The value that the text consists of.
-    public var root: JSONValue { JSONValue(index: index, position: 0) }
+    public var root: JSONValue { JSONValue(storage: storage, position: 0) }
 }

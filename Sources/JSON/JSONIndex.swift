@@ -4,14 +4,11 @@
 ///
 /// An object's entry is followed by name, value, name, value …; an array's by its elements. `next` steps over
 /// whatever a value contains.
-final class JSONIndex: Sendable {
+///
+/// It cannot be copied, so that a question borrows its arrays instead of counting one more owner of each.
+struct JSONIndex: ~Copyable, Sendable {
     let bytes: [UInt8]
     let entries: [Entry]
-
-    init(bytes: [UInt8], entries: [Entry]) {
-        self.bytes = bytes
-        self.entries = entries
-    }
 
     /// Where a value or name lies. 16 bytes, because big texts have many.
     struct Entry: Sendable {
@@ -36,48 +33,54 @@ final class JSONIndex: Sendable {
 
     /// The bytes of a string's text.
     func unescapedContent(_ entry: Entry) -> ArraySlice<UInt8> {
-        let bytes = bytes
-        return entry.hasEscapes ? bytes.span.unescaped(entry.content)[...] : bytes[entry.content]
+        entry.hasEscapes ? bytes.span.unescaped(entry.content)[...] : bytes[entry.content]
     }
 
     /// The text of a string entry.
     func text(_ entry: Entry) -> String {
-        String(decoding: unescapedContent(entry), as: UTF8.self)
+        if entry.hasEscapes { return String(decoding: bytes.span.unescaped(entry.content), as: UTF8.self) }
+        return bytes.span.extracting(entry.content).withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The positions of an object's names, in order; none for any other value.
-    func names(of object: Int) -> some Sequence<Int> {
-        let entry = entries[object]
-        let end = entry.kind == .object ? Int(entry.next) : object
-        return sequence(state: object + 1) { [entries] name in
-            guard name < end else { return nil }
-            defer { name = Int(entries[name + 1].next) }
-            return name
+    /// How many elements an array has.
+    func count(of array: Int) -> Int {
+        let entries = entries.span
+        let end = entries[array].next
+        var (count, position) = (0, array + 1)
+        while position < end { (count, position) = (count + 1, Int(entries[position].next)) }
+        return count
+    }
+
+    /// Calls for the position of each of an object's names, in order; never for any other value.
+    @inline(__always)
+    func forEachName(of object: Int, _ body: (Int) -> Void) {
+        let entries = entries.span
+        let end = entries[object].kind == .object ? Int(entries[object].next) : 0
+        var name = object + 1
+        while name < end {
+            body(name)
+            name = entries.nameAfter(name)
         }
     }
 
-    /// The position of a member's value in an object, and how many members stand before it.
-    func member(_ name: String, of object: Int) -> (position: Int, ordinal: Int)? {
-        let wanted = name.utf8.span
-        let (bytes, entries) = (bytes, entries)
+    /// The position of a member's name in an object; nil as well for a value that is no object.
+    @inline(__always)
+    func name(_ wanted: String, of object: Int) -> Int? {
+        let (text, entries) = (bytes.span, entries.span)
+        guard entries[object].kind == .object else { return nil }
+        let wanted = wanted.utf8.span
         let end = Int(entries[object].next)
-        var position = object + 1
-        var ordinal = 0
-        while position < end {
-            let entry = entries[position]
-            // An escape takes six bytes at most for one of its character's.
-            let isFound =
-                if !entry.hasEscapes {
-                    bytes.span.extracting(entry.content).isEqual(to: wanted)
-                } else if (wanted.count...wanted.count * 6).contains(entry.content.count) {
-                    bytes.span.unescaped(entry.content).elementsEqual(name.utf8)
-                } else {
-                    false
-                }
-            if isFound { return (position + 1, ordinal) }
-            position = Int(entries[position + 1].next)
-            ordinal += 1
+        var name = object + 1
+        while name < end {
+            if text.isText(entries[name], wanted) { return name }
+            name = entries.nameAfter(name)
         }
         return nil
     }
+}
+
+extension Span<JSONIndex.Entry> {
+    /// The entry of the next member's name, or the one behind the object.
+    @inline(__always)
+    func nameAfter(_ name: Int) -> Int { Int(self[name + 1].next) }
 }

@@ -40,23 +40,26 @@ extension JSONReader {
         member(name).flatMap { oneOf($0, name) }
     }
 
-    private func string(_ value: JSONValue, _ name: String, _ length: ClosedRange<Int>?) -> String? {
-        guard let text = value.string else { return refuse(name, .wrongType("a string")) }
+    private func string(_ position: Int, _ name: String, _ length: ClosedRange<Int>?) -> String? {
+        guard let text = report.storage.index.string(report.storage.index.entries[position]) else {
+            return refuse(name, .wrongType("a string"))
+        }
         guard let length, let fault = length.fault(of: text) else { return text }
         return refuse(name, fault)
     }
 
-    private func bool(_ value: JSONValue, _ name: String) -> Bool? {
-        value.bool ?? refuse(name, .wrongType("true or false"))
+    private func bool(_ position: Int, _ name: String) -> Bool? {
+        report.storage.index.bool(report.storage.index.entries[position]) ?? refuse(name, .wrongType("true or false"))
     }
 
-    private func int64(_ value: JSONValue, _ name: String) -> Int64? {
-        value.int64 ?? refuse(name, .wrongType("an integer of at most 64 bits, without fraction or exponent"))
+    private func int64(_ position: Int, _ name: String) -> Int64? {
+        report.storage.index.int64(report.storage.index.entries[position])
+            ?? refuse(name, .wrongType("an integer of at most 64 bits, without fraction or exponent"))
     }
 
-    private func oneOf<T: RawRepresentable & CaseIterable>(_ value: JSONValue, _ name: String) -> T?
+    private func oneOf<T: RawRepresentable & CaseIterable>(_ position: Int, _ name: String) -> T?
     where T.RawValue == String {
-        guard let text = value.string else { return refuse(name, .wrongType("a string")) }
+        guard let text = string(position, name, nil) else { return nil }
         // Not `T(rawValue:)`, which compares as Swift does: for it U+212A, the Kelvin sign, is a K.
         let found = T.allCases.first { $0.rawValue.utf8.elementsEqual(text.utf8) }
         return found ?? refuse(name, .notAllowed(T.allCases.map(\.rawValue)))
@@ -64,7 +67,7 @@ extension JSONReader {
 
     /// Notes a fault at a member and answers nil, as its reader then does.
     func refuse<T>(_ name: String, _ fault: JSONFault) -> T? {
-        report.add(fault, at: pointer(name))
+        report.add(fault, at: name, ofObjectAt: object)
         return nil
     }
 }
@@ -75,8 +78,17 @@ extension ClosedRange<Int> {
         // Scalars have one to four bytes, so that most texts need not be counted.
         let bytes = text.utf8.count
         if contains(bytes), contains((bytes + 3) / 4) { return nil }
-        let count = text.unicodeScalars.count
+        let count = text.utf8.span.scalarCount
         if count > upperBound { return .tooLong(max: upperBound) }
         return count < lowerBound ? .tooShort(min: lowerBound) : nil
+    }
+}
+
+extension Span<UInt8> {
+    /// The Unicode scalars of valid UTF-8: each has one byte that does not continue another (RFC 3629 §3).
+    fileprivate var scalarCount: Int {
+        var count = 0
+        for place in indices where self[place] & 0xC0 != 0x80 { count &+= 1 }
+        return count
     }
 }

@@ -1,12 +1,12 @@
 extension JSONReader {
     /// A required member of any kind but null.
     public func value(_ name: String) -> JSONValue? {
-        requiredMember(name)
+        requiredMember(name).map { JSONValue(storage: report.storage, position: $0) }
     }
 
     /// A member of any kind that may be missing.
     public func optionalValue(_ name: String) -> JSONValue? {
-        member(name)
+        member(name).map { JSONValue(storage: report.storage, position: $0) }
     }
 
     /// A required member through a parser of the caller's. The place of the fault it throws is the member's,
@@ -40,25 +40,37 @@ extension JSONReader {
         member(name).flatMap { objects($0, name) }
     }
 
-    private func read<T>(_ value: JSONValue, _ name: String, _ parse: (JSONValue) throws(JSONFault) -> T) -> T? {
+    private func read<T>(_ position: Int, _ name: String, _ parse: (JSONValue) throws(JSONFault) -> T) -> T? {
         do throws(JSONFault) {
-            return try parse(value)
+            return try parse(JSONValue(storage: report.storage, position: position))
         } catch {
             return refuse(name, error)
         }
     }
 
-    private func object(_ value: JSONValue, _ name: String, element: Int? = nil) -> JSONReader? {
-        guard value.kind == .object else {
-            let member = pointer(name)
-            report.add(.wrongType("an object"), at: element.map { "\(member)/\($0)" } ?? member)
-            return nil
+    private func object(_ position: Int, _ name: String) -> JSONReader? {
+        guard report.storage.index.entries[position].kind == .object else {
+            return refuse(name, .wrongType("an object"))
         }
-        return reader(of: value, name, element: element)
+        report.noteRead(JSONReport.Object(position: position, parent: object, name: position - 1))
+        return JSONReader(report: report, object: position)
     }
 
-    private func objects(_ value: JSONValue, _ name: String) -> [JSONReader]? {
-        guard value.kind == .array else { return refuse(name, .wrongType("an array")) }
-        return value.elements.enumerated().compactMap { object($1, name, element: $0) }
+    private func objects(_ array: Int, _ name: String) -> [JSONReader]? {
+        guard report.storage.index.entries[array].kind == .array else { return refuse(name, .wrongType("an array")) }
+        var readers: [JSONReader] = []
+        readers.reserveCapacity(report.storage.index.count(of: array))
+        var (position, element) = (array + 1, 0)
+        while position < report.storage.index.entries[array].next {
+            if report.storage.index.entries[position].kind == .object {
+                report.noteRead(
+                    JSONReport.Object(position: position, parent: object, name: array - 1, element: element))
+                readers.append(JSONReader(report: report, object: position))
+            } else {
+                report.add(.wrongType("an object"), at: name, element: element, ofObjectAt: object)
+            }
+            (position, element) = (Int(report.storage.index.entries[position].next), element + 1)
+        }
+        return readers
     }
 }

@@ -12,34 +12,37 @@
 /// unless `ignoreRest()` was called on its reader.
 ///
 /// At most `faultsMax` faults are kept, lest a small request with thousands of wrong members become a big answer.
-/// A reader and its children belong to one task.
-public final class JSONReader {
+/// A reader is a cursor like `JSONValue`: a copy of it, and its children, remember together. All of them belong to
+/// one task.
+public struct JSONReader {
     /// The most faults that are kept of one document; those past it are found and forgotten.
     public static let faultsMax = 50
 
     let report: JSONReport
-    private let object: JSONReport.Object
+    /// The position of the object, or of something else that stands in its place.
+    let object: Int
 
     /// Reads a document's root; not an object: fault `wrong_type` at `""`, and every member answers nil.
     public init(_ value: JSONValue) {
         report = JSONReport(value)
-        object = report.root
+        object = value.position
     }
 
-    private init(_ value: JSONValue, in place: JSONReport.Object.Place, report: JSONReport) {
+    /// Reads an object that the report knows.
+    init(report: JSONReport, object: Int) {
         self.report = report
-        object = report.object(value, in: place)
+        self.object = object
     }
 
     /// This object's other members are allowed, whatever they are.
     public func ignoreRest() {
-        object.allowsRest = true
+        report.allowRest(ofObjectAt: object)
     }
 
     /// Notes the caller's own fault at a member, be it there or not.
     public func refuse(_ name: String, code: String, _ message: String) {
         _ = member(name)
-        report.add(JSONFault(code: code, message: message), at: pointer(name))
+        report.add(JSONFault(code: code, message: message), at: name, ofObjectAt: object)
     }
 
     /// Whether no fault was found, here or in any other object of the document that is read.
@@ -59,28 +62,19 @@ public final class JSONReader {
         return JSONFaults(first, Array(report.faults.dropFirst()))
     }
 
-    /// The member if it is there and not null. From now on it counts as asked for.
-    func member(_ name: String) -> JSONValue? {
-        let value = object.value
-        guard value.kind == .object, let found = value.index.member(name, of: value.position) else { return nil }
-        object.asked.insert(found.ordinal)
-        let member = JSONValue(index: value.index, position: found.position)
-        return member.isNull ? nil : member
+    /// The position of a member's value if it is there and not null. From now on the member counts as asked for.
+    func member(_ name: String) -> Int? {
+        guard let found = report.storage.index.name(name, of: object) else { return nil }
+        report.noteAsked(nameAt: found)
+        return report.storage.index.entries[found + 1].kind == .null ? nil : found + 1
     }
 
-    /// The member, or a fault `required`; none for a member of something that is no object, which has its fault.
-    func requiredMember(_ name: String) -> JSONValue? {
+    /// The same, or a fault `required`; none for a member of something that is no object, which has its fault.
+    func requiredMember(_ name: String) -> Int? {
         if let member = member(name) { return member }
-        if object.value.kind == .object { report.add(.required, at: pointer(name)) }
+        if report.storage.index.entries[object].kind == .object {
+            report.add(.required, at: name, ofObjectAt: object)
+        }
         return nil
-    }
-
-    /// A reader of an object that is this one's member, or an element of it.
-    func reader(of value: JSONValue, _ name: String, element: Int? = nil) -> JSONReader {
-        JSONReader(value, in: JSONReport.Object.Place(parent: object, name: name, element: element), report: report)
-    }
-
-    func pointer(_ name: String) -> String {
-        object.pointer.appendingToken(name)
     }
 }

@@ -1,112 +1,99 @@
-/// What the readers of one document have found and asked so far.
+/// What the readers of one document have found and asked so far. All of them share it.
 ///
-/// It holds the objects that are read, not their readers, so that nothing refers in a circle.
+/// It belongs to one task, and no change of a field calls anything that comes back here; so the fields that every
+/// question changes are not looked after at run time (`@exclusivity(unchecked)`).
 final class JSONReport {
-    private(set) var faults: [JSONFault] = []
-    let root: Object
-    /// The objects below the root that were asked for, in that order.
+    let storage: JSONStorage
     @exclusivity(unchecked)
-    private var inner: [Object] = []
-    /// The same by their positions, once they are too many to be looked through.
-    private var innerByPosition: [Int: Object] = [:]
-
-    private static let lookedThroughMax = 16
+    private(set) var faults: [JSONFault] = []
+    /// What was noted of the root's entry and each behind it that it contains. 0: nothing. For a member's name 1: it
+    /// was asked for. For an object: its place in `objects`, counted from 1.
+    @exclusivity(unchecked)
+    private var notes: [UInt32] = []
+    private let root: Int
+    /// The objects that are read: the root, or what stands in its place, and then in the order in which they were
+    /// asked for.
+    @exclusivity(unchecked)
+    private var objects: [Object] = []
+    /// How many of the objects were looked through for members that nobody asked for.
+    @exclusivity(unchecked)
+    private var checkedCount = 0
 
     init(_ root: JSONValue) {
-        self.root = Object(root, in: nil)
+        storage = root.storage
+        self.root = root.position
+        let count = Int(root.entry.next) - root.position
+        notes.append(addingCapacity: count) { $0.append(repeating: 0, count: count) }
+        objects.reserveCapacity(8)
+        noteRead(Object(position: root.position, parent: root.position, name: nil))
         if root.kind != .object { add(.wrongType("an object"), at: "") }
     }
 
-    /// One object that is being read, or something else that stands in its place.
-    ///
-    /// It is a reader's, which belongs to one task, and no change of a field calls anything that comes back here; so
-    /// the fields that every question changes are not looked after at run time (`@exclusivity(unchecked)`).
-    final class Object {
-        let value: JSONValue
-        @exclusivity(unchecked)
-        var asked = AskedMembers()
-        @exclusivity(unchecked)
+    /// One object that is being read, and where it stands.
+    struct Object {
+        let position: Int
+        /// The position of the object that it stands in.
+        let parent: Int
+        /// The position of its name there, or of that of the array that holds it; nil for the root.
+        let name: Int?
+        var element: Int?
         var allowsRest = false
-        @exclusivity(unchecked)
-        fileprivate var isChecked = false
-        private let place: Place?
-
-        /// Where an object stands: in which other one, under which name, and in which element if that is an array.
-        struct Place {
-            let parent: Object
-            let name: String
-            var element: Int?
-        }
-
-        fileprivate init(_ value: JSONValue, in place: Place?) {
-            self.value = value
-            self.place = place
-        }
-
-        /// Made when somebody asks: only a fault has to say where it is.
-        var pointer: String {
-            guard let place else { return "" }
-            let member = place.parent.pointer.appendingToken(place.name)
-            return place.element.map { "\(member)/\($0)" } ?? member
-        }
     }
 
-    /// What is known of an object below the root: the same for each of its readers, so that they remember together.
-    func object(_ value: JSONValue, in place: Object.Place) -> Object {
-        if let known = known(at: value.position) { return known }
-        let object = Object(value, in: place)
-        inner.append(object)
-        if inner.count > Self.lookedThroughMax {
-            if innerByPosition.isEmpty {
-                for object in inner { innerByPosition[object.value.position] = object }
-            } else {
-                innerByPosition[value.position] = object
-            }
-        }
-        return object
+    /// Notes that an object is read. For each of its readers it is the same, so that they remember together.
+    func noteRead(_ object: Object) {
+        guard notes[object.position - root] == 0 else { return }
+        objects.append(object)
+        notes[object.position - root] = UInt32(truncatingIfNeeded: objects.count)
     }
 
-    private func known(at position: Int) -> Object? {
-        inner.count > Self.lookedThroughMax
-            ? innerByPosition[position] : inner.first { $0.value.position == position }
+    func noteAsked(nameAt position: Int) {
+        notes[position - root] = 1
     }
 
-    /// Keeps a fault, unless it is kept already or the list is full.
-    func add(_ fault: JSONFault, at pointer: String) {
+    func allowRest(ofObjectAt position: Int) {
+        objects[place(ofObjectAt: position)].allowsRest = true
+    }
+
+    private func place(ofObjectAt position: Int) -> Int { Int(notes[position - root]) - 1 }
+}
+
+extension JSONReport {
+    /// Keeps a fault at a member of an object, or at an element of that member, unless the list is full.
+    @inline(never)
+    func add(_ fault: JSONFault, at name: String, element: Int? = nil, ofObjectAt position: Int) {
+        guard faults.count < JSONReader.faultsMax else { return }
+        let member = pointer(toObjectAt: position).appendingToken(name)
+        add(fault, at: element.map { "\(member)/\($0)" } ?? member)
+    }
+
+    /// Keeps a fault, unless it is kept already.
+    private func add(_ fault: JSONFault, at pointer: String) {
         let placed = JSONFault(pointer: pointer, code: fault.code, message: fault.message)
-        guard faults.count < JSONReader.faultsMax, !faults.contains(placed) else { return }
-        faults.append(placed)
+        if !faults.contains(placed) { faults.append(placed) }
+    }
+
+    /// Made when somebody asks: only a fault has to say where it is.
+    private func pointer(toObjectAt position: Int) -> String {
+        let object = objects[place(ofObjectAt: position)]
+        guard let name = object.name else { return "" }
+        let member = pointer(toObjectAt: object.parent).appendingToken(storage.index.text(storage.index.entries[name]))
+        return object.element.map { "\(member)/\($0)" } ?? member
     }
 
     /// Adds a fault for each member that nobody asked for, once for each object.
     func noteUnknownMembers() {
-        noteUnknownMembers(of: root)
-        for object in inner { noteUnknownMembers(of: object) }
+        while checkedCount < objects.count {
+            noteUnknownMembers(of: objects[checkedCount])
+            checkedCount += 1
+        }
     }
 
     private func noteUnknownMembers(of object: Object) {
-        guard !object.isChecked else { return }
-        object.isChecked = true
         if object.allowsRest { return }
-        let value = object.value
-        for (ordinal, name) in value.index.names(of: value.position).enumerated()
-        where !object.asked.contains(ordinal) {
-            guard faults.count < JSONReader.faultsMax else { return }
-            add(.unknownMember, at: object.pointer.appendingToken(value.index.text(value.index.entries[name])))
+        storage.index.forEachName(of: object.position) { name in
+            if notes[name - root] != 0 || faults.count == JSONReader.faultsMax { return }
+            add(.unknownMember, at: storage.index.text(storage.index.entries[name]), ofObjectAt: object.position)
         }
-    }
-}
-
-/// Which members of an object were asked for, by their places in it. Costs nothing for the usual small object.
-struct AskedMembers {
-    private var first64: UInt64 = 0
-    private var others: Set<Int> = []
-
-    mutating func insert(_ ordinal: Int) {
-        if ordinal < 64 { first64 |= 1 << UInt64(ordinal) } else { others.insert(ordinal) }
-    }
-
-    func contains(_ ordinal: Int) -> Bool {
-        ordinal < 64 ? first64 >> UInt64(ordinal) & 1 == 1 : others.contains(ordinal)
     }
 }

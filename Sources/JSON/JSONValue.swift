@@ -2,7 +2,7 @@
 ///
 /// Questions that do not suit the kind answer nil or nothing: `elements` of a string is empty.
 public struct JSONValue: Sendable {
-    let index: JSONIndex
+    let storage: JSONStorage
     let position: Int
 
     /// The seven values of RFC 8259 §3, true and false taken together.
@@ -15,14 +15,12 @@ public struct JSONValue: Sendable {
     public var isNull: Bool { kind == .null }
 
     public var bool: Bool? {
-        guard kind == .bool else { return nil }
-        return index.bytes[Int(entry.start)] == UInt8(ascii: "t")
+        storage.index.bool(entry)
     }
 
     /// A string's text, escapes resolved.
     public var string: String? {
-        guard kind == .string else { return nil }
-        return index.text(entry)
+        storage.index.string(entry)
     }
 
     /// A number exactly as it was written: `1.10` stays `1.10`.
@@ -33,8 +31,7 @@ public struct JSONValue: Sendable {
 
     /// A number that was written as an integer, without fraction or exponent, and fits.
     public var int64: Int64? {
-        guard kind == .number else { return nil }
-        return Int64(digits: raw)
+        storage.index.int64(entry)
     }
 
     /// An array's elements in order.
@@ -45,30 +42,27 @@ public struct JSONValue: Sendable {
 
     /// The member of that name, compared byte by byte after unescaping (RFC 8259 §8.3). Walks the object.
     public subscript(_ name: String) -> JSONValue? {
-        guard kind == .object, let found = index.member(name, of: position) else { return nil }
-        return JSONValue(index: index, position: found.position)
+        guard let found = storage.index.name(name, of: position) else { return nil }
+        return JSONValue(storage: storage, position: found + 1)
     }
 
     /// The value's bytes as they stood, untouched, without the white space around them.
-    public var raw: ArraySlice<UInt8> { index.raw(entry) }
+    public var raw: ArraySlice<UInt8> { storage.index.raw(entry) }
 
-    var entry: JSONIndex.Entry { index.entries[position] }
+    var entry: JSONIndex.Entry { storage.index.entries[position] }
 }
 
-extension Int64 {
-    /// Reads what the grammar of numbers has let through (RFC 8259 §6); nil for a fraction, an exponent, an overflow.
-    fileprivate init?(digits text: ArraySlice<UInt8>) {
-        let isNegative = text.first == UInt8(ascii: "-")
-        var value: Int64 = 0
-        for byte in isNegative ? text.dropFirst() : text {
-            guard UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte else { return nil }
-            let digit = Int64(byte - UInt8(ascii: "0"))
-            // Towards the sign at once, since the least Int64 has no positive twin.
-            let (shifted, overflowed) = value.multipliedReportingOverflow(by: 10)
-            let (sum, overflowedAgain) = shifted.addingReportingOverflow(isNegative ? -digit : digit)
-            if overflowed || overflowedAgain { return nil }
-            value = sum
-        }
-        self = value
+/// What an entry holds, if it is of the kind that is asked for.
+extension JSONIndex {
+    func bool(_ entry: Entry) -> Bool? {
+        entry.kind == .bool ? bytes[Int(entry.start)] == UInt8(ascii: "t") : nil
+    }
+
+    func string(_ entry: Entry) -> String? {
+        entry.kind == .string ? text(entry) : nil
+    }
+
+    func int64(_ entry: Entry) -> Int64? {
+        entry.kind == .number ? bytes.span.int64(Int(entry.start)..<Int(entry.end)) : nil
     }
 }

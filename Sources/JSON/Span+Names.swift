@@ -7,6 +7,20 @@ extension Span<UInt8> {
         return unescaped(one.content) == unescaped(other.content)
     }
 
+    /// Whether a name is this text, byte by byte after unescaping.
+    @inline(__always)
+    func isText(_ name: JSONIndex.Entry, _ text: Span<UInt8>) -> Bool {
+        if name.hasEscapes { return isEscapedText(name, text) }
+        return Int(name.end) &- Int(name.start) == text.count &+ 2 && extracting(name.content).isEqual(to: text)
+    }
+
+    @inline(never)
+    private func isEscapedText(_ name: JSONIndex.Entry, _ text: Span<UInt8>) -> Bool {
+        // An escape takes six bytes at most for one of its character's.
+        guard (text.count...text.count * 6).contains(name.content.count) else { return false }
+        return unescaped(name.content).span.isEqual(to: text)
+    }
+
     /// The first name of an object that stands there for the second time, once the object's content is indexed: its
     /// entries are the last.
     ///
@@ -34,11 +48,13 @@ extension Span<UInt8> {
     /// One of 64 bits by length and two bytes: names that differ mostly differ in it.
     @inline(__always)
     private func filterBit(_ entry: JSONIndex.Entry) -> UInt64 {
-        let first = UInt32(byte(at: Int(entry.start) + 1))
-        let last = UInt32(byte(at: Int(entry.end) - 2))
+        // Of an empty name they are its quotes.
+        let first = UInt32(self[Int(entry.start) + 1])
+        let last = UInt32(self[Int(entry.end) - 2])
         return 1 << UInt64((first &* 7 &+ last &* 3 &+ entry.end &- entry.start) & 63)
     }
 
+    @inline(never)
     private func hasEarlierTwin(_ name: Int, inObjectAt object: Int, of entries: Span<JSONIndex.Entry>) -> Bool {
         var earlier = object + 1
         while earlier < name {
@@ -49,6 +65,7 @@ extension Span<UInt8> {
     }
 
     /// The same by a table of open addressing. `Hasher` is seeded at random, so names cannot be chosen to collide.
+    @inline(never)
     private func repeatedNameByHash(inObjectAt object: Int, of entries: Span<JSONIndex.Entry>) -> Int? {
         var table = [UInt32](repeating: 0, count: entries.tableSize(forObjectAt: object))
         var name = object + 1
@@ -80,9 +97,6 @@ extension Span<UInt8> {
 private let directlyComparedMax = 24
 
 extension Span<JSONIndex.Entry> {
-    /// The entry of the next member's name.
-    fileprivate func nameAfter(_ name: Int) -> Int { Int(self[name + 1].next) }
-
     /// A power of two that leaves at least half of the slots free.
     fileprivate func tableSize(forObjectAt object: Int) -> Int {
         var size = 2

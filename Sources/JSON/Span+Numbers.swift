@@ -35,4 +35,21 @@ extension Span<UInt8> {
     private func isDigit(at place: Int) -> Bool {
         UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte(at: place)
     }
+
+    /// The value of a number that the grammar has let through; nil for a fraction, an exponent, an overflow.
+    func int64(_ number: Range<Int>) -> Int64? {
+        let isNegative = self[number.lowerBound] == UInt8(ascii: "-")
+        let digits = extracting((isNegative ? number.lowerBound + 1 : number.lowerBound)..<number.upperBound)
+        var value: Int64 = 0
+        for place in digits.indices {
+            let digit = digits[place] &- UInt8(ascii: "0")
+            guard digit <= 9 else { return nil }
+            // Towards the sign at once, since the least Int64 has no positive twin.
+            let (shifted, overflowed) = value.multipliedReportingOverflow(by: 10)
+            let (sum, overflowedAgain) = shifted.addingReportingOverflow(isNegative ? -Int64(digit) : Int64(digit))
+            if overflowed || overflowedAgain { return nil }
+            value = sum
+        }
+        return value
+    }
 }

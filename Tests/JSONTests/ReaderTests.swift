@@ -137,6 +137,19 @@ struct ReaderTests {
         #expect(found == ["/a/d unknown_member"])
     }
 
+    @Test func `a reader of a value inside a document knows nothing of what is around it`() throws {
+        let root = try parse(#"{"x":[{"y":1}],"a":{"b":{"c":1},"l":[0,{"d":2}]},"z":0}"#)
+        let reader = JSONReader(try #require(root["a"]))
+        #expect(reader.object("b")?.string("c") == nil)
+        #expect(reader.objects("l")?.map { $0.int64("e") } == [nil])
+        #expect(!reader.isFaultless)
+        #expect(
+            reader.faults.all.map { "\($0.pointer) \($0.code)" } == [
+                "/b/c wrong_type", "/l/0 wrong_type", "/l/1/e required", "/l/1/d unknown_member",
+            ]
+        )
+    }
+
     @Test func `a child's answer stands for the whole document`() throws {
         let child = try #require(JSONReader(try parse(#"{"a":{"b":1},"c":2}"#)).object("a"))
         #expect(child.int64("b") == 1)
