@@ -98,7 +98,7 @@ extension JSONWriter {
 extension JSONWriter {
     /// Writes an element with a text, or with null.
     public mutating func element(_ value: String?) {
-        guard let value else { return text.appendItem("null".utf8) }
+        guard let value else { return text.appendItem("null") }
         text.appendItem(quoted: value)
     }
 
@@ -111,7 +111,7 @@ extension JSONWriter {
     }
 
     public mutating func element(_ value: Bool) {
-        text.appendItem((value ? "true" : "false").utf8)
+        text.appendItem(value ? "true" : "false")
     }
 
     /// Writes an element that is JSON text already.

@@ -21,16 +21,25 @@ extension Span<UInt8> {
         let shift = targetStart &- start
         var targetBytes = target.mutableBytes
         var place = start
-        while place &+ 8 <= count {
+        // The last word begins so early that it is whole: some bytes are copied twice.
+        while count &- start >= 8, place < count {
+            place = Swift.min(place, count &- 8)
             let word = word(at: place)
-            guard word.marksOfEscaped == 0 else { break }
+            let marks = word.marksOfEscaped
             targetBytes.storeBytes(of: word.littleEndian, toByteOffset: place &+ shift, as: UInt64.self)
+            if marks != 0 { return place &+ marks.trailingZeroBitCount / 8 }
             place &+= 8
         }
-        while place < count {
-            let byte = self[place]
-            if isEscaped(byte) { break }
-            targetBytes.storeBytes(of: byte, toByteOffset: place &+ shift, as: UInt8.self)
+        if count &- start >= 4, place < count {
+            let (first, last) = (half(at: place), half(at: count &- 4))
+            if (UInt64(first) | UInt64(last) << 32).marksOfEscaped == 0 {
+                targetBytes.storeBytes(of: first.littleEndian, toByteOffset: targetStart, as: UInt32.self)
+                targetBytes.storeBytes(of: last.littleEndian, toByteOffset: count &- 4 &+ shift, as: UInt32.self)
+                return count
+            }
+        }
+        while place < count, !isEscaped(self[place]) {
+            targetBytes.storeBytes(of: self[place], toByteOffset: place &+ shift, as: UInt8.self)
             place &+= 1
         }
         return place
@@ -41,9 +50,14 @@ extension Span<UInt8> {
     func isEqual(to other: Span<UInt8>) -> Bool {
         guard count == other.count else { return false }
         var place = 0
-        while place &+ 8 <= count {
+        // The last load begins so early that it is whole: some bytes are compared twice.
+        while count >= 8, place < count {
+            place = Swift.min(place, count &- 8)
             guard word(at: place) == other.word(at: place) else { return false }
             place &+= 8
+        }
+        if count >= 4, place < count {
+            return half(at: 0) == other.half(at: 0) && half(at: count &- 4) == other.half(at: count &- 4)
         }
         while place < count {
             guard self[place] == other[place] else { return false }
@@ -61,6 +75,12 @@ extension Span<UInt8> {
     @inline(__always)
     private func word(at place: Int) -> UInt64 {
         bytes.unsafeLoadUnaligned(fromByteOffset: place, as: UInt64.self).littleEndian
+    }
+
+    /// Four bytes, the first of them lowest.
+    @inline(__always)
+    private func half(at place: Int) -> UInt32 {
+        bytes.unsafeLoadUnaligned(fromByteOffset: place, as: UInt32.self).littleEndian
     }
 }
 

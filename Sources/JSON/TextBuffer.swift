@@ -3,9 +3,16 @@
 /// The array is longer than the text, so that a whole item goes into it with one check for room, and a string is
 /// checked and copied in one go.
 struct TextBuffer: Sendable {
-    /// The text, and zeros behind it. Most answers fit without growth.
-    private var storage = [UInt8](repeating: 0, count: 512)
+    /// The text, and what does not matter behind it. Most answers fit without growth.
+    private var storage: [UInt8] = []
     private var end = 0
+
+    /// With the header of its array just under 1 KiB, up to which an allocation is cheapest.
+    private static let firstCount = 960
+
+    init() {
+        storage.append(addingCapacity: Self.firstCount) { $0.append(repeating: 0, count: Self.firstCount) }
+    }
 
     /// The text, as a copy.
     var bytes: [UInt8] { Array(storage[..<end]) }
@@ -21,114 +28,137 @@ struct TextBuffer: Sendable {
 
     /// Appends an opening bracket or brace.
     mutating func open(_ bracket: UInt8) {
-        makeRoom(2)
-        putComma()
-        put(bracket)
+        append(atMost: 2) { $0.put(bracket, at: $0.putComma(at: $1)) }
     }
 
     /// Appends a closing bracket or brace.
     mutating func close(_ bracket: UInt8) {
-        makeRoom(1)
-        put(bracket)
+        append(atMost: 1) { $0.put(bracket, at: $1) }
     }
 
     /// Appends a value that is JSON already.
     mutating func appendItem(_ json: some Collection<UInt8>) {
-        makeRoom(json.count + 1)
-        putComma()
+        append(atMost: json.count + 1) { $0.putComma(at: $1) }
         let newEnd = end + json.count
         storage.replaceSubrange(end..<newEnd, with: json)
         end = newEnd
     }
 
-    mutating func appendItem(_ value: Int64) {
-        var digits = InlineArray<20, UInt8>(repeating: UInt8(ascii: "0"))
-        var start = digits.count
-        var rest = value.magnitude
-        repeat {
-            start -= 1
-            digits[start] += UInt8(truncatingIfNeeded: rest % 10)
-            rest /= 10
-        } while rest > 0
+    /// Appends `null`, `true` or `false`.
+    mutating func appendItem(_ word: StaticString) {
+        append(atMost: word.utf8CodeUnitCount + 1) { room, end in
+            var place = room.putComma(at: end)
+            for letter in 0..<word.utf8CodeUnitCount { place = room.put(word.utf8Start[letter], at: place) }
+            return place
+        }
+    }
 
-        makeRoom(digits.count + 2)
-        putComma()
-        if value < 0 { put(UInt8(ascii: "-")) }
-        for place in start..<digits.count { put(digits[place]) }
+    mutating func appendItem(_ value: Int64) {
+        append(atMost: 21) { room, end in
+            let place = room.putComma(at: end)
+            return room.put(value.magnitude, at: value < 0 ? room.put(UInt8(ascii: "-"), at: place) : place)
+        }
     }
 
     /// Appends a string, escaping what RFC 8259 §7 demands and nothing else.
     mutating func appendItem(quoted text: String, asName: Bool = false) {
         let utf8 = text.utf8.span
-        makeRoom(utf8.count + 4)
-        putComma()
-        put(UInt8(ascii: "\""))
-        var place = putPlain(utf8, from: 0)
-        while place < utf8.count {
-            // What follows may need as much room as before, and the escape six bytes.
-            makeRoom(utf8.count - place + 8)
-            putEscape(utf8[place])
-            place = putPlain(utf8, from: place + 1)
+        var copied = 0
+        append(atMost: utf8.count + 4) { room, end in
+            let start = room.put(UInt8(ascii: "\""), at: room.putComma(at: end))
+            copied = utf8.copyUnescaped(from: 0, to: &room, at: start)
+            let place = start + copied
+            return copied == utf8.count ? room.putQuote(at: place, asName: asName) : place
         }
-        put(UInt8(ascii: "\""))
-        if asName { put(UInt8(ascii: ":")) }
+        if copied < utf8.count { appendEscaping(utf8, from: copied, asName: asName) }
+    }
+
+    /// Appends the rest of a string from its first byte that must be escaped.
+    @inline(never)
+    private mutating func appendEscaping(_ utf8: Span<UInt8>, from start: Int, asName: Bool) {
+        var copied = start
+        while copied < utf8.count {
+            // What follows may need as much room as before, and the escape six bytes.
+            append(atMost: utf8.count - copied + 6) { room, end in
+                let place = room.putEscape(utf8[copied], at: end)
+                let next = utf8.copyUnescaped(from: copied + 1, to: &room, at: place)
+                defer { copied = next }
+                return place + next - copied - 1
+            }
+        }
+        append(atMost: 2) { $0.putQuote(at: $1, asName: asName) }
+    }
+
+    /// Makes room for some bytes and has them put behind the text; `body` gives the new end.
+    @inline(__always)
+    private mutating func append(atMost count: Int, _ body: (inout MutableSpan<UInt8>, Int) -> Int) {
+        if storage.count - end < count { grow(by: count) }
+        let start = end
+        var room = storage.mutableSpan
+        end = body(&room, start)
+    }
+
+    @inline(never)
+    private mutating func grow(by count: Int) {
+        let added = max(count, storage.count)
+        storage.append(addingCapacity: added) { $0.append(repeating: 0, count: added) }
     }
 }
 
-/// What is put needs room that was made before.
-extension TextBuffer {
+/// The functions take the place at which they begin and give the one behind what they put. The room was made before.
+extension MutableSpan<UInt8> {
     @inline(__always)
-    private mutating func makeRoom(_ count: Int) {
-        if storage.count - end < count { grow(by: count) }
-    }
-
-    private mutating func grow(by count: Int) {
-        storage.append(contentsOf: repeatElement(0, count: max(count, storage.count)))
-    }
-
-    @inline(__always)
-    private mutating func put(_ byte: UInt8) {
-        storage[end] = byte
-        end += 1
+    fileprivate mutating func put(_ byte: UInt8, at place: Int) -> Int {
+        self[place] = byte
+        return place + 1
     }
 
     /// Puts a comma when the next item comes behind another one.
     ///
     /// The last byte tells: an opening or a colon only ever stands there as such, since a string ends with its quote.
     @inline(__always)
-    private mutating func putComma() {
-        guard end > 0 else { return }
-        switch storage[end - 1] {
-        case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: ":"): break
-        default: put(UInt8(ascii: ","))
+    fileprivate mutating func putComma(at place: Int) -> Int {
+        guard place > 0 else { return place }
+        switch self[place - 1] {
+        case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: ":"): return place
+        default: return put(UInt8(ascii: ","), at: place)
         }
     }
 
-    /// Puts a text as far as it needs no escape, and gives the place where it ended.
+    /// Puts what ends a string, and behind a name the colon.
     @inline(__always)
-    private mutating func putPlain(_ utf8: Span<UInt8>, from start: Int) -> Int {
-        let targetStart = end
-        var target = storage.mutableSpan
-        let place = utf8.copyUnescaped(from: start, to: &target, at: targetStart)
-        end = targetStart + place - start
-        return place
+    fileprivate mutating func putQuote(at start: Int, asName: Bool) -> Int {
+        let place = put(UInt8(ascii: "\""), at: start)
+        return asName ? put(UInt8(ascii: ":"), at: place) : place
     }
 
-    private mutating func putEscape(_ byte: UInt8) {
-        put(UInt8(ascii: "\\"))
+    /// Puts a number's decimal digits.
+    fileprivate mutating func put(_ value: UInt64, at start: Int) -> Int {
+        var (end, rest) = (start + 1, value / 10)
+        while rest > 0 { (end, rest) = (end + 1, rest / 10) }
+        rest = value
+        for place in (start..<end).reversed() {
+            self[place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+            rest /= 10
+        }
+        return end
+    }
+
+    fileprivate mutating func putEscape(_ byte: UInt8, at start: Int) -> Int {
+        var place = put(UInt8(ascii: "\\"), at: start)
         switch byte {
-        case 0x22, 0x5C: put(byte)
-        case 0x08: put(UInt8(ascii: "b"))
-        case 0x09: put(UInt8(ascii: "t"))
-        case 0x0A: put(UInt8(ascii: "n"))
-        case 0x0C: put(UInt8(ascii: "f"))
-        case 0x0D: put(UInt8(ascii: "r"))
+        case 0x22, 0x5C: return put(byte, at: place)
+        case 0x08: return put(UInt8(ascii: "b"), at: place)
+        case 0x09: return put(UInt8(ascii: "t"), at: place)
+        case 0x0A: return put(UInt8(ascii: "n"), at: place)
+        case 0x0C: return put(UInt8(ascii: "f"), at: place)
+        case 0x0D: return put(UInt8(ascii: "r"), at: place)
         default:
-            put(UInt8(ascii: "u"))
-            put(UInt8(ascii: "0"))
-            put(UInt8(ascii: "0"))
-            put(hexDigit(byte >> 4))
-            put(hexDigit(byte & 0x0F))
+            place = put(UInt8(ascii: "u"), at: place)
+            place = put(UInt8(ascii: "0"), at: place)
+            place = put(UInt8(ascii: "0"), at: place)
+            place = put(hexDigit(byte >> 4), at: place)
+            return put(hexDigit(byte & 0x0F), at: place)
         }
     }
 

@@ -80,6 +80,26 @@ struct WriterTests {
         }
     }
 
+    @Test func `a text grows while it is written, wherever its room ends`() {
+        for length in 920..<980 {
+            for (piece, written) in [("a", "a"), ("\"", #"\""#), ("\u{1}", #"\u0001"#), ("é", "é")] {
+                let array = JSONWriter.array {
+                    $0.element(String(repeating: "b", count: length))
+                    $0.element(String(repeating: piece, count: length))
+                    $0.element(Int64.min)
+                    $0.element(true)
+                    $0.elementRaw("[1]".utf8)
+                    $0.object { $0.member(piece, nil) }
+                }
+                let expected = """
+                    ["\(String(repeating: "b", count: length))","\(String(repeating: written, count: length))",\
+                    -9223372036854775808,true,[1],{"\(written)":null}]
+                    """
+                #expect(text(array) == expected)
+            }
+        }
+    }
+
     @Test(arguments: [0, 1, -1, 9, 10, 99, 100, 1990, -123_456_789, Int64.max, Int64.min, Int64.min + 1])
     func `an integer is written to its last digit`(value: Int64) {
         #expect(text(JSONWriter.array { $0.element(value) }) == "[\(value)]")
