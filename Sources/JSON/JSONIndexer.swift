@@ -9,6 +9,8 @@ struct JSONIndexer {
 
     /// The innermost open container's entry.
     private var container: Int?
+    /// Whether that is an object.
+    private var isInObject = false
     private var depth = 0
 
     init(limits: JSONLimits) {
@@ -43,16 +45,14 @@ struct JSONIndexer {
     mutating func index(_ text: Span<UInt8>, into entries: inout Entries) throws(JSONSyntaxError) {
         var place = text.endOfWhiteSpace(from: 0)
         repeat {
-            // A value begins here. A container that has content is left for its first value, or first member's value.
+            // A value begins here, in an object behind its name.
+            if isInObject { place = try indexName(text, at: place, into: &entries) }
             switch text.byte(at: place) {
             case UInt8(ascii: "\""):
                 place = try indexString(text, at: place, into: &entries)
             case UInt8(ascii: "{"):
                 place = try open(.object, text, at: place, into: &entries)
-                if text.byte(at: place) != UInt8(ascii: "}") {
-                    place = try indexName(text, at: place, into: &entries)
-                    continue
-                }
+                if text.byte(at: place) != UInt8(ascii: "}") { continue }
             case UInt8(ascii: "["):
                 place = try open(.array, text, at: place, into: &entries)
                 if text.byte(at: place) != UInt8(ascii: "]") { continue }
@@ -70,15 +70,13 @@ struct JSONIndexer {
             // A value has ended here. Containers may end with it.
             while let container {
                 place = text.endOfWhiteSpace(from: place)
-                let isObject = entries[container].kind == .object
                 let byte = text.byte(at: place)
                 if byte == UInt8(ascii: ",") {
                     place = text.endOfWhiteSpace(from: place + 1)
-                    if isObject { place = try indexName(text, at: place, into: &entries) }
                     break
                 }
-                guard byte == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else {
-                    throw text.unexpected(isObject ? .commaOrBraceExpected : .commaOrBracketExpected, at: place)
+                guard byte == (isInObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else {
+                    throw text.unexpected(isInObject ? .commaOrBraceExpected : .commaOrBracketExpected, at: place)
                 }
                 place += 1
                 try close(container, text, at: place, in: &entries)
@@ -92,6 +90,7 @@ struct JSONIndexer {
 
 extension JSONIndexer {
     /// Reads a member's name and the colon behind it, up to the value.
+    @inline(__always)
     private func indexName(
         _ text: Span<UInt8>,
         at start: Int,
@@ -138,6 +137,7 @@ extension JSONIndexer {
         entries.append(kind, start, start)
         entries[opened].next = container.map { UInt32(truncatingIfNeeded: $0) } ?? .max
         container = opened
+        isInObject = kind == .object
         return text.endOfWhiteSpace(from: start + 1)
     }
 
@@ -147,10 +147,11 @@ extension JSONIndexer {
         at end: Int,
         in entries: inout Entries
     ) throws(JSONSyntaxError) {
-        if entries[closed].kind == .object, let repeated = text.repeatedName(inObjectAt: closed, of: entries.span) {
+        if isInObject, let repeated = text.repeatedName(inObjectAt: closed, of: entries.span) {
             throw text.failure(.repeatedName, at: Int(entries[repeated].start))
         }
         container = entries[closed].next == .max ? nil : Int(entries[closed].next)
+        isInObject = container.map { entries[$0].kind == .object } ?? false
         depth -= 1
         entries[closed].end = UInt32(truncatingIfNeeded: end)
         entries[closed].next = UInt32(truncatingIfNeeded: entries.count)

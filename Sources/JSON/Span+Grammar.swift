@@ -6,7 +6,7 @@ extension Span<UInt8> {
     /// A byte of the text, or 0 past its end, which nothing in the grammar accepts.
     @inline(__always)
     func byte(at place: Int) -> UInt8 {
-        indices.contains(place) ? self[place] : 0
+        UInt(bitPattern: place) < UInt(bitPattern: count) ? self[place] : 0
     }
 
     @inline(__always)
