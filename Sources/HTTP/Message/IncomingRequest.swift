@@ -3,13 +3,11 @@ struct IncomingRequest: Sendable {
     private var head = HeadReader<RequestLine>()
     /// Nothing before the head is whole, and for a request without a body.
     private var body: BodyReader?
+    /// Of a whole request: see `RequestParser.announcesKeepAlive`.
+    private(set) var announcesKeepAlive = false
 
     var hasBegun: Bool { head.hasBegun }
     var bodyByteCount: Int { body?.bytes.count ?? 0 }
-    var announcesKeepAlive: Bool { version == .http10 && keepsAlive }
-
-    private var version: Version { head.start?.version ?? .http11 }
-    private var keepsAlive: Bool { head.fields.facts.keepsAlive(version) }
 
     /// Takes from the front of the input what belongs to the request.
     mutating func read(
@@ -21,14 +19,16 @@ struct IncomingRequest: Sendable {
             let framing = try framing(line, limits: limits)
             guard framing != .length(0) else { return whole(line, body: []) }
             body = BodyReader(framing: framing)
-            if head.fields.facts.expectsContinue, version == .http11, input.isEmpty { return .expectsContinue }
+            if head.fields.facts.expectsContinue, line.version == .http11, input.isEmpty { return .expectsContinue }
         }
         guard try body?.read(from: &input, limits: limits) == true, let line = head.start else { return .needsMore }
         return whole(line, body: body?.bytes ?? [])
     }
 
-    private func whole(_ line: RequestLine, body: [UInt8]) -> RequestParser.Event {
-        .request(Request(line, of: head.bytes.span, headers: head.headers, body: body), keepAlive: keepsAlive)
+    private mutating func whole(_ line: RequestLine, body: [UInt8]) -> RequestParser.Event {
+        let keepsAlive = head.fields.facts.keepsAlive(line.version)
+        announcesKeepAlive = keepsAlive && line.version == .http10
+        return .request(Request(line, of: head.bytes.span, headers: head.headers, body: body), keepAlive: keepsAlive)
     }
 
     /// Judges a whole head, by what is missing and by what does not go together, and finds the body's end.
