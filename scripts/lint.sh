@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 
 ensure_toolchain
 swift format lint --strict --recursive --parallel \
-    Package.swift Sources Tests fuzz examples bench migrations contract ||
+    Package.swift Sources Tests fuzz examples bench chaos migrations contract ||
     fail "not formatted as .swift-format says; ./dev format mends what can be mended."
 # What is sourced is checked where it is sourced.
 shell_scripts=(dev .ci/run scripts/*.sh scripts/lib/make-demo-secrets)
