@@ -10,7 +10,7 @@ all_targets=(request response json query cbor)
 directory=$local_directory/fuzz
 modules=$directory/modules
 fuzzer=$directory/fuzzer
-sanitizers=(-sanitize=fuzzer,address)
+sanitizers=('-sanitize=fuzzer,address')
 # The tests' tables as files, in the repository; what the fuzzer adds to them stays below .local.
 seeds=$root/fuzz/corpus
 

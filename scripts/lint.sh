@@ -14,7 +14,9 @@ swift format lint --strict --recursive --parallel \
 shell_scripts=(dev .ci/run scripts/*.sh scripts/lib/make-demo-secrets)
 for script in "${shell_scripts[@]}" scripts/lib/*.sh; do bash -n "$script"; done
 if command -v shellcheck >/dev/null; then
-    shellcheck --external-sources --check-sourced "${shell_scripts[@]}"
+    # Left out: what it says of a variable or function that another sourced file sets or calls (SC2034, SC2119, SC2120,
+    # SC2154), and that `A && B || C` is no if-then-else, which nobody here takes it for (SC2015).
+    shellcheck --external-sources --check-sourced --exclude=SC2015,SC2034,SC2119,SC2120,SC2154 "${shell_scripts[@]}"
 else
     say "shellcheck is not installed: the scripts were only parsed."
 fi

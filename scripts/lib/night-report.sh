@@ -23,6 +23,7 @@ write_report() {
     # Last: what it restores is the evening's.
     restore_backup >"$scratch/out.restore" 2>&1
     {
+        # shellcheck disable=SC2016 # The backticks are Markdown's.
         printf 'Written by `./dev night` on %s.\n' "$(date --utc '+%Y-%m-%d %H:%M UTC')"
         cat "$scratch/night.log"
     } >"$scratch/out.night"
