@@ -5,6 +5,8 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
 COPY . .
+# The image is built without git: docker compose build --build-arg MERCHANT_COMMIT=$(git describe --always --dirty)
+ARG MERCHANT_COMMIT=
 RUN swift build --configuration release --static-swift-stdlib --product merchant \
     && swift build --configuration release --static-swift-stdlib --product belvo-sandbox \
     && programs=$(swift build --configuration release --show-bin-path) \

@@ -84,8 +84,11 @@ let package = Package(
         .executableTarget(
             name: "MerchantProgram",
             dependencies: ["Merchant", "Payments", "Postgres", "Transport", argumentParser, logging],
-            swiftSettings: strict
+            swiftSettings: strict,
+            plugins: ["EmbedCommit"]
         ),
+        // Tells the program which commit it is built from.
+        .plugin(name: "EmbedCommit", capability: .buildTool()),
         .executableTarget(
             name: "BelvoSandboxProgram",
             dependencies: ["BelvoSandbox", "HTTP", "Transport", argumentParser],

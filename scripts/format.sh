@@ -8,4 +8,4 @@ cd "$(dirname "$0")/.."
 
 ensure_toolchain
 swift format format --in-place --recursive --parallel \
-    Package.swift Sources Tests fuzz examples bench chaos migrations contract
+    Package.swift Plugins Sources Tests fuzz examples bench chaos migrations contract

@@ -8,10 +8,10 @@ cd "$(dirname "$0")/.."
 
 ensure_toolchain
 swift format lint --strict --recursive --parallel \
-    Package.swift Sources Tests fuzz examples bench chaos migrations contract ||
+    Package.swift Plugins Sources Tests fuzz examples bench chaos migrations contract ||
     fail "not formatted as .swift-format says; ./dev format mends what can be mended."
 # What is sourced is checked where it is sourced.
-shell_scripts=(dev .ci/run scripts/*.sh scripts/lib/make-demo-secrets)
+shell_scripts=(dev .ci/run scripts/*.sh scripts/lib/make-demo-secrets scripts/lib/embed-commit)
 for script in "${shell_scripts[@]}" scripts/lib/*.sh; do bash -n "$script"; done
 if command -v shellcheck >/dev/null; then
     # Left out: what it says of a variable or function that another sourced file sets or calls (SC2034, SC2119, SC2120,

@@ -25,7 +25,7 @@ extension EventLoop {
 }
 
 /// What a new thread is handed.
-final class ThreadStart: Sendable {
+package final class ThreadStart: Sendable {
     private let name: String
     private let body: @Sendable () -> Void
 
@@ -35,7 +35,7 @@ final class ThreadStart: Sendable {
     }
 
     /// Starts a thread that is never joined.
-    static func detach(name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
+    package static func detach(name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
         _ = try withThread(name: name, body) { pthread_detach($0) }
     }
 

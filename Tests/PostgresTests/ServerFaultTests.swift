@@ -113,7 +113,7 @@ import Transport
                 var configuration = DatabaseConfiguration.patient
                 configuration.connectTimeout = .seconds(1)
                 let database = try Database(
-                    "postgresql://postgres@127.0.0.1:\(silent.port),127.0.0.1:\(server.port)/postgres",
+                    "postgresql://\(TestCluster.superuser)@127.0.0.1:\(silent.port),127.0.0.1:\(server.port)/postgres",
                     configuration: configuration)
                 let began = Monotonic.now()
                 _ = try await database.rows("SELECT 1 AS one")
@@ -132,9 +132,9 @@ import Transport
             try await TestCluster.with { first in
                 try await TestCluster.with(settings: "default_transaction_read_only = on") { second in
                     let log = EventLog()
+                    let hosts = "127.0.0.1:\(second.port),127.0.0.1:\(first.port)"
                     let database = try Database(
-                        "postgresql://postgres@127.0.0.1:\(second.port),127.0.0.1:\(first.port)/postgres",
-                        configuration: log.configuration)
+                        "postgresql://\(TestCluster.superuser)@\(hosts)/postgres", configuration: log.configuration)
                     func port() async throws -> Int32 {
                         try await database.execute("SELECT inet_server_port() AS port")[0].decode("port")
                     }

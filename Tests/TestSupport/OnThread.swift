@@ -1,6 +1,4 @@
-import Glibc
-
-@testable import Transport
+import Transport
 
 /// Runs a body that blocks on a thread of its own, so that it holds up neither a loop nor the other tests.
 public func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {

@@ -8,8 +8,12 @@ public final class TestCluster: Sendable {
     private let directory: String
     private let programs: String
 
+    /// The superuser with his password, as they stand in a URL. Both are the same on every cluster of this process.
+    public static let superuser = "postgres:\(password)"
+    private static let password = String(UInt128.random(in: .min ... .max), radix: 16)
+
     /// For the database `postgres` of this server.
-    public var connectionString: String { "postgresql://postgres@127.0.0.1:\(port)/postgres" }
+    public var connectionString: String { "postgresql://\(Self.superuser)@127.0.0.1:\(port)/postgres" }
 
     /// Gives the body a running server with these lines in its configuration, and removes it whatever happens.
     public static func with<Value: Sendable>(
@@ -42,7 +46,7 @@ public final class TestCluster: Sendable {
         }
     }
 
-    private init(_ settings: String) throws(CommandFailure) {
+    init(_ settings: String) throws(CommandFailure) {
         programs = try Self.findPrograms()
         port = try freePort()
         var template = Array("/tmp/test-cluster.XXXXXX".utf8CString)
@@ -51,9 +55,12 @@ public final class TestCluster: Sendable {
         }
         directory = String(cString: path)
         if let account = Self.account { chown(directory, account.pw_uid, account.pw_gid) }
-        try run("initdb", "--no-sync", "--auth=trust", "--username=postgres", "--pgdata", data)
-        guard let file = fopen(data + "/postgresql.conf", "a") else { throw CommandFailure("no configuration") }
-        fputs(
+        try write(Self.password + "\n", to: directory + "/password", mode: "w")
+        // Whoever else uses this machine reaches the port too.
+        try run(
+            "initdb", "--no-sync", "--auth=scram-sha-256", "--username=postgres", "--pwfile", directory + "/password",
+            "--encoding=UTF8", "--locale=C.UTF-8", "--pgdata", data)
+        try write(
             """
 
             port = \(port)
@@ -62,9 +69,32 @@ public final class TestCluster: Sendable {
             fsync = off
             \(settings)
 
-            """, file)
-        fclose(file)
+            """, to: data + "/postgresql.conf", mode: "a")
         try startNow()
+    }
+
+    /// Stops it and removes its files once this process has ended, however it ends.
+    func removeAtExit() throws(CommandFailure) {
+        var ends: [Int32] = [0, 0]
+        // Nobody else who is started inherits the other end, which closes when this process is gone.
+        let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+        guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw CommandFailure("no pair of sockets") }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO)
+        for descriptor in [STDOUT_FILENO, STDERR_FILENO] {
+            posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_WRONLY, 0)
+        }
+        let script = "cat; directory=$1; shift; \"$@\"; rm -rf \"$directory\""
+        // In a session of its own, so that Ctrl-C does not reach it.
+        let words = ["/usr/bin/setsid", "/bin/sh", "-c", script, "remove-test-cluster", directory]
+        let arguments = (words + command("pg_ctl", ["-m", "immediate", "-D", data, "stop"])).map { strdup($0) }
+        defer { for argument in arguments { free(argument) } }
+        var child = pid_t()
+        let code = posix_spawn(&child, words[0], &actions, nil, arguments + [nil], environ)
+        close(ends[0])
+        guard code == 0 else { throw CommandFailure("\(words[0]): \(String(cString: strerror(code)))") }
     }
 
     private var data: String { directory + "/data" }
@@ -79,9 +109,22 @@ public final class TestCluster: Sendable {
     }
 
     private func run(_ program: String, _ arguments: String...) throws(CommandFailure) {
+        try runCommand(command(program, arguments))
+    }
+
+    private func command(_ program: String, _ arguments: [String]) -> [String] {
         // PostgreSQL refuses to run as root.
         let account = geteuid() == 0 ? ["/sbin/runuser", "-u", "postgres", "--"] : []
-        try runCommand(account + ["\(programs)/\(program)"] + arguments)
+        return account + ["\(programs)/\(program)"] + arguments
+    }
+
+    /// Writes to a file that nobody but the server's account may read.
+    private func write(_ text: String, to path: String, mode: String) throws(CommandFailure) {
+        guard let file = fopen(path, mode) else { throw CommandFailure("\(path) cannot be written") }
+        fchmod(fileno(file), S_IRUSR | S_IWUSR)
+        if let account = Self.account { fchown(fileno(file), account.pw_uid, account.pw_gid) }
+        fputs(text, file)
+        fclose(file)
     }
 
     private static var account: passwd? { geteuid() == 0 ? getpwnam("postgres")?.pointee : nil }
@@ -90,7 +133,11 @@ public final class TestCluster: Sendable {
         var candidates = (14...20).reversed().map { "/usr/lib/postgresql/\($0)/bin" }
         if let given = getenv("PG_BIN") { candidates.insert(String(cString: given), at: 0) }
         guard let found = candidates.first(where: { access($0 + "/initdb", X_OK) == 0 }) else {
-            throw CommandFailure("PostgreSQL's server programs are not installed; name their directory in PG_BIN")
+            throw CommandFailure(
+                """
+                PostgreSQL's server programs are not installed. ./dev test installs them; or name their directory in \
+                PG_BIN, or a server that may be used for tests in TEST_POSTGRES_URL
+                """)
         }
         return found
     }

@@ -4,7 +4,8 @@ import Transport
 
 /// A database for one test alone, dropped afterwards.
 ///
-/// The server is the one that `TEST_POSTGRES_URL` names; its role may create databases.
+/// The server is the one that `TEST_POSTGRES_URL` names, whose role may create databases, or one of the tests' own,
+/// which is started with the first test that needs it.
 public struct TestDatabase: Sendable {
     public let name: String
     /// For `Database` and for programs that the test starts.
@@ -51,10 +52,16 @@ public struct TestDatabase: Sendable {
         }
     }
 
-    /// The server of the tests.
+    /// The server of the tests: the one that is named, or one that is started for this process.
     public static func serverURL() throws -> String {
-        guard let value = getenv("TEST_POSTGRES_URL"), value.pointee != 0 else { throw MissingServer() }
-        return String(cString: value)
+        if let value = getenv("TEST_POSTGRES_URL"), value.pointee != 0 { return String(cString: value) }
+        return try ownServer.get()
+    }
+
+    private static let ownServer = Result<String, CommandFailure> { () throws(CommandFailure) in
+        let cluster = try TestCluster("max_connections = 400\nfull_page_writes = off")
+        try cluster.removeAtExit()
+        return cluster.connectionString
     }
 
     /// The same connection string for another database of the server.
@@ -65,11 +72,6 @@ public struct TestDatabase: Sendable {
         let query = rest[authority.endIndex...].drop { $0 != "?" }
         return "\(url[..<scheme.upperBound])\(authority)/\(name)\(query)"
     }
-}
-
-/// The tests were started without a database server.
-public struct MissingServer: Error, CustomStringConvertible {
-    public var description: String { "TEST_POSTGRES_URL is not set: run ./dev test, which starts a PostgreSQL for it" }
 }
 
 extension Database {

@@ -1,4 +1,5 @@
 import BelvoSandbox
+import Contract
 import FoundationEssentials
 import Glibc
 import HTTP
@@ -25,6 +26,19 @@ import Testing
         let program = try #require(Self.program)
         let environment = stage.environment.merging(changes) { $1 }
         return try await onThread { try ProgramRun([program] + arguments, environment: environment) }
+    }
+
+    @Test func `the version and the commit are named, the version being that of the contract`() async throws {
+        let program = try #require(Self.program)
+        let run = try await onThread { try ProgramRun([program, "--version"], environment: [:]) }
+        let info = try JSONDocument(parsing: Contract.document).root["info"]
+        let version = try #require(info?["version"]?.string)
+        let words = run.output.split(whereSeparator: \.isWhitespace)
+        #expect(run.code == 0)
+        #expect(words.dropLast().joined(separator: " ") == "merchant \(version), commit")
+        // A copy of the sources without their history is built as well; see scripts/lib/embed-commit.
+        let isCheckout = FileManager.default.fileExists(atPath: Guide.root + "/.git")
+        #expect(words.last?.wholeMatch(of: #/[0-9a-f]{12}(-dirty)?/#) != nil || !isCheckout, "\(run.output)")
     }
 
     private static let today = UTCDay(of: WallClock.now()).description
