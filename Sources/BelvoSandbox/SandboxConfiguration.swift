@@ -10,6 +10,10 @@ public struct SandboxConfiguration: Sendable {
     /// The id of the one bank account that receives money.
     public var beneficiary = "5b3a1c7e-90d4-4f26-8a51-0d6c2e9b7f10"
 
+    /// The domain that credentials are made for: Belvo's own, whatever merchant's app asks (belvo-api.md §7).
+    /// A browser on this machine can only make them for `localhost`.
+    public var relyingParty = "belvo.com"
+
     /// The banks, in the order in which they are listed.
     public var institutions = Institution.samples
 

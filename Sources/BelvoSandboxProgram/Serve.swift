@@ -20,6 +20,7 @@ struct Serve: ParsableCommand {
     @Option(help: "Private key (PEM).") var tlsKeyFile: String?
     @Option(help: "demo: things settle by themselves; test: when told to.") var mode = Mode.demo
     @Option(help: "How long they take in demo mode.") var settleAfterMs = 3000
+    @Option(help: "The relying party of credentials; localhost for a browser on this machine.") var rpId = "belvo.com"
     @Option(help: "Where webhooks go.") var webhookURL: String?
     @Option(help: "Sent with webhooks as a bearer token.") var webhookToken: String?
     @Option(help: "Certificate authorities (PEM) to trust for webhooks.") var webhookCAFile: String?
@@ -59,15 +60,14 @@ struct Serve: ParsableCommand {
 
     private func makeConfiguration(_ address: SocketAddress) throws -> SandboxConfiguration {
         var configuration = mode == .demo ? .demo(settleAfter: .milliseconds(settleAfterMs)) : SandboxConfiguration()
+        configuration.relyingParty = rpId
         configuration.publicURL = publicURL ?? "\(tlsCertFile == nil ? "http" : "https")://\(address)"
         if let id = getenv("SANDBOX_SECRET_ID") { configuration.secretID = String(cString: id) }
         if let password = getenv("SANDBOX_SECRET_PASSWORD") { configuration.secretPassword = String(cString: password) }
         configuration.webhookRetryInterval = .milliseconds(webhookRetryMs)
         guard let webhookURL else { return configuration }
         guard let url = URL(webhookURL) else { throw ValidationError("--webhook-url takes an http or https URL.") }
-        configuration.webhookSubscriptions = [
-            try .overHTTP(to: url, token: webhookToken, authorities: webhookCAFile)
-        ]
+        configuration.webhookSubscriptions = [try .overHTTP(to: url, token: webhookToken, authorities: webhookCAFile)]
         return configuration
     }
 

@@ -15,7 +15,7 @@ import Testing
         #expect(answer.status == 400)
         #expect(
             answer.fields == [
-                "amount", "allowed_payment_method_types", "customer", "description", "statement_description",
+                "amount", "allowed_payment_method_types", "customer", "description",
                 "payment_method_details.open_finance_biometric_pix.beneficiary_bank_account",
                 "payment_method_details.open_finance_biometric_pix.enrollment", "confirm",
             ])

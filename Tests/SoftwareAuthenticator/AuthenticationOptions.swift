@@ -35,10 +35,12 @@ extension JSONReader {
 }
 
 extension JSONValue {
-    /// The bytes, at least one, that a string spells in base64url.
+    /// The bytes, at least one, that a string spells in base64url or base64, padded or not: Belvo's SDKs take options
+    /// in any of them.
     static func base64URL(_ value: JSONValue) throws(JSONFault) -> [UInt8] {
-        guard let bytes = value.string.flatMap({ Base64URL.decode($0) }), !bytes.isEmpty else {
-            throw JSONFault(code: "malformed", message: "This is base64url without padding.")
+        let digits = value.string.map { $0.replacing("+", with: "-").replacing("/", with: "_") }
+        guard let bytes = digits.flatMap({ Base64URL.decode($0.prefix { $0 != "=" }) }), !bytes.isEmpty else {
+            throw JSONFault(code: "malformed", message: "This is base64url or base64.")
         }
         return bytes
     }

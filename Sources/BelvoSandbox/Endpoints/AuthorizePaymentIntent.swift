@@ -14,7 +14,7 @@ extension World {
         let signals = RiskSignals(
             in: reader, phone: variants.phoneSignals == .required && enrollment?.platform != Platform.browser.rawValue,
             tenure: variants.tenure == .creationDay ? customers[intent.customer]?.createdAt.day : nil)
-        let assertion = reader.object("assertion").flatMap(Assertion.init)
+        let assertion = reader.object("assertion").flatMap { Assertion($0, variants.credentials) }
         guard signals != nil, let assertion, accepts(reader) else { throw refusal(reader) }
         guard [.pending, .requiresAction].contains(intent.status), !intent.isAuthorized else {
             throw .conflict("The payment intent does not wait for an authorization.")
@@ -26,7 +26,10 @@ extension World {
         }
         do throws(WebAuthnFault) {
             let count = try assertion.verify(
-                by: credential, Expectation(challenges: [intent.challenge], origins: configuration.origins),
+                by: credential,
+                Expectation(
+                    relyingParty: configuration.relyingParty, challenges: [intent.challenge],
+                    origins: configuration.origins),
                 signatureCount: enrollment.signatureCount)
             enrollments.change(enrollment.id) { $0.signatureCount = count }
             beginSettlement(intent.id)
@@ -50,18 +53,12 @@ extension World {
 extension Assertion {
     /// Reads `assertion`; nil with faults at the reader. `userHandle` is a string always, empty when the
     /// authenticator gave none (belvo-api.md §6.2).
-    init?(_ reader: JSONReader) {
-        let id = CredentialMembers.readID(reader)
-        if let results = reader.optionalValue("clientExtensionResults"), results.kind != .object {
-            reader.refuse("clientExtensionResults", code: "invalid", "Must be an object.")
-        }
-        let response = reader.object("response")
-        let authenticatorData = response?.base64URL("authenticatorData")
-        let clientDataJSON = response?.base64URL("clientDataJSON")
-        let signature = response?.base64URL("signature")
-        if let handle = response?.string("userHandle"), Base64URL.decode(handle) == nil {
-            response?.refuse("userHandle", code: "invalid", "Must be base64url without padding.")
-        }
+    init?(_ reader: JSONReader, _ form: CredentialForm) {
+        let (id, response) = CredentialMembers.read(reader, form)
+        let authenticatorData = response?.bytes("authenticatorData", form)
+        let clientDataJSON = response?.bytes("clientDataJSON", form)
+        let signature = response?.bytes("signature", form)
+        _ = response?.bytes("userHandle", form, canBeEmpty: true)
         guard let id, let authenticatorData, let clientDataJSON, let signature else { return nil }
         self.init(
             credentialID: id, clientDataJSON: clientDataJSON, authenticatorData: authenticatorData,

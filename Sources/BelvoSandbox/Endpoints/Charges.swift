@@ -29,6 +29,8 @@ extension World {
 
     private func writeCharge(_ charge: Charge, to writer: inout JSONWriter) {
         guard let intent = intents[charge.paymentIntent] else { return }
-        charge.write(to: &writer, intent: intent, createdBy: merchant, variants: variants)
+        charge.write(
+            to: &writer, intent: intent, transactions: transactions(of: charge.id), createdBy: merchant,
+            variants: variants)
     }
 }

@@ -9,7 +9,7 @@ extension World {
     mutating func confirmEnrollment(_ call: Call) throws(Refusal) -> Response {
         guard let enrollment = enrollments[call.id] else { throw .notFound }
         let reader = JSONReader(try call.document())
-        let attestation = reader.object("confirmation_data").flatMap(Attestation.init)
+        let attestation = reader.object("confirmation_data").flatMap { Attestation($0, variants.credentials) }
         guard let attestation, accepts(reader) else { throw refusal(reader) }
         guard enrollment.status == .pending, enrollment.credential == nil,
             !enrollment.registration.challenges.isEmpty
@@ -32,20 +32,17 @@ extension World {
             case .latest: enrollment.registration.challenges.suffix(1)
             case .anyIssued: enrollment.registration.challenges
             }
-        return Expectation(challenges: challenges, origins: configuration.origins)
+        return Expectation(
+            relyingParty: configuration.relyingParty, challenges: challenges, origins: configuration.origins)
     }
 }
 
 extension Attestation {
     /// Reads `confirmation_data`; nil with faults at the reader.
-    init?(_ reader: JSONReader) {
-        let id = CredentialMembers.readID(reader)
-        if let results = reader.optionalValue("clientExtensionResults"), results.kind != .object {
-            reader.refuse("clientExtensionResults", code: "invalid", "Must be an object.")
-        }
-        let response = reader.object("response")
-        let attestationObject = response?.base64URL("attestationObject")
-        let clientDataJSON = response?.base64URL("clientDataJSON")
+    init?(_ reader: JSONReader, _ form: CredentialForm) {
+        let (id, response) = CredentialMembers.read(reader, form)
+        let attestationObject = response?.bytes("attestationObject", form)
+        let clientDataJSON = response?.bytes("clientDataJSON", form)
         guard let id, let attestationObject, let clientDataJSON else { return nil }
         self.init(credentialID: id, clientDataJSON: clientDataJSON, attestationObject: attestationObject)
     }
@@ -56,15 +53,22 @@ enum CredentialMembers {
     private enum Attachment: String, CaseIterable { case platform }
     private enum Kind: String, CaseIterable { case publicKey = "public-key" }
 
-    /// The credential's id, with the members around it checked: `id` and `rawId` are the same.
-    static func readID(_ reader: JSONReader) -> [UInt8]? {
-        _ = reader.oneOf("authenticatorAttachment", Attachment.self)
-        _ = reader.oneOf("type", Kind.self)
-        let id = reader.base64URL("id")
-        let rawID = reader.base64URL("rawId")
+    /// The credential's id and what it answers, with the members around them checked: `id` and `rawId` are the same.
+    static func read(_ reader: JSONReader, _ form: CredentialForm) -> (id: [UInt8]?, response: JSONReader?) {
+        if form == .strict || reader.optionalValue("authenticatorAttachment") != nil {
+            _ = reader.oneOf("authenticatorAttachment", Attachment.self)
+        }
+        if form == .strict || reader.optionalValue("type") != nil { _ = reader.oneOf("type", Kind.self) }
+        if let results = reader.optionalValue("clientExtensionResults"), results.kind != .object {
+            reader.refuse("clientExtensionResults", code: "invalid", "Must be an object.")
+        }
+        let id = reader.bytes("id", form)
+        let rawID = reader.bytes("rawId", form)
         if let id, let rawID, id != rawID {
             reader.refuse("rawId", code: "invalid", "Must equal id.")
         }
-        return id
+        let response = reader.object("response")
+        if form == .tolerant { for object in [reader, response] { object?.ignoreRest() } }
+        return (id, response)
     }
 }

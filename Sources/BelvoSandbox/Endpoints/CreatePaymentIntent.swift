@@ -25,9 +25,15 @@ extension World {
 
     func writeIntent(_ intent: PaymentIntent, to writer: inout JSONWriter, showsFIDOOptions: Bool = true) {
         intent.write(
-            to: &writer, charge: charges[intent.charge], createdBy: merchant, variants: variants,
+            to: &writer, charge: charges[intent.charge], transactions: transactions(of: intent.charge),
+            createdBy: merchant, variants: variants, relyingParty: configuration.relyingParty,
             timeoutMilliseconds: configuration.consentLifetime.microseconds / 1000,
             showsFIDOOptions: showsFIDOOptions)
+    }
+
+    /// The money of a charge, oldest first.
+    func transactions(of charge: String) -> [Transaction] {
+        charges[charge]?.transactions.compactMap { transactions[$0] } ?? []
     }
 
     private mutating func open(_ intent: PaymentIntent) {
@@ -46,13 +52,14 @@ extension World {
         _ = reader.read("allowed_payment_method_types", readMethodTypes)
         let customer = readCustomer(reader)
         let description = reader.string("description", length: 1...140)
-        let statement = reader.string("statement_description", length: 1...140)
+        // The SDK's own payload has none (belvo-api.md §11, line 6).
+        let statement = reader.optionalString("statement_description", length: 1...140)
         let externalID = reader.optionalString("external_id", length: 1...255)
         let metadata = reader.metadata()
         let parties = reader.object("payment_method_details")?.object("open_finance_biometric_pix")
             .flatMap { readParties($0, customer: customer) }
         if reader.bool("confirm") == false { reader.refuse("confirm", code: "invalid", "Must be true.") }
-        guard let amount, let customer, let description, let statement, let parties, accepts(reader) else {
+        guard let amount, let customer, let description, let parties, accepts(reader) else {
             throw refusal(reader)
         }
         let (moment, charge) = (now, entropy.uuid())

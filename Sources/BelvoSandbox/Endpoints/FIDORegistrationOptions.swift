@@ -49,7 +49,7 @@ extension World {
         let name = customers[enrollment.customer]?.name ?? "Cliente"
         let bank = configuration.institutions.first { $0.id == enrollment.institution }?.displayName
         writer.memberObject("rp") { party in
-            party.member("id", RelyingParty.id)
+            party.member("id", configuration.relyingParty)
             party.member("name", bank)
         }
         writer.memberObject("user") { user in
@@ -57,15 +57,25 @@ extension World {
             user.member("name", name)
             user.member("displayName", name)
         }
-        writer.member("challenge", challenge)
+        writer.member("challenge", challenge.map(variants.optionBytes.spell))
         writer.memberArray("pubKeyCredParams") { parameters in
-            for algorithm in [Int64(-257), -7] {
+            for algorithm in variants.algorithms.numbers {
                 parameters.object { parameter in
                     parameter.member("alg", algorithm)
                     parameter.member("type", "public-key")
                 }
             }
         }
-        writer.memberObject("extensions") { $0.member("appid", "true") }
+        if let residentKey = variants.residentKey.requirement {
+            writer.memberObject("authenticatorSelection") { selection in
+                selection.member("authenticatorAttachment", "platform")
+                selection.member("residentKey", residentKey)
+                selection.member("requireResidentKey", residentKey == "required")
+                selection.member("userVerification", "required")
+            }
+        }
+        if variants.appID.isFor(enrollment.platform) {
+            writer.memberObject("extensions") { $0.member("appid", "true") }
+        }
     }
 }

@@ -47,11 +47,11 @@ extension JSONReader {
         }
     }
 
-    /// A required base64url value that is not empty.
-    func base64URL(_ name: String) -> [UInt8]? {
+    /// A required value in base64 that is not empty, or that may be.
+    func bytes(_ name: String, _ form: CredentialForm, canBeEmpty: Bool = false) -> [UInt8]? {
         read(name) { value throws(JSONFault) in
-            guard let text = value.string, let bytes = Base64URL.decode(text), !bytes.isEmpty else {
-                throw .invalid("Must be base64url without padding.")
+            guard let text = value.string, let bytes = form.decode(text), canBeEmpty || !bytes.isEmpty else {
+                throw .invalid(form.expectation)
             }
             return bytes
         }

@@ -1,7 +1,10 @@
 import JSON
 
 extension Charge {
-    func write(to writer: inout JSONWriter, intent: PaymentIntent, createdBy: String, variants: Variants) {
+    func write(
+        to writer: inout JSONWriter, intent: PaymentIntent, transactions: [Transaction], createdBy: String,
+        variants: Variants
+    ) {
         writer.member("id", id)
         writer.member("status", status.rawValue)
         writer.member("amount", intent.amount.text)
@@ -25,7 +28,9 @@ extension Charge {
         writer.memberRaw("metadata", intent.metadata)
         writer.member("provider", "belvo")
         writer.memberArray("transactions") { list in
-            for transaction in transactions { list.element(transaction) }
+            for transaction in transactions {
+                list.object { transaction.write(to: &$0, intent: intent, createdBy: createdBy) }
+            }
         }
         writer.member("created_by", createdBy)
         writer.member("created_at", createdAt.text)

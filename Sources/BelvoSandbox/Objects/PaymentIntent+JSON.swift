@@ -3,8 +3,8 @@ import JSON
 extension PaymentIntent {
     /// - Parameter showsFIDOOptions: false for the answer to creation under `FIDOOptionsForm.whenRead`.
     func write(
-        to writer: inout JSONWriter, charge: Charge?, createdBy: String, variants: Variants,
-        timeoutMilliseconds: Int64, showsFIDOOptions: Bool = true
+        to writer: inout JSONWriter, charge: Charge?, transactions: [Transaction], createdBy: String,
+        variants: Variants, relyingParty: String, timeoutMilliseconds: Int64, showsFIDOOptions: Bool = true
     ) {
         writer.member("id", id)
         writer.member("status", status.rawValue)
@@ -29,7 +29,11 @@ extension PaymentIntent {
                 method.member("provider", "belvo")
                 method.member("consent_id", consentID)
                 if showsFIDOOptions {
-                    method.memberObject("fido_options") { writeOptions(to: &$0, timeoutMilliseconds) }
+                    method.memberObject("fido_options") { options in
+                        options.member("rpId", relyingParty)
+                        options.member("timeout", timeoutMilliseconds)
+                        writeOptions(to: &options, variants.optionBytes)
+                    }
                 } else {
                     method.memberNull("fido_options")
                 }
@@ -40,7 +44,10 @@ extension PaymentIntent {
         }
         writer.memberArray("charges") { charges in
             guard let charge else { return }
-            charges.object { charge.write(to: &$0, intent: self, createdBy: createdBy, variants: variants) }
+            charges.object {
+                charge.write(
+                    to: &$0, intent: self, transactions: transactions, createdBy: createdBy, variants: variants)
+            }
         }
         writer.member("failure_code", failure.map { variants.failureCodes.apply($0.code) })
         writer.member("failure_message", failure?.message)
@@ -51,13 +58,11 @@ extension PaymentIntent {
         writer.member("updated_at", updatedAt.text)
     }
 
-    private func writeOptions(to writer: inout JSONWriter, _ timeoutMilliseconds: Int64) {
-        writer.member("rpId", RelyingParty.id)
-        writer.member("timeout", timeoutMilliseconds)
-        writer.member("challenge", challenge)
+    private func writeOptions(to writer: inout JSONWriter, _ form: OptionBytes) {
+        writer.member("challenge", form.spell(challenge))
         writer.memberArray("allowCredentials") { credentials in
             credentials.object { credential in
-                credential.member("id", credentialID)
+                credential.member("id", form.spell(credentialID))
                 credential.member("type", "public-key")
             }
         }

@@ -9,7 +9,7 @@ struct PaymentIntent: Sendable, Identifiable {
     let enrollment: String
     let beneficiary: String
     let description: String
-    let statementDescription: String
+    let statementDescription: String?
     let challenge: String
     let credentialID: String
     let endToEndID: String

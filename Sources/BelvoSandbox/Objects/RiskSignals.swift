@@ -13,7 +13,7 @@ struct RiskSignals {
         guard let reader = parent.object("risk_signals") else { return nil }
         reader.ignoreRest()
         let device = reader.string("deviceId", length: 1...512)
-        _ = reader.string("osVersion", length: 1...64)
+        _ = reader.string("osVersion", length: 1...100)
         _ = reader.read("userTimeZoneOffset", readOffset)
         _ = reader.read("language", readLanguage)
         if let screen = reader.object("screenDimensions") {
@@ -32,15 +32,16 @@ struct RiskSignals {
     }
 }
 
-/// `±hh` or `±hh:mm`.
+/// `±hh`, `±hh:mm`, or hours with decimals, as Belvo's web SDK writes the zones between the hours: `+05.5`, `+05.75`.
 private func readOffset(_ value: JSONValue) throws(JSONFault) {
     let text = Array((value.string ?? "").utf8)
     let digits = text.enumerated().filter { ![0, 3].contains($0.offset) }.map(\.element)
     let isOffset =
-        (text.count == 3 || text.count == 6 && text[3] == UInt8(ascii: ":"))
+        (text.count == 3 || text.count == 6 && text[3] == UInt8(ascii: ":")
+            || (5...6).contains(text.count) && text[3] == UInt8(ascii: "."))
         && (text[0] == UInt8(ascii: "+") || text[0] == UInt8(ascii: "-"))
         && digits.allSatisfy { (0x30...0x39).contains($0) }
-    guard isOffset else { throw .invalid("Must be an offset such as -03 or -03:00.") }
+    guard isOffset else { throw .invalid("Must be an offset such as -03, -03:00 or +05.5.") }
 }
 
 /// ISO 639-1, with a region behind it tolerated.

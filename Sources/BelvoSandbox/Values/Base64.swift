@@ -25,8 +25,25 @@ enum Base64URL {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 }
 
+/// base64url or base64, with padding or without it: the examples of Open Finance Brasil and Belvo's own SDKs have
+/// more than one form (belvo-api.md §14).
+enum AnyBase64 {
+    static func decode(_ text: String) -> [UInt8]? {
+        let body = text.utf8.reversed().drop { $0 == UInt8(ascii: "=") }.reversed()
+        guard text.utf8.count - body.count <= 2 else { return nil }
+        let urlSafe = body.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: "-") : $0 == UInt8(ascii: "/") ? 0x5F : $0 }
+        return Base64URL.decode(String(decoding: urlSafe, as: UTF8.self))
+    }
+}
+
 /// Plain base64 (RFC 4648 §4), as Basic authentication uses it (RFC 7617 §2).
 enum Base64 {
+    static func encode(_ bytes: some Sequence<UInt8>) -> String {
+        let digits = Base64URL.encode(bytes).utf8
+            .map { $0 == UInt8(ascii: "-") ? UInt8(ascii: "+") : $0 == UInt8(ascii: "_") ? 0x2F : $0 }
+        return String(decoding: digits, as: UTF8.self) + String(repeating: "=", count: (4 - digits.count % 4) % 4)
+    }
+
     static func decode(_ text: String) -> [UInt8]? {
         guard text.utf8.count % 4 == 0 else { return nil }
         let body = text.utf8.reversed().drop { $0 == UInt8(ascii: "=") }.reversed()

@@ -46,6 +46,16 @@ public struct Variants: Sendable, Equatable {
     public var fidoNotReady: NotReady = .withoutChallenge
     /// When the FIDO registration options are there.
     public var fidoReadiness: Readiness = .afterCalls(1)
+    /// How the bytes in FIDO options are spelled.
+    public var optionBytes: OptionBytes = .base64URL
+    /// Whose registration options carry the `appid` extension.
+    public var appID: AppID = .phones
+    /// The algorithms that a registration may choose from, the most wanted first.
+    public var algorithms: Algorithms = .both
+    /// What registration options say of keys that the authenticator keeps.
+    public var residentKey: ResidentKey = .unsaid
+    /// How much of what an authenticator gives has to be as the guide prints it.
+    public var credentials: CredentialForm = .tolerant
     /// Which of the challenges that were handed out a confirmation may use.
     public var challenges: Challenges = .latest
     /// What `details.status` says once an enrollment is FAILED.

@@ -2,10 +2,18 @@ import JSON
 
 /// What the bank asked for, and from whom it takes an answer.
 struct Expectation: Sendable {
-    /// Any of these.
-    let challenges: [String]
+    /// The domain that the credential is for, as authenticators name it (WebAuthn §6.1).
+    let relyingPartyHash: [UInt8]
+    /// Any of these, as bytes.
+    let challenges: [[UInt8]]
     /// Any of these; nil for whatever there is.
     let origins: Set<String>?
+
+    init(relyingParty: String, challenges: [String], origins: Set<String>?) {
+        relyingPartyHash = Digest.sha256(Array(relyingParty.utf8))
+        self.challenges = challenges.compactMap { Base64URL.decode($0) }
+        self.origins = origins
+    }
 }
 
 /// What the client says it asked the authenticator for (WebAuthn §5.8.1).
@@ -20,9 +28,10 @@ struct ClientData: Sendable {
         guard let origin = root["origin"]?.string, !origin.isEmpty else { throw .clientData }
         guard expected.origins?.contains(origin) ?? true else { throw .origin }
         guard root["type"]?.string == type else { throw .type }
-        guard let challenge = root["challenge"]?.string, expected.challenges.contains(challenge) else {
-            throw .challenge
-        }
+        // A browser writes base64url without padding, an app perhaps the text that it was given.
+        guard let challenge = root["challenge"]?.string.flatMap({ AnyBase64.decode($0) }),
+            expected.challenges.contains(challenge)
+        else { throw .challenge }
         digest = Digest.sha256(bytes)
     }
 }

@@ -6,12 +6,6 @@ struct Credential: Sendable, Equatable {
     let signatureCount: UInt32
 }
 
-/// Whose credentials they are: Belvo's, for every merchant (belvo-api.md §7).
-enum RelyingParty {
-    static let id = "belvo.com"
-    static let hash = Digest.sha256(Array(id.utf8))
-}
-
 /// What a registration gives to the bank.
 struct Attestation: Sendable {
     let credentialID: [UInt8]
@@ -27,7 +21,7 @@ struct Attestation: Sendable {
             let bytes = object["authData"]?.byteString
         else { throw .attestationObject }
         let data = try AuthenticatorData(parsing: bytes)
-        guard data.relyingPartyHash == RelyingParty.hash else { throw .relyingParty }
+        guard data.relyingPartyHash == expected.relyingPartyHash else { throw .relyingParty }
         guard data.flags.isSuperset(of: [.userPresent, .userVerified]), let attested = data.attested else {
             throw .flags
         }
@@ -69,7 +63,7 @@ struct Assertion: Sendable {
         guard credentialID == credential.id else { throw .credentialID }
         let client = try ClientData(parsing: clientDataJSON, type: "webauthn.get", expected: expected)
         let data = try AuthenticatorData(parsing: authenticatorData)
-        guard data.relyingPartyHash == RelyingParty.hash else { throw .relyingParty }
+        guard data.relyingPartyHash == expected.relyingPartyHash else { throw .relyingParty }
         guard data.flags.isSuperset(of: [.userPresent, .userVerified]) else { throw .flags }
         guard credential.key.verifies(signature: signature, of: authenticatorData + client.digest) else {
             throw .signature

@@ -20,7 +20,7 @@ extension WebAuthnFault: CustomStringConvertible {
         case .attestationFormat: "the attestation is neither `none` nor `packed` by the credential itself"
         case .attestationSignature: "the attestation's signature is wrong"
         case .authenticatorData: "the authenticator data is not what WebAuthn describes"
-        case .relyingParty: "the relying party is not \(RelyingParty.id)"
+        case .relyingParty: "the relying party is another"
         case .flags: "the user was not present and verified, or the credential is missing"
         case .publicKey: "the public key is neither ES256 nor RS256"
         case .credentialID: "the credential id differs"
