@@ -97,6 +97,12 @@ public struct Enrollment: Sendable, Equatable {
     /// Whether the bond was usable and has been taken back, as Belvo's `details.status` tells (belvo-api.md §5, §9).
     public var isRevoked: Bool { state == .failed && providerDetailsStatus == "REVOKED" }
 
+    /// Whether Belvo said no to the registration itself. Its challenge is used up: the same can never succeed.
+    public var isConfirmationRefused: Bool {
+        state == .failed && confirmationDigest != nil && !isConfirmationAccepted && failure?.authority == .merchant
+            && failure != .timedOut
+    }
+
     public var status: Status {
         switch state {
         case .succeeded: .succeeded

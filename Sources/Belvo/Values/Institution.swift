@@ -5,8 +5,12 @@ public struct Institution: Sendable, Equatable {
     public typealias ID = Identity<Institution>
 
     public let id: ID
+    /// Belvo's short name; the name to show where it gives no other.
+    public let name: String
     /// The name to show; Belvo's short name where it gives no other.
     public let displayName: String
+    /// `BRA`, or what else Belvo says.
+    public let country: String
     /// The address of a square logo, https; nil when Belvo gives none that may be shown.
     public let iconLogo: String?
     /// The address of the bank's name as a picture, https; nil when Belvo gives none that may be shown.
@@ -41,10 +45,12 @@ public struct InstitutionList: Sendable, Equatable {
 extension Institution {
     init(_ answer: Answer) throws(Nonsense) {
         id = try answer.id()
-        guard let name = answer.nonempty("display_name") ?? answer.nonempty("name") else {
-            throw answer.wrong("display_name", "missing")
-        }
-        displayName = name
+        let (shown, short) = (answer.nonempty("display_name"), answer.nonempty("name"))
+        guard let displayName = shown ?? short else { throw answer.wrong("display_name", "missing") }
+        self.displayName = displayName
+        name = short ?? displayName
+        // Payments are Brazil's alone, so a bank without a country is there as well.
+        country = answer.plain("country", scalarsMax: 64).flatMap { $0.isEmpty ? nil : $0 } ?? "BRA"
         iconLogo = (try? answer.link("icon_logo")) ?? nil  // A bank without its logo is still a bank.
         textLogo = (try? answer.link("text_logo")) ?? nil  // The same.
         primaryColor = answer.plain("primary_color", scalarsMax: 32).flatMap { Institution.isColor($0) ? $0 : nil }

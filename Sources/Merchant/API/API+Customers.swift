@@ -50,7 +50,10 @@ extension API {
                 for institution in institutions {
                     results.object {
                         $0.member("id", institution.id.description)
+                        $0.member("name", institution.name)
                         $0.member("display_name", institution.displayName)
+                        $0.member("country", institution.country)
+                        $0.member("active", institution.isActive)
                         $0.member("institution_type", institution.type)
                         $0.member("icon_logo", institution.iconLogo)
                         $0.member("text_logo", institution.textLogo)

@@ -21,6 +21,10 @@ extension API {
         let name = reader.optionalText("name", EnrollmentName.init)
         let platform = reader.oneOf("platform", Enrollment.Platform.self)
         let callbackURL = reader.optionalString("callback_url", length: 1...2048)
+        if let callbackURL, !world.policy.callbackURLs.contains(callbackURL) {
+            reader.refuse(
+                "callback_url", code: "not_allowed", "This address is not one of the merchant's callback URLs.")
+        }
         let signals = RiskSignals(reader)
         let metadata = reader.metadata()
         guard let institution, let platform, let signals, let deviceID = signals.deviceID,
@@ -28,7 +32,7 @@ extension API {
         else { throw reader.faults }
         let wish = EnrollmentJourney.Wish(
             institution: institution.uuid, platform: platform, name: name,
-            callbackURL: try enrollments.callbackURL(callbackURL), riskSignals: signals.raw, deviceID: deviceID,
+            callbackURL: callbackURL ?? world.policy.callbackURLs[0], riskSignals: signals.raw, deviceID: deviceID,
             accountTenure: tenure, metadata: metadata)
         let pause = pollInterval
         let body = { @Sendable (enrollment: Stored<Enrollment>) in enrollment.json(pollAfter: pause) }
@@ -89,12 +93,12 @@ extension API {
     /// `POST /v1/enrollments/{id}/confirm`
     func confirmEnrollment(_ inbound: Inbound, _ subject: UserSubject) async throws -> Response {
         let reader = try inbound.json()
-        let confirmation = Credential(reader, "confirmation_data", parts: ["attestationObject", "clientDataJSON"])
+        let confirmation = Credential.registration(reader)
         guard let confirmation, let clientData = confirmation.clientData, reader.isFaultless else {
             throw reader.faults
         }
         let progress = try await enrollments.confirm(
-            inbound.id(), of: subject, with: RawJSON(confirmation.value),
+            inbound.id(), of: subject, with: confirmation.raw,
             digest: digest(confirmation.value, for: .confirmation), clientData: clientData, on: occasion(inbound))
         switch progress {
         case .done: return Response(.noContent)
@@ -140,7 +144,14 @@ struct RiskSignals {
                 "risk_signals", code: "too_large", "Risk signals have at most \(RiskSignals.bytesMax) bytes.")
         }
         signals.ignoreRest()
-        deviceID = signals.string("deviceId", length: 1...512)
+        if signals.optionalValue("deviceId") == nil {
+            signals.refuse(
+                "deviceId", code: "required",
+                "This is required. On the web the signals come without it: it is the visitorId of getDevice().")
+            deviceID = nil
+        } else {
+            deviceID = signals.string("deviceId", length: 1...512)
+        }
         _ = signals.string("osVersion", length: 1...100)
         _ = signals.string("userTimeZoneOffset", length: 1...10)
         _ = signals.string("language", length: 1...10)
@@ -155,39 +166,89 @@ struct RiskSignals {
     }
 }
 
-/// What an authenticator made: a registration or a signature, passed on as it came (belvo-api.md §4.6, §6.2).
+/// What an authenticator made: a registration or a signature, as the platform writes it and passed on as it came
+/// (belvo-api.md §4.6, §6.2).
+///
+/// Browsers, Android's Credential Manager and Belvo's SDKs each have members of their own, and leave others out: what
+/// is not needed here is not looked at.
 struct Credential {
+    /// For Belvo.
+    let raw: RawJSON
+    /// The same, to be compared with another.
     let value: JSONValue
     let clientData: String?
 
-    /// Reads a member with these texts in its `response`, leaving faults with the reader.
-    init?(_ reader: JSONReader, _ name: String, parts: [String]) {
+    /// Reads a registration, leaving faults with the reader.
+    static func registration(_ reader: JSONReader) -> Credential? {
+        read(reader, "confirmation_data", parts: ["attestationObject", "clientDataJSON"])
+    }
+
+    /// Reads a signature, leaving faults with the reader.
+    ///
+    /// An authenticator that keeps no user handle has none to give: platforms write null or nothing, and Belvo takes an
+    /// empty text only.
+    static func assertion(_ reader: JSONReader) -> Credential? {
+        let parts = ["authenticatorData", "clientDataJSON", "signature"]
+        guard let credential = read(reader, "assertion", parts: parts),
+            let response = reader.object("assertion")?.object("response")
+        else { return nil }
+        guard response.optionalValue("userHandle") == nil else {
+            _ = text("userHandle", of: response, lengthMin: 0)
+            return credential
+        }
+        return credential.withEmptyUserHandle()
+    }
+
+    private static func read(_ reader: JSONReader, _ name: String, parts: [String]) -> Credential? {
         guard let value = reader.value(name), let credential = reader.object(name) else { return nil }
         credential.ignoreRest()
-        if let attachment = credential.string("authenticatorAttachment"), attachment != "platform" {
+        if let attachment = credential.optionalString("authenticatorAttachment"), attachment != "platform" {
             credential.refuse("authenticatorAttachment", code: "not_allowed", "This has to be platform.")
         }
         let id = credential.string("id", length: 1...1024)
         let rawID = credential.string("rawId", length: 1...1024)
-        if let id, let rawID, id != rawID {
-            credential.refuse("rawId", code: "differs", "rawId and id are the same text.")
+        if let id, let rawID, !AnyBase64.isSame(id, rawID) {
+            credential.refuse("rawId", code: "differs", "rawId and id are the same bytes.")
         }
-        if let type = credential.string("type"), type != "public-key" {
+        if let type = credential.optionalString("type"), type != "public-key" {
             credential.refuse("type", code: "not_allowed", "This has to be public-key.")
         }
+        credential.optionalObject("clientExtensionResults")?.ignoreRest()
         let response = credential.object("response")
         response?.ignoreRest()
         var texts: [String: String] = [:]
-        for part in parts {
-            // Without a user handle the text is empty; it is never missing (belvo-api.md §6.2).
-            let text = response?.string(part, length: (part == "userHandle" ? 0 : 1)...32_768)
-            if let text, !text.utf8.allSatisfy(Base64URL.isDigit) {
-                response?.refuse(part, code: "malformed", "This has to be base64url without padding.")
-            }
-            texts[part] = text
+        for part in parts { texts[part] = response.flatMap { text(part, of: $0, lengthMin: 1) } }
+        return Credential(raw: RawJSON(value), value: value, clientData: texts["clientDataJSON"])
+    }
+
+    /// One of the texts that stand for bytes.
+    private static func text(_ name: String, of response: JSONReader, lengthMin: Int) -> String? {
+        let text = response.string(name, length: lengthMin...32_768)
+        if let text, AnyBase64.decode(text) == nil {
+            response.refuse(name, code: "malformed", "This has to be base64url or base64, padded or not.")
         }
-        self.value = value
-        clientData = texts["clientDataJSON"]
+        return text
+    }
+
+    /// The same with an empty text for the user handle, and every other member as it came.
+    private func withEmptyUserHandle() -> Credential {
+        let text = JSONWriter.object { credential in
+            for member in value.members {
+                guard member.name == "response" else {
+                    credential.memberRaw(member.name, member.value.raw)
+                    continue
+                }
+                credential.memberObject(member.name) { response in
+                    for part in member.value.members where part.name != "userHandle" {
+                        response.memberRaw(part.name, part.value.raw)
+                    }
+                    response.member("userHandle", "")
+                }
+            }
+        }
+        // Written here from what was parsed: where it did not parse again, it would go on as it came.
+        guard let document = try? JSONDocument(parsing: text) else { return self }
+        return Credential(raw: RawJSON(document.root), value: document.root, clientData: clientData)
     }
 }
 

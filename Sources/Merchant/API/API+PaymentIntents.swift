@@ -66,17 +66,30 @@ extension API {
     func authorizePaymentIntent(_ inbound: Inbound, _ subject: UserSubject) async throws -> Response {
         let reader = try inbound.json()
         let signals = RiskSignals(reader)
-        let assertion = Credential(
-            reader, "assertion", parts: ["authenticatorData", "clientDataJSON", "signature", "userHandle"])
+        let assertion = Credential.assertion(reader)
+        let platform = reader.optionalPlatform()
         guard let signals, let assertion, let clientData = assertion.clientData, reader.isFaultless else {
             throw reader.faults
         }
+        if let platform { try await require(platform, of: inbound.id(), subject) }
         let progress = try await payments.authorize(
-            inbound.id(), of: subject, with: RawJSON(assertion.value), riskSignals: signals.raw,
+            inbound.id(), of: subject, with: assertion.raw, riskSignals: signals.raw,
             digest: digest(assertion.value, for: .assertion), clientData: clientData, on: occasion(inbound))
         switch progress {
         case .done: return Response(.noContent)
         case .pending(let payment): return resource(.accepted, payment.json(pollAfter: pollInterval))
+        }
+    }
+
+    /// Throws unless the payment's enrollment was made on this platform: an app that says another one is not the app
+    /// that was enrolled. What Belvo is told is the enrollment's own.
+    private func require(_ platform: Enrollment.Platform, of id: Payment.ID, _ subject: UserSubject) async throws {
+        guard let payment = try await world.store.payment(id, of: subject) else { throw APIError.notFound }
+        guard let bond = payment.record.enrollment,
+            let enrolled = try await world.store.enrollment(bond, of: subject)?.record.platform
+        else { return }
+        guard enrolled == platform else {
+            throw APIError.invalid("/platform", "differs", "The enrollment was made on \(enrolled.rawValue).")
         }
     }
 
@@ -104,6 +117,21 @@ extension PaymentJourney.Wish {
             text.member("description", description?.text)
             text.member("statement_description", statementDescription?.text ?? description?.text)
             text.memberRaw("metadata", json: metadata)
+        }
+    }
+}
+
+extension JSONReader {
+    /// The platform that Belvo's SDKs name beside a signature, in capitals or small letters (belvo-api.md §6.2).
+    fileprivate func optionalPlatform() -> Enrollment.Platform? {
+        readOptional("platform") { (value) throws(JSONFault) in
+            let known = Enrollment.Platform.allCases
+            let named = known.first { [$0.rawValue, $0.rawValue.lowercased()].contains(value.string) }
+            guard let named else {
+                let names = known.map(\.rawValue).joined(separator: ", ")
+                throw JSONFault(code: "not_allowed", message: "A platform is one of \(names).")
+            }
+            return named
         }
     }
 }

@@ -17,6 +17,8 @@ struct APIError: Error, Sendable {
     var belvoRequestID: String?
     /// The payment that stands in the way.
     var paymentIntent: Payment.ID?
+    /// What helps, where the same request never will.
+    var nextAction: NextAction?
     /// Further header fields that the status calls for.
     var headers: [(name: HeaderName, value: String)] = []
     /// What the log is told, where that is more.
@@ -126,6 +128,13 @@ extension APIError {
             self.init(.unprocessableContent, .redirectUnknown, "No enrollment waits for this redirect.")
         case .enrollmentFailed:
             self.init(.conflict, .enrollmentFailed, "The enrollment has failed; start a new one.")
+        case .confirmationRefused(let failure, let requestID):
+            let reason = failure?.message ?? failure?.code ?? "no reason was given"
+            self.init(
+                .unprocessableContent, .confirmationRefused,
+                "Belvo refused the registration, and its challenge is used up: \(reason)")
+            belvoRequestID = requestID
+            nextAction = .retry(.afterRefusedConfirmation(failureCode: failure?.code))
         case .wrongState(let state):
             self.init(.conflict, .wrongState, "This cannot be done in the present state (\(state)).")
         case .alreadyDone:
@@ -170,8 +179,6 @@ extension APIError {
         case .inProgress:
             self.init(.conflict, .inProgress, "The first request is still being worked on.")
             retryAfterSeconds = 1
-        case .callbackURLNotAllowed:
-            self = .invalid("/callback_url", "not_allowed", "This address is not one of the merchant's callback URLs.")
         case .clientDataInvalid(let fault):
             self = .invalid("\(fault.member)/response/clientDataJSON", fault.fault.code, fault.fault.message)
         case .contended:
@@ -263,6 +270,7 @@ extension APIError {
             problem.member("request_id", requestID)
             if let belvoRequestID { problem.member("belvo_request_id", belvoRequestID) }
             if let paymentIntent { problem.member("payment_intent", paymentIntent.description) }
+            nextAction?.write(to: &problem)
             if !faults.isEmpty {
                 problem.memberArray("errors") { errors in
                     for fault in faults {

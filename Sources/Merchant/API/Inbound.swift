@@ -40,6 +40,7 @@ struct Inbound: Sendable {
     /// The query's parameters, each of them known and given once.
     func query(_ known: Set<String>) throws -> Query {
         let fields = try FormFields(parsing: request.target.query ?? "")
+        let names = known.sorted().joined(separator: ", ")
         var faults: [JSONFault] = []
         var seen: Set<String> = []
         for name in fields.names {
@@ -47,7 +48,7 @@ struct Inbound: Sendable {
                 faults.append(
                     JSONFault(
                         pointer: "?\(name)", code: "unknown_parameter",
-                        message: "Known parameters: \(known.sorted().joined(separator: ", "))."))
+                        message: known.isEmpty ? "There are no parameters here." : "Known parameters: \(names)."))
             } else if !seen.insert(name).inserted {
                 faults.append(JSONFault(pointer: "?\(name)", code: "repeated", message: "This was given twice."))
             }

@@ -39,6 +39,7 @@ enum ProblemCode: String, CaseIterable, Sendable {
     // 422
     case institutionUnavailable = "institution_unavailable"
     case refusedByBelvo = "refused_by_belvo"
+    case confirmationRefused = "confirmation_refused"
     case redirectUnknown = "redirect_unknown"
     case paymentFailed = "payment_failed"
     case idempotencyKeyReused = "idempotency_key_reused"

@@ -103,6 +103,8 @@ extension Stored<Enrollment> {
         case .observed: .poll(after: pollAfter)
         case .succeeded: .nothing
         case .failed where record.isRevoked: .retry(.enrollAgain)
+        case .failed where record.isConfirmationRefused:
+            .retry(.afterRefusedConfirmation(failureCode: record.failure?.code))
         case .failed: .retry(RetryReason(failureCode: record.failure?.code))
         }
     }

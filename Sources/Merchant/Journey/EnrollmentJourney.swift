@@ -153,6 +153,8 @@ struct EnrollmentJourney: Sendable {
     private func progress(of stored: Stored<Enrollment>) throws -> Progress<Stored<Enrollment>> {
         if stored.record.isConfirmationAccepted { return .done(stored) }
         switch stored.record.state {
+        case .failed where stored.record.isConfirmationRefused:
+            throw JourneyRefusal.confirmationRefused(stored.record.failure, belvoRequestID: nil)
         case .failed: throw JourneyRefusal.enrollmentFailed
         case .succeeded: return .done(stored)
         default: return .pending(stored)
@@ -164,8 +166,11 @@ struct EnrollmentJourney: Sendable {
         _ sent: Stored<Enrollment>, after error: BelvoError, from before: Stored<Enrollment>, on occasion: Occasion
     ) async throws -> Progress<Stored<Enrollment>> {
         if let refusal = error.refusal {
-            try await record(.refused(.refused(refusal)), on: sent, cause: occasion.cause)
-            throw error
+            let failure = Failure.refused(refusal)
+            try await record(.refused(failure), on: sent, cause: occasion.cause)
+            // A path or a method of ours that Belvo does not know is no judgement of what the phone made.
+            guard refusal.kind == .content else { throw error }
+            throw JourneyRefusal.confirmationRefused(failure, belvoRequestID: refusal.requestID)
         }
         if error.leftNothing {
             // The user's time goes on where it was: trying again and again must not make it longer.
@@ -182,13 +187,6 @@ struct EnrollmentJourney: Sendable {
     /// Reads Belvo once, and not for long, right after a call whose answer says nothing.
     private func lookUp(_ enrollment: Enrollment) async -> News<Enrollment.Event> {
         await news(of: enrollment, from: world.belvo.within(world.patience.lookUpDeadline))
-    }
-
-    /// The address to which the bank sends the user back: the one that the app asks for, if the merchant has it.
-    func callbackURL(_ wanted: String?) throws -> String {
-        guard let wanted else { return world.policy.callbackURLs[0] }
-        guard world.policy.callbackURLs.contains(wanted) else { throw JourneyRefusal.callbackURLNotAllowed }
-        return wanted
     }
 }
 

@@ -97,6 +97,8 @@ enum JourneyRefusal: Error, Sendable, Equatable {
     case redirectUnknown
     /// The enrollment has failed.
     case enrollmentFailed
+    /// Belvo has refused the phone's registration, and with it the enrollment.
+    case confirmationRefused(Failure?, belvoRequestID: String?)
     /// What was asked for does not fit the record's present state.
     case wrongState(String)
     /// It was done before, with something else.
@@ -129,8 +131,6 @@ enum JourneyRefusal: Error, Sendable, Equatable {
     case idempotencyKeyReused
     /// The first request with this key is still being worked on.
     case inProgress
-    /// A callback address that is not on the merchant's list.
-    case callbackURLNotAllowed
     /// The phone signed something else than what it was given.
     case clientDataInvalid(SignedPart)
     /// Many changed the record at once, and this one never came to its turn.

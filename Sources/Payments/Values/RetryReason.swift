@@ -20,6 +20,16 @@ public enum RetryReason: String, CaseIterable, Sendable {
         self = code.flatMap { RetryReason.advice[$0.lowercased()] } ?? .later
     }
 
+    /// The advice where Belvo refused the phone's registration, with this code or without one: the same can never
+    /// succeed, so it is a new enrollment unless the bank itself stands in the way.
+    public static func afterRefusedConfirmation(failureCode code: String?) -> RetryReason {
+        switch RetryReason(failureCode: code) {
+        case .otherBank: .otherBank
+        case .contactBank: .contactBank
+        case .now, .later, .enrollAgain, .insufficientFunds, .limit: .enrollAgain
+        }
+    }
+
     /// Every code that is known to lead to this advice, in lower case and sorted.
     public var failureCodes: [String] {
         RetryReason.advice.filter { $0.value == self }.keys.sorted()

@@ -91,8 +91,9 @@ import Testing
             let bank = try #require(answer.json["results"]?.elements.first { _ in true })
             #expect(
                 String(decoding: bank.raw, as: UTF8.self) == """
-                    {"id":"3a9b0d1e-58c7-4e6f-b2a4-91d3c7f5e632","display_name":"Aroeira","institution_type":null,\
-                    "icon_logo":null,"text_logo":null,"primary_color":null}
+                    {"id":"3a9b0d1e-58c7-4e6f-b2a4-91d3c7f5e632","name":"aroeira_br_retail",\
+                    "display_name":"Aroeira","country":"BRA","active":true,"institution_type":null,"icon_logo":null,\
+                    "text_logo":null,"primary_color":null}
                     """)
         }
     }

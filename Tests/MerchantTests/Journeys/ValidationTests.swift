@@ -27,9 +27,13 @@ import Testing
                 "/vip unknown_member",
             ]),
         Faulty(
-            method: .post, path: "/v1/enrollments", body: #"{"platform": "WINDOWS", "risk_signals": {"deviceId": ""}}"#,
+            method: .post, path: "/v1/enrollments",
+            body: #"""
+                {"platform": "WINDOWS", "callback_url": "https://evil.example/", "risk_signals": {"deviceId": ""}}
+                """#,
             faults: [
-                "/institution required", "/platform not_allowed", "/risk_signals/deviceId too_short",
+                "/institution required", "/platform not_allowed", "/callback_url not_allowed",
+                "/risk_signals/deviceId too_short",
                 "/risk_signals/osVersion required", "/risk_signals/userTimeZoneOffset required",
                 "/risk_signals/language required", "/risk_signals/screenDimensions required",
                 "/risk_signals/accountTenure required",
@@ -44,12 +48,28 @@ import Testing
             method: .post, path: "/v1/enrollments/00000000-0000-7000-8000-000000000000/confirm",
             body: #"""
                 {"confirmation_data": {"authenticatorAttachment": "cross-platform", "id": "a", "rawId": "b",
-                 "type": "password", "response": {"clientDataJSON": "a+b="}}}
+                 "type": "password", "response": {"clientDataJSON": "a*b"}}}
                 """#,
             faults: [
                 "/confirmation_data/authenticatorAttachment not_allowed", "/confirmation_data/rawId differs",
                 "/confirmation_data/type not_allowed", "/confirmation_data/response/attestationObject required",
                 "/confirmation_data/response/clientDataJSON malformed",
+            ]),
+        Faulty(
+            method: .post, path: "/v1/payment-intents/00000000-0000-7000-8000-000000000000/authorize",
+            body: #"""
+                {"platform": "Ios", "risk_signals": {}, "colour": "red", "assertion": {"id": "YQ", "rawId": "Yg==",
+                 "clientExtensionResults": [], "response": {"authenticatorData": "a", "clientDataJSON": "",
+                 "signature": "YQ===", "userHandle": "?"}}}
+                """#,
+            faults: [
+                "/platform not_allowed", "/colour unknown_member", "/risk_signals/deviceId required",
+                "/risk_signals/osVersion required", "/risk_signals/userTimeZoneOffset required",
+                "/risk_signals/language required", "/risk_signals/screenDimensions required",
+                "/risk_signals/accountTenure required", "/assertion/rawId differs",
+                "/assertion/clientExtensionResults wrong_type", "/assertion/response/authenticatorData malformed",
+                "/assertion/response/clientDataJSON too_short", "/assertion/response/signature malformed",
+                "/assertion/response/userHandle malformed",
             ]),
         Faulty(
             method: .post, path: "/v1/payment-intents",

@@ -33,7 +33,10 @@ import Testing
                   results: [
                     {
                       id: "‹id 1›"
+                      name: "aroeira_br_retail"
                       display_name: "Aroeira"
+                      country: "BRA"
+                      active: true
                       institution_type: "INDIVIDUAL"
                       icon_logo: "https://cdn.belvo.io/sandbox/aroeira_br_retail/icon.svg"
                       text_logo: "https://cdn.belvo.io/sandbox/aroeira_br_retail/text.svg"
@@ -41,7 +44,10 @@ import Testing
                     }
                     {
                       id: "‹id 2›"
+                      name: "ipe_br_retail"
                       display_name: "Banco Ipê"
+                      country: "BRA"
+                      active: true
                       institution_type: "INDIVIDUAL"
                       icon_logo: "https://cdn.belvo.io/sandbox/ipe_br_retail/icon.svg"
                       text_logo: "https://cdn.belvo.io/sandbox/ipe_br_retail/text.svg"
@@ -49,7 +55,10 @@ import Testing
                     }
                     {
                       id: "‹id 3›"
+                      name: "jatoba_br_business"
                       display_name: "Jatobá Empresas"
+                      country: "BRA"
+                      active: true
                       institution_type: "BUSINESS"
                       icon_logo: "https://cdn.belvo.io/sandbox/jatoba_br_business/icon.svg"
                       text_logo: "https://cdn.belvo.io/sandbox/jatoba_br_business/text.svg"
@@ -57,7 +66,10 @@ import Testing
                     }
                     {
                       id: "‹id 4›"
+                      name: "mockbank_br_retail"
                       display_name: "Mockbank"
+                      country: "BRA"
+                      active: true
                       institution_type: "INDIVIDUAL"
                       icon_logo: "https://cdn.belvo.io/sandbox/mockbank_br_retail/icon.svg"
                       text_logo: "https://cdn.belvo.io/sandbox/mockbank_br_retail/text.svg"

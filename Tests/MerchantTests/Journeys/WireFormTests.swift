@@ -1,0 +1,225 @@
+import Belvo
+import BelvoSandbox
+import HTTP
+import JSON
+import Payments
+import SoftwareAuthenticator
+import Testing
+
+@testable import Merchant
+
+/// What browsers, phones and Belvo's SDKs give is what apps send, whatever members it has and however it spells bytes.
+@Suite struct WireFormTests {
+    @Test(arguments: WireForm.all)
+    func `an app registers and pays with what its platform gives`(form: WireForm) async throws {
+        try await Stage.open { stage in
+            var shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.reachFingerprint(on: form.platform)
+            let confirmation = #"{"confirmation_data": \#(try form.registration(await shopper.register(bond)))}"#
+            let confirm = "/v1/enrollments/\(bond.id)/confirm"
+            for _ in 0..<2 {
+                let answer = try await shopper.app.send(.post, confirm, confirmation)
+                #expect(answer.status == 204, "\(answer.text)")
+            }
+            try stage.sandbox.settle(enrollment: bond.belvoID)
+            try await stage.poll()
+            #expect(try await shopper.enrollment(bond).string("status") == "SUCCEEDED")
+
+            let bill = try await shopper.bill(bond)
+            let assertion = try form.assertion(shopper.sign(bill))
+            let body = #"{\#(form.beside)"risk_signals": \#(shopper.signals), "assertion": \#(assertion)}"#
+            for _ in 0..<2 {
+                let answer = try await shopper.app.send(.post, "/v1/payment-intents/\(bill.id)/authorize", body)
+                #expect(answer.status == 204, "\(answer.text)")
+            }
+            try stage.sandbox.settle(intent: bill.belvoID)
+            try await stage.poll()
+            #expect(try await shopper.payment(bill).string("status") == "SUCCEEDED")
+            #expect(stage.countCalls(.confirmEnrollment) == 1 && stage.countCalls(.authorizePaymentIntent) == 1)
+        }
+    }
+
+    @Test(arguments: WireForm.all)
+    func `it is passed on as it came, but for a user handle that is not there`(form: WireForm) throws {
+        var phone = Phone()
+        let registration = try form.registration(
+            phone.register(JSONDocument(parsing: Array(Self.creationOptions.utf8)).root))
+        #expect(
+            try Self.passedOn(registration, as: "confirmation_data", Merchant.Credential.registration) == registration)
+
+        let assertion = try form.assertion(phone.sign(JSONDocument(parsing: Array(Self.requestOptions.utf8)).root))
+        let sent = try Self.passedOn(assertion, as: "assertion", Merchant.Credential.assertion)
+        let handle = try JSONDocument(parsing: Array(sent.utf8)).root["response"]?["userHandle"]?.string
+        switch form.userHandle {
+        case nil, .present: #expect(sent == assertion)
+        case .null:
+            #expect(handle == "")
+            #expect(sent.replacing(#""userHandle":"""#, with: #""userHandle":null"#) == assertion)
+        case .missing:
+            #expect(handle == "")
+            #expect(sent.replacing(#","userHandle":"""#, with: "") == assertion)
+        }
+    }
+
+    @Test func `a signature without a user handle is the same with an empty one`() async throws {
+        try await Stage.open { stage in
+            var shopper = try await Shopper.arrive(on: stage)
+            let bill = try await shopper.bill(try await shopper.enroll())
+            let made = try shopper.sign(bill)
+            var form = WireForm(testDescription: "")
+            for presence in [WireForm.Presence.missing, .null, .present] {
+                form.userHandle = presence
+                let body = #"{"risk_signals": \#(shopper.signals), "assertion": \#(try form.assertion(made))}"#
+                let answer = try await shopper.app.send(.post, "/v1/payment-intents/\(bill.id)/authorize", body)
+                #expect(answer.status == 204, "\(presence) \(answer.text)")
+            }
+            #expect(stage.countCalls(.authorizePaymentIntent) == 1)
+        }
+    }
+
+    @Test(arguments: OptionBytes.allCases)
+    func `a challenge is the same in every spelling that a bank may give it in`(spelling: OptionBytes) async throws {
+        try await Stage.open { stage in
+            stage.sandbox.variants.optionBytes = spelling
+            var shopper = try await Shopper.arrive(on: stage)
+            let bill = try await shopper.bill(try await shopper.enroll())
+            #expect(try await shopper.authorize(bill).status == 204)
+        }
+    }
+
+    @Test(arguments: [
+        ("-_-_AA", "-_-_AA"), ("-_-_AA==", "-_-_AA"), ("+/+/AA==", "-_-_AA"), ("+/+/AA", "-_-_AA=="),
+        ("-_-_AA", "+/+/AA=="), ("no base64!", "no base64!"),
+    ])
+    func `a challenge is compared by its bytes`(given: String, signed: String) throws {
+        try ClientData.check(Self.clientData(signed), ceremony: .create, challenge: given)
+        let padded =
+            Merchant.Base64URL.encode(Array("{\"type\":\"webauthn.create\",\"challenge\":\"\(signed)\"} ".utf8)) + "="
+        try ClientData.check(padded, ceremony: .create, challenge: given)
+    }
+
+    @Test(arguments: [
+        ("-_-_AA", "-_-_BA"), ("-_-_AA", "-_-_"), ("-_-_", "-_-_AA"), ("-_-_AA", ""), ("", ""), ("", "="),
+        ("no base64!", "no base64?"), ("AAAA", "A"),
+    ])
+    func `another challenge is refused in every spelling`(given: String, signed: String) {
+        #expect(throws: ClientData.Fault.wrongChallenge) {
+            try ClientData.check(Self.clientData(signed), ceremony: .create, challenge: given)
+        }
+    }
+
+    @Test(arguments: ["*", "A", "e30", "e30=", "bnVsbA", "W10", ""])
+    func `what is no client data is refused`(text: String) {
+        #expect(throws: ClientData.Fault.malformed) {
+            try ClientData.check(text, ceremony: .get, challenge: "AAAA")
+        }
+    }
+
+    @Test(arguments: [("IOS", 204), ("ios", 204), ("ANDROID", 400), ("browser", 400), ("Ios", 400), ("WINDOWS", 400)])
+    func `a platform beside a signature is the enrollment's`(platform: String, status: Int) async throws {
+        try await Stage.open { stage in
+            var shopper = try await Shopper.arrive(on: stage)
+            let bill = try await shopper.bill(try await shopper.enroll())
+            let body = #"{"platform": "\#(platform)", \#(try shopper.authorization(of: bill).dropFirst())"#
+            let path = "/v1/payment-intents/\(bill.id)/authorize"
+            let answer = try await shopper.app.send(.post, path, body)
+            #expect(answer.status == status, "\(answer.text)")
+            if status == 400 { #expect(try answer.each("field", in: "errors") == ["/platform"]) }
+            #expect(stage.countCalls(.authorizePaymentIntent) == (status == 204 ? 1 : 0))
+            // Nobody learns from it what another user has.
+            let stranger = try await stage.app(of: "bea").send(.post, path, body)
+            #expect(stranger.status == (["Ios", "WINDOWS"].contains(platform) ? 400 : 404))
+        }
+    }
+
+    @Test func `signals without a device's id are refused with where to find it`() async throws {
+        try await Stage.open { stage in
+            let shopper = try await Shopper.arrive(on: stage)
+            let signals = shopper.signals.replacing("\"deviceId\"", with: "\"device\"")
+            let body = shopper.enrollmentBody.replacing(shopper.signals, with: signals)
+            let answer = try await shopper.app.send(.post, "/v1/enrollments", body)
+            #expect(answer.status == 400)
+            #expect(try answer.each("field", in: "errors") == ["/risk_signals/deviceId"])
+            #expect(try answer.each("code", in: "errors") == ["required"])
+            #expect(answer.text.contains("visitorId of getDevice()"))
+        }
+    }
+
+    @Test(arguments: [(400, "invalid"), (422, "ORIGEM_FIDO_INVALIDA"), (400, "too_many_device_registration_attempts")])
+    func `what Belvo refuses of a registration is not to be sent again`(status: Int, code: String) async throws {
+        try await Stage.open { stage in
+            var shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.reachFingerprint()
+            let body = try await shopper.confirmation(of: bond)
+            let other = try await shopper.confirmation(of: bond)
+            stage.sandbox.next(.refused(status, code: code), on: .confirmEnrollment)
+            for _ in 0..<2 {
+                let answer = try await shopper.app.send(.post, "/v1/enrollments/\(bond.id)/confirm", body)
+                #expect(answer.status == 422, "\(answer.text)")
+                #expect(try answer.string("code") == "confirmation_refused")
+                #expect(try answer.raw("next_action") == #"{"type":"retry","reason":"enroll_again"}"#)
+                #expect(answer.response.headers["retry-after"] == nil)
+            }
+            let failed = try await shopper.enrollment(bond)
+            #expect(try failed.string("status") == "FAILED")
+            #expect(try failed.string("status_reason_code") == code)
+            #expect(try failed.raw("next_action") == #"{"type":"retry","reason":"enroll_again"}"#)
+            #expect(try await shopper.app.send(.post, "/v1/enrollments/\(bond.id)/confirm", other).status == 409)
+            #expect(stage.countCalls(.confirmEnrollment) == 1)
+        }
+    }
+
+    @Test func `what helps after a refused registration is what the bank's reason says, and never to wait`() {
+        let advice = [
+            "device_not_supports_biometric_authentication": RetryReason.otherBank, "rejected_other": .contactBank,
+            "unexpected": .enrollAgain, "expired": .enrollAgain, "timed_out": .enrollAgain,
+        ]
+        for (code, reason) in advice {
+            #expect(RetryReason.afterRefusedConfirmation(failureCode: code) == reason, "\(code)")
+        }
+        #expect(RetryReason.afterRefusedConfirmation(failureCode: nil) == .enrollAgain)
+    }
+
+    private static let creationOptions = #"""
+        {"rp": {"id": "belvo.com"}, "user": {"id": "dXNlcg"}, "challenge": "Y2hhbGxlbmdl",
+         "pubKeyCredParams": [{"type": "public-key", "alg": -7}]}
+        """#
+    private static let requestOptions = #"{"rpId": "belvo.com", "challenge": "Y2hhbGxlbmdl"}"#
+
+    private static func clientData(_ challenge: String) -> String {
+        Merchant.Base64URL.encode(Array("{\"type\":\"webauthn.create\",\"challenge\":\"\(challenge)\"}".utf8))
+    }
+
+    /// What Belvo gets of a member.
+    private static func passedOn(
+        _ text: String, as name: String, _ read: (JSONReader) -> Merchant.Credential?
+    ) throws -> String {
+        let reader = JSONReader(try JSONDocument(parsing: Array("{\"\(name)\": \(text)}".utf8)).root)
+        let credential = try #require(read(reader))
+        #expect(reader.isFaultless)
+        return String(decoding: credential.raw.bytes, as: UTF8.self)
+    }
+}
+
+extension Shopper {
+    fileprivate func reachFingerprint(on platform: String) async throws -> Bond {
+        let body = enrollmentBody.replacing("\"IOS\"", with: "\"\(platform)\"")
+        let answer = try await app.send(.post, "/v1/enrollments", body)
+        let bond = Bond(id: try answer.string("id"), belvoID: try answer.string("belvo_id"))
+        try await complete(decide(bond))
+        try await awaitOptions(of: bond)
+        return bond
+    }
+
+    /// What the authenticator itself makes of the registration options.
+    fileprivate mutating func register(_ bond: Bond) async throws -> [UInt8] {
+        let options = try await app.send(.get, "/v1/enrollments/\(bond.id)/fido-registration-options")
+        return try phone.register(options.json)
+    }
+
+    /// What it makes of the payment's.
+    fileprivate mutating func sign(_ bill: Bill) throws -> [UInt8] {
+        let pix = try bill.answer.json["payment_method_information"]?["open_finance_biometric_pix"]
+        return try phone.sign(#require(pix?["fido_options"]))
+    }
+}
