@@ -66,7 +66,9 @@ public final class MerchantServer: Sendable {
         let api = API(
             world: world, authenticator: authenticator, institutions: institutions,
             health: health,
-            callbackPage: CallbackPage(appLink: settings.appDeepLink, pollInterval: settings.patience.pollInterval),
+            callbackPage: CallbackPage(
+                appLink: settings.appDeepLink, webLink: settings.webReturnURL,
+                pollInterval: settings.patience.pollInterval),
             access: AccessRules(settings, clock: clock), associations: AppAssociations(settings),
             vault: world.store.vault,
             counts: counts)

@@ -2,9 +2,9 @@ import Transport
 
 extension CallbackPage {
     /// The whole document. Nothing in it comes from the request but what is our own: ids, states, the ticket.
-    func html(_ content: Content, _ language: PageLanguage, nonce: String, opensApp: Bool) -> String {
+    func html(_ content: Content, _ language: PageLanguage, nonce: String, goesOn: Bool) -> String {
         let state = content.state
-        let text = language.text(state)
+        let text = language.text(state, content.home)
         return """
             <!DOCTYPE html>
             <html lang="\(language.tag)">
@@ -23,15 +23,15 @@ extension CallbackPage {
             <noscript><style nonce="\(nonce)">.scripted { display: none }</style></noscript>
             </head>
             <body>
-            <main data-state="\(state.name)"\(attributes(content, opensApp: opensApp))>
+            <main data-state="\(state.name)"\(attributes(content, goesOn: goesOn))>
             <div role="status">
-            \(state == .collecting ? awaited(language) : said(state, text))
+            \(state == .collecting ? awaited(language, content.home) : said(state, text))
             </div>
-            \(content.link.map { "<a class=\"button\" href=\"\($0.escapedForHTML)\">\(language.openApp)</a>" } ?? "")
-            <p class="hint">\(language.hint(state, opensApp: opensApp))</p>
+            \(content.link.map { button($0, language.goOn(content.home)) } ?? "")
+            <p class="hint">\(language.hint(state, content.home, hasLink: content.link != nil, goesOn: goesOn))</p>
             </main>
             <footer><p>\(language.notice)</p></footer>
-            \(state == .collecting ? collecting(language) : "")
+            \(state == .collecting ? collecting(language, content.home) : "")
             <script nonce="\(nonce)">
             \(state == .collecting ? CallbackPage.collector : CallbackPage.updater)
             </script>
@@ -40,8 +40,12 @@ extension CallbackPage {
             """
     }
 
+    private func button(_ link: String, _ label: String) -> String {
+        "<a class=\"button\" href=\"\(link.escapedForHTML)\">\(label)</a>"
+    }
+
     /// What the script has to know.
-    private func attributes(_ content: Content, opensApp: Bool) -> String {
+    private func attributes(_ content: Content, goesOn: Bool) -> String {
         var attributes = ""
         switch content.state {
         case .unreadable: attributes += " data-address"
@@ -50,7 +54,7 @@ extension CallbackPage {
         }
         if let ticket = content.ticket { attributes += " data-address=\"?ticket=\(ticket)\"" }
         if let pause = content.pause { attributes += " data-every=\"\(pause.wholeMilliseconds)\"" }
-        if opensApp { attributes += " data-opens" }
+        if goesOn { attributes += " data-opens" }
         return attributes
     }
 
@@ -74,20 +78,20 @@ extension CallbackPage {
     }
 
     /// What is said while the script looks into the fragment, and what where there is no script to look.
-    private func awaited(_ language: PageLanguage) -> String {
+    private func awaited(_ language: PageLanguage, _ home: Home) -> String {
         """
         <div class="scripted">
-        \(said(.collecting, language.text(.collecting)))
+        \(said(.collecting, language.text(.collecting, home)))
         </div>
         <noscript>
-        \(said(.unreadable, PageText(language.text(.unreadable).title, language.needsScript)))
+        \(said(.unreadable, PageText(language.text(.unreadable, home).title, language.needsScript(home))))
         </noscript>
         """
     }
 
     /// The form for what the fragment held, and what to say when it held nothing.
-    private func collecting(_ language: PageLanguage) -> String {
-        let text = language.text(.unreadable)
+    private func collecting(_ language: PageLanguage, _ home: Home) -> String {
+        let text = language.text(.unreadable, home)
         return """
             <form method="post" action="/enrollments/callback" hidden></form>
             <template data-state="\(State.unreadable.name)" data-title="\(text.title)">

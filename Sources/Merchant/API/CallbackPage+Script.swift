@@ -29,7 +29,8 @@ extension CallbackPage {
     /// The app is opened after the load event: a page that leaves for an app before that never finishes loading.
     /// The history's own state remembers that the app was opened: it outlives a reload and needs no storage. Only the
     /// text in the live region is exchanged, and only when it has changed, so that a screen reader says each state
-    /// once and nobody loses the focus.
+    /// once and nobody loses the focus. Of a page only `main` is parsed: the browser would hold its style to the
+    /// policy of this one, and complain.
     static let updater = """
         (() => {
         "use strict";
@@ -42,14 +43,20 @@ extension CallbackPage {
           history.replaceState({opened: true}, "");
           location.assign(link.href);
         };
-        const show = page => {
-          const next = page.querySelector("main"), link = main.querySelector("a");
-          if (link) link.href = next.querySelector("a").getAttribute("href");
+        const show = text => {
+          const part = text.slice(text.indexOf("<main"), text.indexOf("</main>"));
+          const next = new DOMParser().parseFromString(part, "text/html").querySelector("main");
+          const link = main.querySelector("a"), button = next.querySelector("a");
+          if (link && button) {
+            link.href = button.getAttribute("href");
+            if (link.textContent !== button.textContent) link.textContent = button.textContent;
+          } else if (link) link.remove();
+          else if (button) main.querySelector(".hint").before(button);
           for (const name of ["every", "opens"])
             if (name in next.dataset) is[name] = next.dataset[name]; else delete is[name];
           if (next.dataset.state !== is.state) {
             is.state = next.dataset.state;
-            document.title = page.title;
+            document.title = next.querySelector("h1").textContent;
             for (const part of ["[role=status]", ".hint"])
               main.querySelector(part).replaceChildren(...next.querySelector(part).childNodes);
           }
@@ -63,7 +70,7 @@ extension CallbackPage {
           asks = true;
           try {
             const answer = await fetch(here, {cache: "no-store", credentials: "omit", redirect: "error"});
-            if (answer.ok) show(new DOMParser().parseFromString(await answer.text(), "text/html"));
+            if (answer.ok) show(await answer.text());
             else if (answer.status < 500 && answer.status !== 429) { delete is.every; is.rests = ""; }
           } catch { /* Offline: the next time may do. */ }
           asks = false;

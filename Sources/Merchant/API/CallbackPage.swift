@@ -9,6 +9,8 @@ import Payments
 struct CallbackPage: Sendable {
     /// Opens the app: a custom scheme, or an address of another host. Nothing where there is no app to open.
     let appLink: String?
+    /// The shop's page for who enrolls in a browser. Nothing where the merchant has named none.
+    var webLink: String? = nil
     /// Between two looks of a page that waits, at first.
     let pollInterval: Duration
 
@@ -37,10 +39,16 @@ struct CallbackPage: Sendable {
         case approved, succeeded, failed
     }
 
+    /// Where a user goes on: on a phone in the app, in a browser on the shop's own page.
+    enum Home: Sendable {
+        case app, shop
+    }
+
     /// What stands on one page.
     struct Content: Sendable {
         let state: State
-        /// The app's link, with the enrollment in it where that is known.
+        let home: Home
+        /// The address of that home, with the enrollment in it where that is known.
         let link: String?
         /// Where the page asks how the redirect stands, without the redirect's own parameters.
         let ticket: String?
@@ -50,7 +58,7 @@ struct CallbackPage: Sendable {
 
     /// A page without a redirect behind it.
     func response(_ status: HTTP.Status, _ state: State, for inbound: Inbound) -> Response {
-        respond(status, Content(state: state, link: appLink, ticket: nil, pause: nil), inbound)
+        respond(status, Content(state: state, home: home, link: link(home), ticket: nil, pause: nil), inbound)
     }
 
     /// The page of a redirect.
@@ -59,15 +67,19 @@ struct CallbackPage: Sendable {
         // A redirect that Belvo refused, or never saw, proves nothing about the enrollment that its `state` names.
         let provesNothing = landing.receipt.outcome == .refused || landing.receipt.outcome == .expired
         let enrollment = provesNothing ? nil : landing.enrollment
+        let home = enrollment.map { $0.platform == .browser ? Home.shop : .app } ?? home
         let content = Content(
-            state: state, link: enrollment.flatMap(link) ?? appLink, ticket: ticket,
+            state: state, home: home, link: enrollment.flatMap { link(home, for: $0) } ?? link(home), ticket: ticket,
             pause: state == .working || state == .approved ? pollInterval : nil)
-        return respond(status, content, inbound, opensApp: enrollment != nil && state.isForApp)
+        return respond(status, content, inbound, goesOn: enrollment != nil && state.goesOn)
     }
+
+    /// Where users go on whose enrollment is not known.
+    private var home: Home { appLink == nil && webLink != nil ? .shop : .app }
 
     /// The page in the language that the browser asks for.
     private func respond(
-        _ status: HTTP.Status, _ content: Content, _ inbound: Inbound, opensApp: Bool = false
+        _ status: HTTP.Status, _ content: Content, _ inbound: Inbound, goesOn: Bool = false
     ) -> Response {
         let language = PageLanguage(accepting: inbound.request.headers["accept-language"] ?? "")
         let nonce = Base64URL.encode((0..<16).map { _ in UInt8.random(in: 0...255) })
@@ -84,12 +96,19 @@ struct CallbackPage: Sendable {
                 "referrer-policy": "no-referrer", "content-security-policy": policy.joined(separator: "; "),
                 "x-content-type-options": "nosniff", "content-language": language.tag, "vary": "accept-language",
             ],
-            body: Array(html(content, language, nonce: nonce, opensApp: opensApp && content.link != nil).utf8))
+            body: Array(html(content, language, nonce: nonce, goesOn: goesOn && content.link != nil).utf8))
     }
 
-    /// The app's link with our id and the status: nothing that the parameters did not prove already.
-    private func link(to enrollment: Enrollment) -> String? {
-        appLink.map { link in
+    private func link(_ home: Home) -> String? {
+        switch home {
+        case .app: appLink
+        case .shop: webLink
+        }
+    }
+
+    /// The same with our id and the status: nothing that the parameters did not prove already.
+    private func link(_ home: Home, for enrollment: Enrollment) -> String? {
+        link(home).map { link in
             let separator = link.contains("?") ? "&" : "?"
             return "\(link)\(separator)enrollment=\(enrollment.id)&status=\(enrollment.status.rawValue)"
         }
@@ -124,8 +143,16 @@ extension CallbackPage.State {
         }
     }
 
-    /// Whether the app should go on by itself. Whoever opens an old address finds a button.
-    fileprivate var isForApp: Bool {
+    /// Whether nothing is left to be done or awaited on this page.
+    var isDone: Bool {
+        switch self {
+        case .approved, .succeeded, .failed, .used, .expired: true
+        case .collecting, .working, .unreadable, .unavailable: false
+        }
+    }
+
+    /// Whether the page should lead on by itself. Whoever opens an old address finds a button.
+    fileprivate var goesOn: Bool {
         switch self {
         case .approved, .succeeded, .failed: true
         case .collecting, .working, .used, .unreadable, .expired, .unavailable: false

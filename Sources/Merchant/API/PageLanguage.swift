@@ -36,11 +36,15 @@ enum PageLanguage: Sendable {
         }
     }
 
-    var openApp: String {
-        switch self {
-        case .portuguese: "Voltar ao aplicativo"
-        case .english: "Back to the app"
-        case .spanish: "Volver a la aplicación"
+    /// The button's label.
+    func goOn(_ home: CallbackPage.Home) -> String {
+        switch (self, home) {
+        case (.portuguese, .app): "Voltar ao aplicativo"
+        case (.portuguese, .shop): "Voltar à loja"
+        case (.english, .app): "Back to the app"
+        case (.english, .shop): "Back to the shop"
+        case (.spanish, .app): "Volver a la aplicación"
+        case (.spanish, .shop): "Volver a la tienda"
         }
     }
 
@@ -60,8 +64,8 @@ enum PageLanguage: Sendable {
         }
     }
 
-    /// What a page says below its button about what it does by itself.
-    func hint(_ state: CallbackPage.State, opensApp: Bool) -> String {
+    /// What a page says below its button about what it does by itself, or where there is no button to press.
+    func hint(_ state: CallbackPage.State, _ home: CallbackPage.Home, hasLink: Bool, goesOn: Bool) -> String {
         if state == .working {
             return switch self {
             case .portuguese: "Esta página se atualiza sozinha."
@@ -69,56 +73,90 @@ enum PageLanguage: Sendable {
             case .spanish: "Esta página se actualiza sola."
             }
         }
-        guard opensApp else { return "" }
-        return switch self {
-        case .portuguese: "Se o aplicativo não abrir sozinho, toque no botão."
-        case .english: "If the app does not open by itself, tap the button."
-        case .spanish: "Si la aplicación no se abre sola, toque el botón."
+        if home == .shop, !hasLink, state.isDone {
+            return switch self {
+            case .portuguese: "Você já pode fechar esta página."
+            case .english: "You can close this page now."
+            case .spanish: "Ya puede cerrar esta página."
+            }
+        }
+        guard goesOn else { return "" }
+        return switch (self, home) {
+        case (.portuguese, .app): "Se o aplicativo não abrir sozinho, toque no botão."
+        case (.portuguese, .shop): "Se a loja não abrir sozinha, use o botão."
+        case (.english, .app): "If the app does not open by itself, tap the button."
+        case (.english, .shop): "If the shop does not open by itself, use the button."
+        case (.spanish, .app): "Si la aplicación no se abre sola, toque el botón."
+        case (.spanish, .shop): "Si la tienda no se abre sola, use el botón."
         }
     }
 
     /// The bank's answer is in the fragment, and nobody can read it.
-    var needsScript: String {
+    func needsScript(_ home: CallbackPage.Home) -> String {
         switch self {
         case .portuguese:
             "O JavaScript está desligado neste navegador, e sem ele não dá para receber a resposta deste banco. "
-                + "Ligue-o e recarregue a página, ou tente de novo no aplicativo."
+                + "Ligue-o e recarregue a página, ou tente de novo \(there(home))."
         case .english:
             "JavaScript is off in this browser, and without it this bank's answer cannot be received. "
-                + "Turn it on and reload the page, or try again in the app."
+                + "Turn it on and reload the page, or try again \(there(home))."
         case .spanish:
             "JavaScript está desactivado en este navegador, y sin él no se puede recibir la respuesta de este banco. "
-                + "Actívelo y recargue la página, o inténtelo de nuevo en la aplicación."
+                + "Actívelo y recargue la página, o inténtelo de nuevo \(there(home))."
         }
     }
 
-    func text(_ state: CallbackPage.State) -> PageText {
+    /// Where the user goes on, after a verb of rest.
+    private func there(_ home: CallbackPage.Home) -> String {
+        switch (self, home) {
+        case (.portuguese, .app): "no aplicativo"
+        case (.portuguese, .shop): "na página da loja"
+        case (.english, .app): "in the app"
+        case (.english, .shop): "at the shop’s page"
+        case (.spanish, .app): "en la aplicación"
+        case (.spanish, .shop): "en la página de la tienda"
+        }
+    }
+
+    /// The same, after a verb of motion.
+    private func thither(_ home: CallbackPage.Home) -> String {
+        switch (self, home) {
+        case (.portuguese, .app): "ao aplicativo"
+        case (.portuguese, .shop): "à página da loja"
+        case (.english, .app): "to the app"
+        case (.english, .shop): "to the shop’s page"
+        case (.spanish, .app): "a la aplicación"
+        case (.spanish, .shop): "a la página de la tienda"
+        }
+    }
+
+    func text(_ state: CallbackPage.State, _ home: CallbackPage.Home) -> PageText {
         switch self {
-        case .portuguese: portuguese(state)
-        case .english: english(state)
-        case .spanish: spanish(state)
+        case .portuguese: portuguese(state, there(home), thither(home))
+        case .english: english(state, home)
+        case .spanish: spanish(state, there(home), thither(home))
         }
     }
 
-    private func portuguese(_ state: CallbackPage.State) -> PageText {
+    private func portuguese(_ state: CallbackPage.State, _ there: String, _ thither: String) -> PageText {
         switch state {
         case .collecting: PageText("Estamos concluindo", "Recebendo a resposta do seu banco.")
-        case .working: PageText("Estamos concluindo", "Seu banco já respondeu. O cadastro continua no aplicativo.")
-        case .approved: PageText("Banco confirmado", "Agora volte ao aplicativo para cadastrar a sua biometria.")
+        case .working: PageText("Estamos concluindo", "Seu banco já respondeu. O cadastro continua \(there).")
+        case .approved: PageText("Banco confirmado", "Agora volte \(thither) para cadastrar a sua biometria.")
         case .succeeded: PageText("Tudo pronto", "O seu aparelho já pode pagar com biometria.")
-        case .failed: PageText("Não foi possível concluir", "Nada foi cobrado. Tente de novo no aplicativo.")
+        case .failed: PageText("Não foi possível concluir", "Nada foi cobrado. Tente de novo \(there).")
         case .used(.approved):
-            PageText("Este link já foi usado", "O seu banco já confirmou. Continue no aplicativo.")
+            PageText("Este link já foi usado", "O seu banco já confirmou. Continue \(there).")
         case .used(.succeeded):
-            PageText("Este link já foi usado", "O seu aparelho já pode pagar com biometria. Continue no aplicativo.")
+            PageText("Este link já foi usado", "O seu aparelho já pode pagar com biometria. Continue \(there).")
         case .used(.failed):
             PageText(
                 "Este link já foi usado",
-                "O cadastro não foi concluído, e nada foi cobrado. Tente de novo no aplicativo.")
+                "O cadastro não foi concluído, e nada foi cobrado. Tente de novo \(there).")
         case .unreadable:
-            PageText("Endereço incompleto", "Faltam dados que o banco deveria enviar. Tente de novo no aplicativo.")
+            PageText("Endereço incompleto", "Faltam dados que o banco deveria enviar. Tente de novo \(there).")
         case .expired:
-            PageText("Esta página expirou", "Ela vale só por alguns minutos. Veja no aplicativo como ficou o cadastro.")
+            PageText("Esta página expirou", "Ela vale só por alguns minutos. Veja \(there) como ficou o cadastro.")
         case .unavailable:
             PageText(
                 "Só um momento",
@@ -127,28 +165,31 @@ enum PageLanguage: Sendable {
         }
     }
 
-    private func english(_ state: CallbackPage.State) -> PageText {
-        switch state {
+    private func english(_ state: CallbackPage.State, _ home: CallbackPage.Home) -> PageText {
+        let (there, thither) = (self.there(home), self.thither(home))
+        let shower = home == .app ? "The app" : "The shop’s page"
+        return switch state {
         case .collecting: PageText("Almost there", "Receiving your bank’s answer.")
-        case .working: PageText("Almost there", "Your bank has answered. The registration goes on in the app.")
-        case .approved: PageText("Bank confirmed", "Now go back to the app to register your fingerprint or face.")
+        case .working: PageText("Almost there", "Your bank has answered. The registration goes on \(there).")
+        case .approved: PageText("Bank confirmed", "Now go back \(thither) to register your fingerprint or face.")
         case .succeeded: PageText("All done", "Your device can now pay with biometrics.")
-        case .failed: PageText("This did not work", "Nothing was charged. Please try again in the app.")
+        case .failed: PageText("This did not work", "Nothing was charged. Please try again \(there).")
         case .used(.approved):
-            PageText("This link was already used", "Your bank has confirmed. Please go on in the app.")
+            PageText("This link was already used", "Your bank has confirmed. Please go on \(there).")
         case .used(.succeeded):
-            PageText("This link was already used", "Your device can pay with biometrics. Please go on in the app.")
+            PageText("This link was already used", "Your device can pay with biometrics. Please go on \(there).")
         case .used(.failed):
             PageText(
                 "This link was already used",
-                "The registration did not work, and nothing was charged. Please try again in the app.")
+                "The registration did not work, and nothing was charged. Please try again \(there).")
         case .unreadable:
             PageText(
-                "Incomplete address", "Something that the bank should send is missing. Please try again in the app.")
+                "Incomplete address", "Something that the bank should send is missing. Please try again \(there).")
         case .expired:
             PageText(
                 "This page has expired",
-                "It is good for a few minutes only. The app shows how your registration stands.")
+                "It is good for a few minutes only. \(shower) shows how your registration stands."
+            )
         case .unavailable:
             PageText(
                 "Just a moment",
@@ -157,27 +198,27 @@ enum PageLanguage: Sendable {
         }
     }
 
-    private func spanish(_ state: CallbackPage.State) -> PageText {
+    private func spanish(_ state: CallbackPage.State, _ there: String, _ thither: String) -> PageText {
         switch state {
         case .collecting: PageText("Casi listo", "Recibiendo la respuesta de su banco.")
-        case .working: PageText("Casi listo", "Su banco ya respondió. El registro continúa en la aplicación.")
-        case .approved: PageText("Banco confirmado", "Ahora vuelva a la aplicación para registrar su biometría.")
+        case .working: PageText("Casi listo", "Su banco ya respondió. El registro continúa \(there).")
+        case .approved: PageText("Banco confirmado", "Ahora vuelva \(thither) para registrar su biometría.")
         case .succeeded: PageText("Todo listo", "Su dispositivo ya puede pagar con biometría.")
-        case .failed: PageText("No se pudo completar", "No se cobró nada. Inténtelo de nuevo en la aplicación.")
+        case .failed: PageText("No se pudo completar", "No se cobró nada. Inténtelo de nuevo \(there).")
         case .used(.approved):
-            PageText("Este enlace ya se usó", "Su banco ya confirmó. Continúe en la aplicación.")
+            PageText("Este enlace ya se usó", "Su banco ya confirmó. Continúe \(there).")
         case .used(.succeeded):
-            PageText("Este enlace ya se usó", "Su dispositivo ya puede pagar con biometría. Continúe en la aplicación.")
+            PageText("Este enlace ya se usó", "Su dispositivo ya puede pagar con biometría. Continúe \(there).")
         case .used(.failed):
             PageText(
                 "Este enlace ya se usó",
-                "El registro no se completó y no se cobró nada. Inténtelo de nuevo en la aplicación.")
+                "El registro no se completó y no se cobró nada. Inténtelo de nuevo \(there).")
         case .unreadable:
             PageText(
-                "Dirección incompleta", "Faltan datos que el banco debía enviar. Inténtelo de nuevo en la aplicación.")
+                "Dirección incompleta", "Faltan datos que el banco debía enviar. Inténtelo de nuevo \(there).")
         case .expired:
             PageText(
-                "Esta página venció", "Solo vale por unos minutos. Vea en la aplicación cómo quedó su registro.")
+                "Esta página venció", "Solo vale por unos minutos. Vea \(there) cómo quedó su registro.")
         case .unavailable:
             PageText(
                 "Un momento",

@@ -33,6 +33,11 @@ extension SettingForm<String> {
         SettingForm<URL>.secureURL.parse(text).map { _ in text }
     }
 
+    /// A page for a user's browser, kept as it was spelled. It has no fragment: something is put behind it.
+    static let webPage = SettingForm("an https URL without a fragment, or an http one to a loopback address") { text in
+        SettingForm<URL>.secureURL.parse(text).map { _ in text }
+    }
+
     /// A path of another server, as it is sent.
     static let path = SettingForm("a path such as /payments/api/token/refresh/, without a query") { text in
         guard let url = URL("https://path.invalid" + text), url.target.query == nil else { return nil }

@@ -45,6 +45,7 @@ enum SettingName: String, CaseIterable {
     case authAudience = "AUTH_AUDIENCE"
     case callbackURLs = "CALLBACK_URLS"
     case appDeepLink = "APP_DEEP_LINK"
+    case webReturnURL = "WEB_RETURN_URL"
     case appleAppIDs = "APPLE_APP_IDS"
     case androidApps = "ANDROID_APPS"
     case paymentMaxAmount = "PAYMENT_MAX_AMOUNT"

@@ -32,6 +32,7 @@ extension Settings {
         userRate = reader.optional(.userRate, .number(0...1_000_000), default: 20)
         let listedCallbackURLs = reader.optional(.callbackURLs, .list(of: .callbackURL), default: [])
         appDeepLink = reader.optional(.appDeepLink, .deepLink)
+        webReturnURL = reader.optional(.webReturnURL, .webPage)
         appleAppIDs = reader.optional(.appleAppIDs, .list(of: .appleAppID), default: [])
         androidApps = reader.optional(.androidApps, .list(of: .androidApp), default: [])
         paymentMaxAmount = reader.optional(.paymentMaxAmount, .amount, default: Money(centavos: 500_00))

@@ -67,6 +67,8 @@ public struct Settings: Sendable {
     public var callbackURLs: [String]
     /// `APP_DEEP_LINK`: what the callback page opens.
     public var appDeepLink: String?
+    /// `WEB_RETURN_URL`: where the callback page leads a user who enrolls in a browser.
+    public var webReturnURL: String?
     /// `APPLE_APP_IDS`: `TEAM.bundle` each.
     public var appleAppIDs: [String]
     /// `ANDROID_APPS`.

@@ -73,6 +73,32 @@ struct LandingPageConductTests {
             try await tab.runTimers()
             #expect(try await tab.text(of: "h1") == "All done")
             #expect(tab.requestedAddresses(after: start) == [link + "PENDING"], "a reload opens nothing again")
+            let complaints = tab.events("Log.entryAdded", after: start).compactMap { $0["entry"]?["text"]?.string }
+            #expect(complaints.filter { !$0.contains(Stage.appLink) } == [], "the console is silent while it asks")
+        }
+    }
+
+    @Test func `a browser's page leads back to the shop once the bank has confirmed, and only then`() async throws {
+        let shop = "https://shop.example/pay?from=bank"
+        let environment = Self.impatient.merging(["WEB_RETURN_URL": shop]) { $1 }
+        try await Stage.browse(environment: environment) { stage, chromium, shopper in
+            let bond = try await shopper.startEnrollment(on: "BROWSER")
+            stage.sandbox.variants.redirect = .pushedAuthorization
+            let hidden = try await shopper.startEnrollment(on: "BROWSER")
+            for (bond, first) in [(bond, "Back to the shop"), (hidden, "Back to the app")] {
+                stage.sandbox.next(.tooManyRequests(retryAfter: 1), on: .completeRedirection)
+                let tab = try await Tab(chromium)
+                let start = tab.mark
+                try await tab.open(stage.address("?\(Browser.form(try shopper.decide(bond)))"))
+                try await tab.runTimers()
+                #expect(try await tab.text("document.querySelector('a').textContent") == first)
+                #expect(tab.requestedAddresses(after: start).isEmpty)
+                try await stage.advance(by: .seconds(5))  // Belvo has asked for silence.
+                try await stage.poll()
+                try await tab.event("Page.frameRequestedNavigation", after: start) {
+                    $0["url"]?.string == "\(shop)&enrollment=\(bond.id)&status=PENDING"
+                }
+            }
         }
     }
 

@@ -28,6 +28,53 @@ import Testing
         }
     }
 
+    @Test func `who enrolls in a browser comes back to the shop's page, and who does on a phone to the app`()
+        async throws
+    {
+        let environment = ["APP_DEEP_LINK": "shop://pix", "WEB_RETURN_URL": "https://shop.example/pay?x=1"]
+        try await Stage.open(environment: environment) { stage in
+            let shopper = try await Shopper.arrive(on: stage)
+            for (platform, label, link) in [
+                ("BROWSER", "Back to the shop", "https://shop.example/pay?x=1&amp;"),
+                ("IOS", "Back to the app", "shop://pix?"), ("ANDROID", "Back to the app", "shop://pix?"),
+            ] {
+                let bond = try await shopper.startEnrollment(on: platform)
+                let page = try await stage.browser().follow(shopper.decide(bond))
+                let button = #"href="\#(link)enrollment=\#(bond.id)&amp;status=PENDING">\#(label)</a>"#
+                #expect(page.text.contains(button), "\(platform): \(page.text)")
+                #expect(page.text.contains(" data-opens") && page.text.count(of: "href=") == 2, "\(platform)")
+            }
+            // Whose page it is is not known: the app's, as long as there is one.
+            #expect(try await stage.browser().open("").text.contains(#"href="shop://pix">Back to the app</a>"#))
+        }
+    }
+
+    @Test(arguments: ["pt-BR", "en", "es"])
+    func `without an address to return to a browser's page says that it is done`(language: String) async throws {
+        try await Stage.open(environment: ["APP_DEEP_LINK": "shop://pix"]) { stage in
+            let shopper = try await Shopper.arrive(on: stage)
+            for decision in [BankDecision.approve, .refuse] {
+                let bond = try await shopper.startEnrollment(on: "BROWSER")
+                let page = try await stage.browser(language).follow(shopper.decide(bond, decision)).text
+                let done = [
+                    "pt-BR": "Você já pode fechar esta página.", "en": "You can close this page now.",
+                    "es": "Ya puede cerrar esta página.",
+                ]
+                #expect(page.contains("<p class=\"hint\">\(done[language] ?? "?")</p>"))
+                #expect(!page.contains("<a ") && !page.contains("shop://") && !page.contains(" data-opens"))
+                for word in ["aplicativo", "the app", "aplicación"] { #expect(!page.contains(word), "\(word)") }
+            }
+        }
+    }
+
+    @Test func `a shop without an app leads to its page before it is known whose redirect it is`() async throws {
+        try await Stage.open(environment: ["WEB_RETURN_URL": "https://shop.example/pay"]) { stage in
+            let page = try await stage.browser().open("?code=alone")
+            #expect(page.text.contains(#"href="https://shop.example/pay">Back to the shop</a>"#))
+            #expect(page.text.contains("Please try again at the shop’s page."))
+        }
+    }
+
     @Test func `without parameters the page looks for them in the fragment, and calls nobody`() async throws {
         try await Stage.open { stage in
             for query in ["", "?"] {
@@ -120,5 +167,11 @@ import Testing
             try await shopper.awaitOptions(of: bond)
             #expect(try await shopper.enrollment(bond).string("next_action", "type") == "register")
         }
+    }
+}
+
+extension String {
+    fileprivate func count(of part: String) -> Int {
+        split(separator: part, omittingEmptySubsequences: false).count - 1
     }
 }

@@ -202,15 +202,6 @@ import Testing
 }
 
 extension Shopper {
-    fileprivate func reachFingerprint(on platform: String) async throws -> Bond {
-        let body = enrollmentBody.replacing("\"IOS\"", with: "\"\(platform)\"")
-        let answer = try await app.send(.post, "/v1/enrollments", body)
-        let bond = Bond(id: try answer.string("id"), belvoID: try answer.string("belvo_id"))
-        try await complete(decide(bond))
-        try await awaitOptions(of: bond)
-        return bond
-    }
-
     /// What the authenticator itself makes of the registration options.
     fileprivate mutating func register(_ bond: Bond) async throws -> [UInt8] {
         let options = try await app.send(.get, "/v1/enrollments/\(bond.id)/fido-registration-options")

@@ -86,6 +86,13 @@ struct SettingFormTests {
                 ]
             ),
             (
+                "WEB_RETURN_URL",
+                [
+                    "shop.example", "http://shop.example", "shopapp://x", "https://a#b", "javascript:alert(1)",
+                    "https://a b",
+                ]
+            ),
+            (
                 "APPLE_APP_IDS",
                 [
                     "shop.app", "ABCDE1234.shop.app", "ABCDE12345.", "ABCDE12345.a b", "ABCDE12345.a..b",

@@ -43,7 +43,8 @@ struct SettingsTests {
         #expect(settings.belvoCAFile == nil && settings.belvoDialect == Dialect() && settings.mintsWidgetTokens)
         #expect(settings.belvoTokenRefreshPath == nil)
         #expect(settings.callbackURLs == ["https://pay.shop.example/enrollments/callback"])
-        #expect(settings.appDeepLink == nil && settings.appleAppIDs.isEmpty && settings.androidApps.isEmpty)
+        #expect(settings.appDeepLink == nil && settings.webReturnURL == nil)
+        #expect(settings.appleAppIDs.isEmpty && settings.androidApps.isEmpty)
         #expect(settings.paymentMaxAmount.description == "500.00" && settings.orders == .required)
         #expect(settings.shopToken == nil && settings.shopWebhook == nil)
         #expect(settings.patience == Patience())
@@ -79,7 +80,8 @@ struct SettingsTests {
             "WIDGET_TOKENS": "off", "BELVO_TOKEN_REFRESH_PATH": "/token/refresh/", "AUTH_ISSUER": "https://login",
             "AUTH_AUDIENCE": "pay",
             "CALLBACK_URLS": "https://Shop.example/cb?x=1,http://127.0.0.1:3000/cb",
-            "APP_DEEP_LINK": "shopapp://enrollment?x=1", "APPLE_APP_IDS": "ABCDE12345.shop.app",
+            "APP_DEEP_LINK": "shopapp://enrollment?x=1", "WEB_RETURN_URL": "https://Shop.example/pay?x=1",
+            "APPLE_APP_IDS": "ABCDE12345.shop.app",
             "ANDROID_APPS": "shop.app=\(fingerprint),shop.app.beta=\(fingerprint.lowercased())",
             "PAYMENT_MAX_AMOUNT": "0.01", "ORDERS": "optional", "USER_RATE": "0", "SHOP_TOKEN": "t",
             "SHOP_WEBHOOK_URL": "http://localhost:1/x", "SHOP_WEBHOOK_SECRET": "whsec_\(key(7))",
@@ -95,6 +97,7 @@ struct SettingsTests {
         #expect(settings.belvoDialect.intentCustomer == Dialect().intentCustomer)
         #expect(settings.auth.issuer == "https://login" && settings.auth.audience == "pay")
         #expect(settings.callbackURLs.dropFirst() == ["https://Shop.example/cb?x=1", "http://127.0.0.1:3000/cb"])
+        #expect(settings.webReturnURL == "https://Shop.example/pay?x=1")
         #expect(settings.appDeepLink == "shopapp://enrollment?x=1" && settings.appleAppIDs == ["ABCDE12345.shop.app"])
         #expect(settings.androidApps.map(\.package) == ["shop.app", "shop.app.beta"])
         #expect(Set(settings.androidApps.map(\.fingerprint)) == [fingerprint])

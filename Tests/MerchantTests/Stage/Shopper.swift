@@ -55,8 +55,9 @@ struct Shopper {
     }
 
     /// The user stands at the bank's door.
-    func startEnrollment() async throws -> Bond {
-        let answer = try await app.send(.post, "/v1/enrollments", enrollmentBody)
+    func startEnrollment(on platform: String = "IOS") async throws -> Bond {
+        let body = enrollmentBody.replacing("\"IOS\"", with: "\"\(platform)\"")
+        let answer = try await app.send(.post, "/v1/enrollments", body)
         return Bond(id: try answer.string("id"), belvoID: try answer.string("belvo_id"))
     }
 
@@ -72,8 +73,8 @@ struct Shopper {
     }
 
     /// The bank waits for the fingerprint.
-    func reachFingerprint() async throws -> Bond {
-        let bond = try await startEnrollment()
+    func reachFingerprint(on platform: String = "IOS") async throws -> Bond {
+        let bond = try await startEnrollment(on: platform)
         try await complete(decide(bond))
         try await awaitOptions(of: bond)
         return bond
