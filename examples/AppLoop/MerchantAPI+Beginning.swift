@@ -21,9 +21,19 @@ public struct Bank: Decodable, Sendable, Identifiable {
 extension MerchantAPI {
     /// The banks, in the order in which they are to be shown.
     public func banks() async throws -> [Bank] {
-        struct List: Decodable { let results: [Bank] }
-        return try JSONDecoder().decode(List.self, from: await answer(to: request("GET", "v1/institutions")).body)
-            .results
+        struct Page: Decodable {
+            let results: [Bank]
+            let next: String?
+        }
+        var banks: [Bank] = []
+        var query = [URLQueryItem(name: "limit", value: "100")]
+        while true {
+            let body = try await answer(to: request("GET", "v1/institutions", query)).body
+            let page = try JSONDecoder().decode(Page.self, from: body)
+            banks += page.results
+            guard let next = page.next else { return banks }
+            query = [URLQueryItem(name: "limit", value: "100"), URLQueryItem(name: "cursor", value: next)]
+        }
     }
 
     /// Makes the user a customer of Belvo's, once, and returns the `account_tenure` that risk signals have to carry.

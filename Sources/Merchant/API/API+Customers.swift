@@ -43,11 +43,15 @@ extension API {
 
     /// `GET /v1/institutions`
     func listInstitutions(_ inbound: Inbound, _ subject: UserSubject) async throws -> Response {
-        _ = try inbound.query([])
-        let institutions = try await institutions.offered()
+        let query = try inbound.query(["limit", "cursor"])
+        let (limit, cursor) = (try query.limit(), try query.cursor())
+        let all = try await institutions.offered()
+        // A bank that has left the list leaves no place behind: rather show all of them again than miss one.
+        let start = all.firstIndex { $0.id.uuid == cursor }.map { $0 + 1 } ?? 0
+        let shown = all[start...].prefix(limit)
         let body = JSONWriter.object { list in
             list.memberArray("results") { results in
-                for institution in institutions {
+                for institution in shown {
                     results.object {
                         $0.member("id", institution.id.description)
                         $0.member("name", institution.name)
@@ -61,7 +65,8 @@ extension API {
                     }
                 }
             }
-            list.memberNull("next")
+            list.member(
+                "next", shown.endIndex < all.endIndex ? shown.last.map { Query.cursor(behind: $0.id.uuid) } : nil)
         }
         return json(.ok, body)
     }

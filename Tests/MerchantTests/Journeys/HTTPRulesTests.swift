@@ -82,7 +82,7 @@ import Testing
                 }
             }
             for (path, message) in [
-                ("/v1/customer", "Known parameters: wait."), ("/v1/institutions", "There are no parameters here."),
+                ("/v1/customer", "Known parameters: wait."), ("/v1/institutions", "Known parameters: cursor, limit."),
             ] {
                 let answer = try await app.send(.get, "\(path)?colour=red")
                 #expect(answer.status == 400, "\(path)")
@@ -90,6 +90,15 @@ import Testing
             }
             #expect(try await app.send(.get, "/v1/enrollments?belvo_id=7").status == 400)
             #expect(try await app.send(.get, "/v1/enrollments?limit=%zz").status == 400)
+        }
+    }
+
+    @Test func `where no query parameter is known, that is what is said`() async throws {
+        try await Stage.open(environment: ["SHOP_TOKEN": "shop"]) { stage in
+            let shop = App(client: stage.client, token: "shop")
+            let answer = try await shop.send(.get, "/orders/order-1?colour=red")
+            #expect(answer.status == 400)
+            #expect(try answer.each("message", in: "errors") == ["There are no parameters here."])
         }
     }
 

@@ -34,6 +34,25 @@ import Testing
         }
     }
 
+    @Test func `an app takes the list in pages, and misses no bank when one leaves in between`() async throws {
+        try await Stage.open { stage in
+            let app = try await stage.app(of: "ana")
+            var (names, query) = ([String?](), "?limit=3")
+            for count in [3, 1] {
+                let page = try await app.send(.get, "/v1/institutions\(query)")
+                let shown = try page.each("display_name", in: "results")
+                #expect(shown.count == count)
+                names += shown
+                query = try page.json["next"]?.string.map { "?limit=3&cursor=\($0)" } ?? ""
+            }
+            #expect(query.isEmpty && names == ["Aroeira", "Banco Ipê", "Jatobá Empresas", "Mockbank"])
+            let gone = try await app.send(.get, "/v1/institutions?cursor=AAAAAAAAAAAAAAAAAAAAAA")
+            #expect(try gone.each("display_name", in: "results").count == 4)
+            #expect(try await app.send(.get, "/v1/institutions?cursor=x").status == 400)
+            #expect(try await app.send(.get, "/v1/institutions?limit=101").status == 400)
+        }
+    }
+
     @Test func `a next page on another origin is not asked for, and the list is not taken for whole`() async throws {
         try await Stage.open { stage in
             // Pages that the sandbox links to under an address other than the configured one.
