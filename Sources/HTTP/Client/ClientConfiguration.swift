@@ -10,8 +10,7 @@ public struct ClientConfiguration: Sendable {
     }()
 
     /// From the question for the host's addresses to the end of the TLS handshake. The deadline of the whole exchange
-    /// may be
-    /// shorter.
+    /// may be shorter.
     public var connectDeadline = Duration.seconds(5)
 
     /// Open connections to the origin from one loop. Past it, requests wait in line until their deadline.
@@ -22,6 +21,10 @@ public struct ClientConfiguration: Sendable {
 
     /// How long the addresses of a name are used again before it is resolved anew.
     public var resolutionLifetime = Duration.seconds(30)
+
+    /// What turns the host's name into addresses, in the order in which they should be tried.
+    public var resolve: @Sendable (_ host: String, _ port: UInt16) async throws(ResolutionError) -> [SocketAddress] =
+        { (host, port) async throws(ResolutionError) in try await Resolver.resolve(host: host, port: port) }
 
     public init() {}
 }

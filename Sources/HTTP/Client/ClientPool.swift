@@ -27,8 +27,7 @@ final class ClientPool {
         self.client = client
         self.loop = loop
         line = WaitingLine(on: loop)
-        addresses = OriginAddresses(
-            of: client.origin, lifetime: client.configuration.resolutionLifetime, on: loop)
+        addresses = OriginAddresses(of: client.origin, configuration: client.configuration, on: loop)
     }
 
     deinit {

@@ -6,15 +6,15 @@ import Transport
 /// not fill the few threads that may block.
 final class OriginAddresses {
     private let origin: URL.Origin
-    private let lifetime: Duration
+    private let configuration: ClientConfiguration
     private let loop: EventLoop
     private let line: WaitingLine<Result<[SocketAddress], ResolutionError>>
     private var known: (addresses: [SocketAddress], until: Monotonic)?
     private var isAsking = false
 
-    init(of origin: URL.Origin, lifetime: Duration, on loop: EventLoop) {
+    init(of origin: URL.Origin, configuration: ClientConfiguration, on loop: EventLoop) {
         self.origin = origin
-        self.lifetime = lifetime
+        self.configuration = configuration
         self.loop = loop
         line = WaitingLine(on: loop)
     }
@@ -38,27 +38,23 @@ final class OriginAddresses {
         guard !isAsking else { return }
         isAsking = true
         let addresses = LoopBound(self, on: loop)
-        let origin = origin
+        let (origin, resolve) = (origin, configuration.resolve)
         // Nobody awaits it, because nobody may: whoever waits in line has a deadline of their own.
         Task(executorPreference: loop) {
-            let result = await Result(of: origin)
-            addresses.value.take(result)
+            do throws(ResolutionError) {
+                let found = try await resolve(origin.host, origin.port)
+                addresses.value.take(.success(found))
+            } catch {
+                addresses.value.take(.failure(error))
+            }
         }
     }
 
     private func take(_ result: Result<[SocketAddress], ResolutionError>) {
         isAsking = false
-        if case .success(let addresses) = result { known = (addresses, Monotonic.now() + lifetime) }
-        line.handToAll(result)
-    }
-}
-
-extension Result<[SocketAddress], ResolutionError> {
-    fileprivate init(of origin: URL.Origin) async {
-        do throws(ResolutionError) {
-            self = .success(try await Resolver.resolve(host: origin.host, port: origin.port))
-        } catch {
-            self = .failure(error)
+        if case .success(let addresses) = result {
+            known = (addresses, Monotonic.now() + configuration.resolutionLifetime)
         }
+        line.handToAll(result)
     }
 }

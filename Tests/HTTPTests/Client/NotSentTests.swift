@@ -27,6 +27,37 @@ import Transport
         #expect(outcome == .notSent)
     }
 
+    @Test func `a server that has moved is asked for anew after one request that was not sent`() async throws {
+        let (old, new) = (Box<RawListener?>(try RawListener()), try RawListener())
+        let oldPort = try #require(old.value?.port)
+        let hasMoved = Box(false)
+        var configuration = ClientConfiguration()
+        configuration.resolutionLifetime = .seconds(3600)
+        configuration.resolve = { (_, _) async throws(ResolutionError) in
+            let port = hasMoved.value ? new.port : oldPort
+            return [SocketAddress(numericHost: "127.0.0.1", port: port)].compactMap(\.self)
+        }
+        let client = Client(origin: .loopback(host: "payments.example.org", port: 80), configuration: configuration)
+        let answer = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nConnection: close\r\n\r\n"
+        let outcomes = try await withLoop { loop in
+            let upstream = ScriptedUpstream(client: client, loop: loop)
+            async let first: Void = onThread {
+                try old.value?.accept().answerOne(with: answer + "old")
+                old.update { $0 = nil }
+            }
+            var outcomes = [await upstream.outcome()]
+            try await first
+            hasMoved.update { $0 = true }
+            async let second: Void = onThread { try new.accept().answerOne(with: answer + "new") }
+            outcomes.append(await upstream.outcome())
+            outcomes.append(await upstream.outcome())
+            if outcomes.last == .notSent { try RawConnection(port: new.port).send("\r\n\r\n") }
+            try await second
+            return outcomes
+        }
+        #expect(outcomes == [.answered(200, "old"), .notSent, .answered(200, "new")])
+    }
+
     @Test func `a deadline that has passed already sends nothing, also on an open connection`() async throws {
         let outcomes = try await ScriptedUpstream.run { listener in
             let connection = try listener.accept()

@@ -58,6 +58,17 @@ extension URL.Origin {
     }
 }
 
+extension ClientConfiguration {
+    /// Whatever the host is called, it is found at these ports of 127.0.0.1.
+    static func resolving(to ports: [UInt16]) -> ClientConfiguration {
+        var configuration = ClientConfiguration()
+        configuration.resolve = { (_, _) async throws(ResolutionError) in
+            ports.compactMap { SocketAddress(numericHost: "127.0.0.1", port: $0) }
+        }
+        return configuration
+    }
+}
+
 extension RawConnection {
     /// Reads a request without a body and sends the bytes.
     func answerOne(with text: String) throws {

@@ -48,6 +48,66 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("DNS:payments.example.org", true), ("DNS:*.example.org", true), ("DNS:pay*.example.org", false),
+        ("DNS:*ments.example.org", false), ("DNS:p*s.example.org", false), ("DNS:*.org", false),
+        ("DNS:*.payments.example.org", false),
+    ])
+    func `a wildcard stands for a whole label, and for one alone`(names: String, isGood: Bool) async throws {
+        let authority = try TestAuthority()
+        let (outcome, bytesSeen) = try await exchange(
+            with: try authority.issue(names), trusting: authority, version: TLS1_3_VERSION,
+            host: "payments.example.org")
+        #expect(outcome == (isGood ? .answerLost : .notSent))
+        #expect((bytesSeen > 0) == isGood)
+    }
+
+    /// RFC 6066 §3: a name, and never an address.
+    @Test(arguments: ["payments.example.org", "127.0.0.1"])
+    func `the server is told which name is meant, so that it can show the certificate for it`(
+        _ host: String
+    ) async throws {
+        let authority = try TestAuthority()
+        let isName = host != "127.0.0.1"
+        let identity = try authority.issue(isName ? "DNS:\(host)" : "IP:\(host)")
+        let context = try TLSContext.server(certificateChain: identity.certificateFile, privateKey: identity.keyFile)
+        let trust = try TLSContext.client(extraAuthorities: authority.certificateFile)
+        let listener = try RawListener()
+        async let told = onThread { () throws -> String? in
+            let connection = try listener.accept()
+            let session = SSL_new(context.pointer)
+            defer { SSL_free(session) }
+            // The socket blocks, so no call has to be repeated.
+            guard SSL_set_fd(session, connection.descriptor) == 1, SSL_accept(session) == 1 else {
+                throw SocketFailure("no handshake")
+            }
+            return SSL_get_servername(session, TLSEXT_NAMETYPE_host_name).map { String(cString: $0) }
+        }
+        let client = Client(
+            origin: .loopback(.https, host: host, port: 443), tls: trust,
+            configuration: .resolving(to: [listener.port]))
+        _ = try await withLoop { loop in await ScriptedUpstream(client: client, loop: loop).outcome() }
+        #expect(try await told == (isName ? host : nil))
+    }
+
+    @Test func `an address that stays silent leaves time for the one behind it`() async throws {
+        let authority = try TestAuthority()
+        let identity = try authority.issue("DNS:payments.example.org")
+        let context = try TLSContext.server(certificateChain: identity.certificateFile, privateKey: identity.keyFile)
+        let trust = try TLSContext.client(extraAuthorities: authority.certificateFile)
+        let silent = try #require(SilentListener())
+        try await RunningServer.run(tls: context, handler: echoPath) { server in
+            var configuration = ClientConfiguration.resolving(to: [silent.port, server.port])
+            configuration.connectDeadline = .seconds(4)
+            let client = Client(
+                origin: .loopback(.https, host: "payments.example.org", port: 443), tls: trust,
+                configuration: configuration)
+            let upstream = ScriptedUpstream(client: client, loop: server.loop)
+            #expect(await upstream.outcome(of: Request(.get, "/1")) == .answered(200, "/1"))
+            #expect(silent.takeConnections() == 1)
+        }
+    }
+
     @Test(arguments: [TLS1_VERSION, TLS1_1_VERSION])
     func `a server that speaks nothing newer than TLS 1.1 sees no byte of the request`(_ version: Int32) async throws {
         let authority = try TestAuthority()
@@ -138,7 +198,7 @@ import Testing
     /// One request to a server that counts the bytes inside TLS that it sees, answers, and ends.
     private func exchange(
         with identity: TestAuthority.Identity, trusting authority: TestAuthority, version: Int32, answer: String = "",
-        isCut: Bool = false, as client: TLSContext? = nil
+        isCut: Bool = false, as client: TLSContext? = nil, host: String = "127.0.0.1"
     ) async throws -> (Outcome, bytesSeen: Int) {
         let context = try TLSContext.server(certificateChain: identity.certificateFile, privateKey: identity.keyFile)
         allow(only: version, in: context)
@@ -160,10 +220,10 @@ import Testing
             return count
         }
         let outcome = try await withLoop { loop in
-            var configuration = ClientConfiguration()
+            var configuration = ClientConfiguration.resolving(to: [listener.port])
             configuration.connectDeadline = .seconds(60)
             let client = Client(
-                origin: .loopback(.https, port: listener.port), tls: trust, configuration: configuration)
+                origin: .loopback(.https, host: host, port: 443), tls: trust, configuration: configuration)
             return await ScriptedUpstream(client: client, loop: loop).outcome()
         }
         return (outcome, try await seen)
