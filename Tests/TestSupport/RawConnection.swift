@@ -58,7 +58,8 @@ public final class RawConnection: Sendable {
     @discardableResult
     public func receive(through text: String) throws -> String {
         var received: [UInt8] = []
-        while !String(decoding: received, as: UTF8.self).hasSuffix(text) {
+        let end = Array(text.utf8)
+        while received.suffix(end.count) != end[...] {
             let next = try receive(bytesMax: 1)
             guard !next.isEmpty else { throw SocketFailure("the peer ended before \(text)") }
             received += next

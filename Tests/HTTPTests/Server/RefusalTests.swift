@@ -103,6 +103,28 @@ import Transport
         }
     }
 
+    @Test func `the bytes of a fast beginning buy time once, and those that drip in behind it none`() async throws {
+        let configure: @Sendable (inout ServerConfiguration) -> Void = {
+            $0.headerDeadline = .milliseconds(200)
+            $0.bodyBytesPerSecondMin = 10_000
+        }
+        try await RunningServer.run(configure: configure, handler: echoPath) { server in
+            let client = try server.connect()
+            let answer = try await onThread {
+                try client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 60000\r\n\r\n")
+                try client.send([UInt8](repeating: 0x78, count: 10_000))
+                // The beginning is worth a second.
+                let end = Monotonic.now() + .seconds(5)
+                while Monotonic.now() < end, !client.hasSomethingToRead(within: .milliseconds(10)) {
+                    try client.send("x")
+                }
+                client.finishWriting()
+                return try client.receiveToEnd()
+            }
+            #expect(transcript(answer) == ["408 the request did not arrive in time"])
+        }
+    }
+
     @Test func `a client that never ends is not listened to for ever`() async throws {
         let configure: @Sendable (inout ServerConfiguration) -> Void = { $0.lingerDeadline = .milliseconds(100) }
         try await RunningServer.run(configure: configure, handler: echoPath) { server in
