@@ -25,6 +25,13 @@ import Testing
                 #expect(policy.hasPrefix("default-src 'none'; style-src 'nonce-"))
                 #expect(policy.contains("frame-ancestors 'none'") && !policy.contains("unsafe"))
             }
+            // Who could guess the next page's nonce could have a script of his own run in it.
+            let again = try await browser.open("")
+            let nonces = (pages + [again]).compactMap { page in
+                page.response.headers["content-security-policy"]?.split(separator: "'").first { $0.hasPrefix("nonce-") }
+            }
+            #expect(nonces.count == 5)
+            #expect(Set(nonces).count == 5, "\(nonces)")
         }
     }
 

@@ -11,13 +11,18 @@ import Testing
     private static let subject = "user-7731-ana"
     private static let taxID = "529.982.247-25"
 
-    /// A user who has been everywhere that a user can be.
-    private func live(on stage: Stage, as subject: String, taxID: String, order: String) async throws -> Shopper {
+    /// A user who has been everywhere that a user can be, with words of his own wherever the shop may put some.
+    private func live(
+        on stage: Stage, as subject: String, taxID: String, order: String, note: String
+    ) async throws -> (shopper: Shopper, belvoIDs: [String]) {
         let shop = App(client: stage.client, token: OrderTests.token)
         _ = try await shop.send(
             .put, "/orders/\(order)", #"{"subject": "\#(subject)", "amount": "19.90", "description": "Two coffees"}"#)
         var shopper = try await Shopper.arrive(on: stage, as: subject, taxID: taxID)
-        let bond = try await shopper.startEnrollment()
+        let metadata = #", "metadata": {"note": "\#(note)"}}"#
+        let started = try await shopper.app.send(
+            .post, "/v1/enrollments", String(shopper.enrollmentBody.dropLast()) + metadata)
+        let bond = Shopper.Bond(id: try started.string("id"), belvoID: try started.string("belvo_id"))
         _ = try await stage.browser().follow(shopper.decide(bond))
         try await shopper.awaitOptions(of: bond)
         try await shopper.confirm(bond)
@@ -25,13 +30,35 @@ import Testing
         try await stage.tell("ENROLLMENTS", of: bond.belvoID)
         try await stage.poll()
         _ = try await shopper.app.send(.post, "/v1/widget-token")
-        let bill = try await shopper.bill(bond, reference: order)
+        let opened = try await shopper.app.send(
+            .post, "/v1/payment-intents", String(shopper.paymentBody(bond, reference: order).dropLast()) + metadata,
+            headers: ["idempotency-key": "tap-1"])
+        let bill = Shopper.Bill(
+            id: try opened.string("id"), belvoID: try opened.string("belvo_id"), answer: opened)
         try await shopper.authorize(bill)
         try stage.sandbox.settle(intent: bill.belvoID)
         try await stage.tell("PAYMENT_INTENTS", of: bill.belvoID)
         try await stage.poll()
         #expect(try await shopper.payment(bill).string("status") == "SUCCEEDED")
-        return shopper
+        return (shopper, [bond.belvoID, bill.belvoID])
+    }
+
+    /// The ciphertexts that hold any of these when they are opened, as `column: what it holds`.
+    private func ciphertextsHolding(
+        _ wanted: [(name: String, bytes: [UInt8])], on stage: Stage
+    ) async throws -> [String] {
+        var places: [String] = []
+        for column in VaultColumn.allCases {
+            let parts = column.rawValue.split(separator: ".")
+            let rows = try await stage.database.rows(
+                SQL(trusted: "SELECT id, \(parts[1]) AS bytes FROM \(parts[0]) WHERE \(parts[1]) IS NOT NULL"))
+            for row in rows {
+                let text = try stage.merchant.world.store.vault
+                    .open(row.decode("bytes"), in: column, of: row.decode("id"))
+                places += wanted.filter { text.contains($0.bytes) }.map { "\(column.rawValue): \($0.name)" }
+            }
+        }
+        return places
     }
 
     private func erase(_ subject: String, on stage: Stage) async throws -> Erasure? {
@@ -51,29 +78,48 @@ import Testing
         try await ShopDouble.serving { shop in
             let environment = shop.environment.merging(["SHOP_TOKEN": OrderTests.token, "ORDERS": "required"]) { $1 }
             try await Stage.open(environment: environment) { stage in
-                let ana = try await live(on: stage, as: Self.subject, taxID: Self.taxID, order: "order-a")
-                _ = try await live(on: stage, as: "user-8842-ben", taxID: "111.444.777-35", order: "order-b")
+                let (ana, belvoIDs) = try await live(
+                    on: stage, as: Self.subject, taxID: Self.taxID, order: "order-a", note: "for Ana's birthday")
+                _ = try await live(
+                    on: stage, as: "user-8842-ben", taxID: "111.444.777-35", order: "order-b", note: "for Ben")
                 try await stage.poll()
                 let totals = try await stage.texts("SELECT * FROM ops.totals_per_day")
                 let others = try await rows(of: "user-8842-ben", on: stage)
                 #expect(others.count >= 6)
                 let vault = stage.merchant.world.store.vault
+                let states = try await stage.database.rows(
+                    "SELECT redirect_state_lookup FROM enrollments WHERE subject = \(Self.subject)"
+                ).map { try $0.decode("redirect_state_lookup", as: [UInt8].self) }
                 let traces: [(name: String, bytes: [UInt8])] = [
                     ("subject", Array(Self.subject.utf8)), ("name", Array("Ana Souza".utf8)),
                     ("CPF", Array("52998224725".utf8)), ("device", Array(ana.deviceID.utf8)),
                     ("the CPF's digest", vault.lookup("52998224725", for: .taxID)),
                     ("the device's digest", vault.lookup(ana.deviceID, for: .device)),
+                    ("the state's digest", try #require(states.first)), ("metadata", Array("birthday".utf8)),
                 ]
+                let sealed = traces + belvoIDs.map { ("an id at Belvo", Array($0.utf8)) }
                 let before = try await stage.tablesHolding(bytes: traces)
                 #expect(before.contains { $0.hasSuffix("the CPF's digest") })
                 #expect(before.contains { $0.hasSuffix("the device's digest") })
                 #expect(before.count { $0.hasSuffix("subject") } >= 6, "\(before)")
+                #expect(before.contains("enrollments.redirect_state_lookup: the state's digest"), "\(before)")
+                #expect(before.contains("redirect_receipts.state_lookup: the state's digest"), "\(before)")
+                for table in ["enrollments", "payments"] {
+                    #expect(before.contains("\(table).metadata: metadata"), "\(before)")
+                }
+                let sealedBefore = try await ciphertextsHolding(sealed, on: stage)
+                #expect(sealedBefore.contains("customers.person_ciphertext: name"))
+                #expect(sealedBefore.count { $0 == "webhook_receipts.body_ciphertext: an id at Belvo" } >= 2)
 
                 let erasure = try #require(try await erase(Self.subject, on: stage))
                 #expect(erasure.payments == 1)
                 #expect(erasure.enrollments == 1)
                 let after = try await stage.tablesHolding(bytes: traces)
                 #expect(after.isEmpty, "\(after)")
+                let sealedAfter = try await ciphertextsHolding(sealed, on: stage)
+                // Ben is called as Ana is, and his rows are as many as hers were.
+                #expect(sealedAfter.allSatisfy { $0.hasSuffix(": name") }, "\(sealedAfter)")
+                #expect(sealedAfter.count * 2 == sealedBefore.count { $0.hasSuffix(": name") }, "\(sealedBefore)")
                 let kept = try await stage.lines(
                     """
                     SELECT concat_ws(' ', 'customer', person_ciphertext IS NULL, erased_at IS NOT NULL) AS line

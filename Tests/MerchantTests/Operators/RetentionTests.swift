@@ -90,26 +90,59 @@ import Testing
         }
     }
 
+    @Test func `what a bond needed goes once the user or the bank has taken it back, the payer's account too`()
+        async throws
+    {
+        try await Stage.open { stage in
+            var shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.enroll()
+            try stage.sandbox.revoke(enrollment: bond.belvoID)
+            try await stage.tell("ENROLLMENTS", of: bond.belvoID)
+            try await stage.poll()
+            func lacks() async throws -> [String] {
+                try await stage.lines(
+                    """
+                    SELECT concat_ws(' ', state, device_ciphertext IS NULL, device_lookup IS NULL,
+                        payer_information_ciphertext IS NULL) AS line FROM enrollments
+                    """)
+            }
+            #expect(try await lacks() == ["failed f f f"])
+            _ = try await discard(stage, after: 31)
+            #expect(try await lacks() == ["failed t t t"])
+        }
+    }
+
     @Test func `what is not at its end stays, however old it is`() async throws {
         try await Stage.open { stage in
             var shopper = try await Shopper.arrive(on: stage)
             let bill = try await shopper.bill(shopper.enroll())
             try await shopper.authorize(bill)
             try await stage.pass(.seconds(121))
-            let bond = try await shopper.startEnrollment()
+            let bonds = [try await shopper.startEnrollment(), try await shopper.startEnrollment()]
             stage.sandbox.next(.tooManyRequests(retryAfter: 600), on: .completeRedirection)
-            try await shopper.complete(shopper.decide(bond))
+            for bond in bonds { try await shopper.complete(shopper.decide(bond)) }
+            // One was on its way to Belvo when the server was killed.
+            let sent = try await stage.database.execute(
+                """
+                UPDATE redirect_receipts SET outcome = 'sent', sent_at = app_now()
+                WHERE outcome = 'received' AND enrollment_id::text = \(bonds[1].id)
+                """)
+            #expect(sent.affectedCount == 1)
             try await stage.tell("CHARGES", of: Walk.absentID)
             _ = try await discard(stage, after: 400)
             #expect(
                 try await stage.lines(
                     """
-                    SELECT 'redirect' AS line FROM redirect_receipts WHERE body_ciphertext IS NOT NULL
+                    SELECT 'redirect ' || outcome AS line FROM redirect_receipts
+                    WHERE body_ciphertext IS NOT NULL AND outcome = 'received'
+                    UNION ALL SELECT 'redirect ' || outcome FROM redirect_receipts
+                    WHERE body_ciphertext IS NOT NULL AND outcome = 'sent'
                     UNION ALL SELECT 'webhook' FROM webhook_receipts WHERE outcome = 'received'
                     UNION ALL SELECT 'payment' FROM payments WHERE in_doubt AND hollowed_at IS NULL
                     UNION ALL SELECT 'enrollment' FROM enrollments WHERE status = 'PENDING' AND hollowed_at IS NULL
                         AND device_ciphertext IS NOT NULL
-                    """) == ["redirect", "webhook", "payment", "enrollment"])
+                    """)
+                    == ["redirect received", "redirect sent", "webhook", "payment", "enrollment", "enrollment"])
         }
     }
 

@@ -116,6 +116,35 @@ import Transport
         }
     }
 
+    @Test func `a row that somebody changes between being read and being written keeps that change`() async throws {
+        try await Stage.open { stage in
+            _ = try await stage.app(of: "ana").send(.put, "/v1/customer", Shopper.customerBody())
+            let id: UUID = try await stage.database.rows("SELECT id FROM customers")[0].decode("id")
+            let keys = try stage.settings(with: Self.both).encryptionKeys
+            let vault = Vault(encryptionKeys: keys, lookupKey: stage.settings.lookupKey)
+            let change = vault.seal(Array("changed".utf8), in: .customersPerson, of: id)
+            let rotation = try await stage.database.transaction { transaction in
+                try await transaction.execute("UPDATE customers SET person_ciphertext = \(change)")
+                let rotation = stage.loop.task { try await rotate(stage) }
+                // It has read the row as it was, and waits to write it.
+                try await stage.awaitCondition {
+                    try await !stage.database.rows(
+                        """
+                        SELECT pid FROM pg_stat_activity
+                        WHERE datname = current_database() AND wait_event_type = 'Lock'
+                        """
+                    ).isEmpty
+                }
+                return rotation
+            }
+            let done = try #require(try await rotation.value.first { $0.name == "customers.person_ciphertext" })
+            #expect(done == RotatedColumn(name: "customers.person_ciphertext", encrypted: 0, left: 0))
+            let kept: [UInt8] = try await stage.database.rows("SELECT person_ciphertext FROM customers")[0]
+                .decode("person_ciphertext")
+            #expect(kept == change)
+        }
+    }
+
     @Test func `ended in the middle it goes on where it was`() async throws {
         try await Stage.open { stage in
             for number in 0..<60 {
