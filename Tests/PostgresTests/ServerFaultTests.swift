@@ -70,6 +70,53 @@ import Transport
         }
     }
 
+    @Test func `after an outage the next one begins with short pauses again, for statements and for listening`()
+        async throws
+    {
+        try await onLoop {
+            try await TestCluster.with { cluster in
+                let loop = try #require(EventLoop.current)
+                let log = EventLog()
+                var configuration = log.configuration
+                configuration.reconnectPauseMin = .milliseconds(1)
+                configuration.reconnectPauseMax = .seconds(60)
+                let database = try Database(cluster.connectionString, configuration: configuration)
+                let listenings = Box(0)
+                let listening = loop.task {
+                    try await Notifications(of: database, channels: ["payments"]).run { event in
+                        if event == .listening { listenings.update { $0 += 1 } }
+                    }
+                }
+                try await waitUntil { listenings.value == 1 }
+                try await database.execute("SELECT 1 AS one")
+                for (outage, attempts) in [11, 7].enumerated() {
+                    let (before, heard, began) = (log.all.count, listenings.value, Monotonic.now())
+                    try await cluster.stop(.immediate)
+                    try await waitUntil { try database.load().allSatisfy { $0.connections == 0 } }
+                    let write = loop.task { try await database.execute("SELECT 1 AS one").count }
+                    var failures: [LaneName] = []
+                    // Seven attempts take an eighth of a second, or minutes where the pauses only grow.
+                    try await waitUntil {
+                        failures = log.all[before...].compactMap { event in
+                            if case .connectionFailed(let lane, _) = event { lane } else { nil }
+                        }
+                        return [.write, .listen].allSatisfy { lane in failures.count { $0 == lane } >= attempts }
+                            || Monotonic.now() - began > .seconds(15)
+                    }
+                    for lane in [LaneName.write, .listen] {
+                        #expect(failures.count { $0 == lane } >= attempts, "\(lane) in outage \(outage)")
+                    }
+                    try await cluster.start()
+                    #expect(try await write.value == 1)
+                    try await waitUntil { listenings.value > heard }
+                }
+                listening.cancel()
+                _ = await listening.result
+                await database.close()
+            }
+        }
+    }
+
     @Test func `a commit whose wait for the standby was given up is unknown`() async throws {
         try await onLoop {
             try await TestCluster.with { cluster in

@@ -48,7 +48,9 @@ struct Poller<Record: Sendable>: DueWorker {
         let isShut = gate?.isShut ?? false
         let limit = isShut ? min(pace.limit, pollsWhileShut) : pace.limit
         let start = Monotonic.now()
-        var left = try await claim(limit)[...]
+        // UPDATE … RETURNING gives rows in whatever order they were reached: by id, which is by age, the same records
+        // are looked at in the same order again.
+        var left = try await claim(limit).sorted { id($0.record) < id($1.record) }[...]
         guard !left.isEmpty else { return Pass() }
         var pass = Pass(wasFull: left.count == limit && !isShut)
         var rests: [Rest] = []

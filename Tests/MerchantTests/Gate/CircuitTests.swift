@@ -82,6 +82,16 @@ import Transport
         }
     }
 
+    @Test func `a trouble that has passed is forgotten: the next pause is as short as the first`() {
+        var circuit = failing(10)
+        #expect(circuit.ask(changing: false, at: at(5)) == .probe)
+        #expect(circuit.note(failed: true, probe: true, at: at(5), jitter: 0) == nil)
+        #expect(circuit.ask(changing: false, at: at(15)) == .probe)
+        #expect(circuit.note(failed: false, probe: true, at: at(15), jitter: 0) == .closed(after: .seconds(15)))
+        for _ in 0..<Circuit.callsMin { _ = circuit.note(failed: true, probe: false, at: at(16), jitter: 0) }
+        #expect(circuit.ask(changing: false, at: at(16)) == .stay(Circuit.pauseMin))
+    }
+
     @Test func `what was under way when it opened neither closes it nor keeps it open`() {
         var circuit = failing(10)
         #expect(circuit.note(failed: false, probe: false, at: at(1), jitter: 0) == nil)
