@@ -4,70 +4,31 @@ set -euo pipefail
 
 cd "$(dirname "$0")/.."
 . scripts/lib/common.sh
-. scripts/lib/ports.sh
+. scripts/lib/children.sh
 . scripts/lib/toolchain.sh
-. scripts/lib/postgres.sh
-. scripts/lib/figures.sh
-. scripts/lib/intervals.sh
-. scripts/lib/nginx.sh
-. scripts/lib/bench-world.sh
-. scripts/lib/bench-rounds.sh
-. scripts/lib/bench-report.sh
-. scripts/lib/bench-polling.sh
-. scripts/lib/http-peers.sh
-. scripts/lib/http-rounds.sh
-. scripts/lib/http-report.sh
 
-# How much is measured: about ten minutes in all, in rounds so short that all sides of a ratio see the same machine.
-rounds=${ROUNDS:-12}
-round_seconds=1
-many_connections=64
-select_connections=64
-insert_connections=64
-paced_share=0.7
-static_servers=(merchant echo nginx go hummingbird fastapi)
-json_servers=(echo go hummingbird fastapi)
-sections=(static alone paced json rows tls auth)
+peers=$local_directory/peers
 
 main() {
-    local section wanted=("$@")
-    for section in "$@"; do
-        [[ " ${sections[*]} " == *" $section "* ]] ||
-            fail "there is no section \"$section\"; there are ${sections[*]}."
-    done
-    ((${#wanted[@]} > 0)) || wanted=("${sections[@]}")
-    at_exit clean_up
+    at_exit stop_children
     ensure_toolchain
     ensure_packages nginx-light wrk nghttp2-client strace golang-go golang-github-jackc-pgx-v4-dev python3 python3-venv
     build_programs EchoProgram
     build_peers
-    load_before=$(cut -d ' ' -f 1 /proc/loadavg)
-    make_scratch
-    choose_processors
-    start_database
-    database_url=postgresql://postgres:$database_password@127.0.0.1:$database_port/$database
-    psql_as_superuser "$scratch" --dbname="$database" <bench/rows.sql
-    write_settings
-    "$programs/merchant" migrate --config "$settings" >"$scratch/migrate.log" ||
-        fail "merchant migrate failed; see above."
-    start_sandbox
-    start_peers
-    start_secure_peers
-
-    for section in "${wanted[@]}"; do "measure_$section"; done
-    # Of a part nothing is kept: the sections belong to one run.
-    if (($# > 0)); then
-        for section in "${wanted[@]}"; do "write_$section"; done
-        return
-    fi
-    write_http >"$scratch/http.md"
-    cp "$scratch/http.md" bench/http.md
-    cat bench/http.md
+    measure http --programs "$programs" --peers "$peers" --rounds "${ROUNDS:-12}" "$@"
 }
 
-clean_up() {
-    stop_children
-    if [[ -n ${scratch:-} ]]; then rm -rf "$scratch"; fi
+# What is compiled or installed of the servers that are compared, below .local.
+build_peers() {
+    mkdir -p "$peers"
+    say "Building the Go server ..."
+    # Debian keeps the sources of Go packages where GOPATH expects them.
+    (cd bench/peers/go && attend env GO111MODULE=off GOPATH=/usr/share/gocode "GOCACHE=$peers/go-cache" \
+        go build -o "$peers/go" .) || fail "the Go server could not be built; see above."
+    attend swift build --configuration release --package-path bench/peers/hummingbird-server \
+        --scratch-path "$peers/hummingbird" || fail "the build of the Hummingbird server failed; see above."
+    make_python_environment "$peers/fastapi" bench/peers/fastapi/requirements.txt ||
+        fail "FastAPI could not be installed; see above."
 }
 
 main "$@"

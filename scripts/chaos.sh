@@ -6,7 +6,6 @@ cd "$(dirname "$0")/.."
 . scripts/lib/common.sh
 . scripts/lib/toolchain.sh
 . scripts/lib/postgres.sh
-. scripts/lib/bench-world.sh
 . scripts/lib/chaos-scratch.sh
 
 # How large it is: purchases in the sweep of kills, and seconds of load in every other scenario.

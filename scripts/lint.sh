@@ -10,6 +10,13 @@ ensure_toolchain
 swift format lint --strict --recursive --parallel \
     Package.swift Plugins Sources Tests fuzz examples bench chaos migrations contract ||
     fail "not formatted as .swift-format says; ./dev format mends what can be mended."
+if command -v python3 >/dev/null; then
+    python3 -W error - bench/measure/*.py scripts/*/*.py <<'PYTHON' || fail "this is no Python; see above."
+import ast, pathlib, sys
+for name in sys.argv[1:]:
+    ast.parse(pathlib.Path(name).read_text(), name)
+PYTHON
+fi
 # What is sourced is checked where it is sourced.
 shell_scripts=(dev .ci/run scripts/*.sh scripts/lib/make-demo-secrets scripts/lib/embed-commit)
 for script in "${shell_scripts[@]}" scripts/lib/*.sh; do bash -n "$script"; done

@@ -14,16 +14,6 @@ make_scratch() {
     [[ $kind != tmpfs && $kind != ramfs ]] || fail "/var/tmp is memory ($kind): there is no disk to commit to."
 }
 
-# build_programs PRODUCT...: the server, the sandbox, the load generator, and these, as the image has them (Dockerfile).
-build_programs() {
-    local product
-    for product in merchant belvo-sandbox LoadProgram "$@"; do
-        attend swift build --configuration release --static-swift-stdlib --product "$product" ||
-            fail "the build of $product failed; see above."
-    done
-    programs=$(swift build --configuration release --static-swift-stdlib --show-bin-path)
-}
-
 # The first processor is for what is measured, the second for everything else; where there is one, both share it.
 choose_processors() {
     local allowed range processor processors=()

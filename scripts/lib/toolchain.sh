@@ -75,6 +75,22 @@ make_python_environment() {
         cp "$list" "$directory/requirements.txt"
 }
 
+# build_programs PRODUCT...: the server, the sandbox, the load generator, and these, as the image has them (Dockerfile).
+# Sets `programs`, the directory that they are in.
+build_programs() {
+    local product
+    for product in merchant belvo-sandbox LoadProgram "$@"; do
+        attend swift build --configuration release --static-swift-stdlib --product "$product" ||
+            fail "the build of $product failed; see above."
+    done
+    programs=$(swift build --configuration release --static-swift-stdlib --show-bin-path)
+}
+
+# measure WORD...: has the library in bench/measure measure and report; see there.
+measure() {
+    attend env PYTHONPATH=bench PYTHONDONTWRITEBYTECODE=1 python3 -m measure "$@" || exit 1
+}
+
 # install_swift: by swiftly, Swift's own installer (www.swift.org/install/linux, swiftly's "Install Swiftly
 # Automatically"), into the user's home; no profile is changed.
 install_swift() {
