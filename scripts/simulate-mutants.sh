@@ -4,8 +4,8 @@ set -euo pipefail
 
 cd "$(dirname "$0")/.."
 . scripts/lib/common.sh
+. scripts/lib/children.sh
 . scripts/lib/toolchain.sh
-. scripts/lib/test-database.sh
 
 # For a checkout that is built with flags of its own.
 read -ra flags <<<"${SWIFT_BUILD_FLAGS:-}"
@@ -26,9 +26,8 @@ main() {
         esac
     done
     git diff --quiet -- Sources || fail "Sources has changes that are not committed; the patches are put on top of it."
-    at_exit clean_up
+    at_exit take_back
     ensure_toolchain
-    start_test_database
     export SWIFT_DETERMINISTIC_HASHING=1
     build || fail "the build failed."
     for name in "${in_statements[@]}"; do
@@ -65,11 +64,6 @@ play() {
 take_back() {
     if [[ -n $applied ]]; then git apply --reverse "$applied"; fi
     applied=
-}
-
-clean_up() {
-    take_back
-    remove_test_database
 }
 
 main "$@"

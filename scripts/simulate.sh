@@ -5,7 +5,6 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/lib/common.sh
 . scripts/lib/toolchain.sh
-. scripts/lib/test-database.sh
 
 # For a checkout that is built with flags of its own.
 read -ra flags <<<"${SWIFT_BUILD_FLAGS:-}"
@@ -25,10 +24,8 @@ main() {
         esac
     done
     [[ -n $runs || -n $seed ]] || runs=200
-    at_exit remove_test_database
     ensure_toolchain
     swift build --build-tests "${flags[@]}" || fail "the build failed; see above."
-    start_test_database
     # The order in which a set gives its members must not differ from run to run.
     export SWIFT_DETERMINISTIC_HASHING=1
     if [[ -n $seed ]]; then

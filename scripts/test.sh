@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Check, build and run all tests on a throw-away database; arguments go to swift test (--filter NAME).
+# Check, build and run all tests; arguments go to swift test (--filter NAME).
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
 . scripts/lib/common.sh
+. scripts/lib/children.sh
 . scripts/lib/toolchain.sh
-. scripts/lib/test-database.sh
 . scripts/lib/chaos-scratch.sh
 
 output=
@@ -18,7 +18,6 @@ main() {
     ensure_balancer
     attend bash scripts/lint.sh || exit 1
     attend swift build --build-tests || fail "the build failed; see above."
-    start_test_database
     make_chaos_scratch /tmp
     export TEST_CHAOS_SCRATCH=$chaos_scratch
     # A test that hangs must not look like a slow machine: the tests take six minutes, and 30 are too many.
@@ -38,7 +37,7 @@ fail_with_failures() {
 }
 
 remove_all() {
-    remove_test_database
+    stop_children
     remove_chaos_scratch
     if [[ -n $output ]]; then rm -f "$output"; fi
 }

@@ -70,7 +70,12 @@ public final class TestCluster: Sendable {
             \(settings)
 
             """, to: data + "/postgresql.conf", mode: "a")
-        try startNow()
+        do {
+            try startNow()
+        } catch {
+            remove()
+            throw error
+        }
     }
 
     /// Stops it and removes its files once this process has ended, however it ends.

@@ -66,6 +66,7 @@ class Attack:
     site: Site
     amounts: Amounts
     figures: Figures = field(default_factory=Figures)
+    token: str = field(init=False)
 
     def measure(self) -> str:
         self.token = self.site.tokens("good", 1).read_text().strip()

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from . import report
-from .processes import output_of, say
+from .processes import Child, OrderTaker, output_of, say
 from .site import Site, beneficiary, free_port
 
 _document = pathlib.Path("docs/operations.md")
@@ -32,6 +32,8 @@ class NightSite(Site):
     """What a night has beside a benchmark: a shop that is told, shorter patience with phones, webhooks."""
 
     settle_after_ms: int = 500
+    shop_port: int = field(init=False)
+    shop_token: str = field(init=False)
 
     def _write_settings(self) -> None:
         super()._write_settings()
@@ -67,6 +69,13 @@ def run(site: NightSite, keep: bool) -> str:
 class Night:
     site: NightSite
     log: list[str] = field(default_factory=list)
+    merchant: Child = field(init=False)
+    crowd: OrderTaker = field(init=False)
+    tokens: list[str] = field(init=False)
+    evening: str = field(init=False)
+    dump: pathlib.Path = field(init=False)
+    #: A payment that was given up here and paid at Belvo.
+    corrected: str = field(init=False)
 
     # What goes wrong, and in which order.
 

@@ -31,6 +31,8 @@ class Peers:
     site: Site
     directory: pathlib.Path
     servers: dict[str, Server] = field(default_factory=dict)
+    secure_nginx_url: str = field(init=False)
+    _port: int = field(init=False)
 
     def start(self) -> None:
         site, database = self.site, self.site.database.url()

@@ -92,6 +92,16 @@ class Site:
     programs: pathlib.Path
     settle_after_ms: int = 0
     children: Children = field(default_factory=Children)
+    # What follows is made at the beginning, and gone at the end.
+    load_before: str = field(init=False)
+    scratch: pathlib.Path = field(init=False)
+    placement: Placement = field(init=False)
+    database: Database = field(init=False)
+    sandbox: Child = field(init=False)
+    settings: pathlib.Path = field(init=False)
+    port: int = field(init=False)
+    url: str = field(init=False)
+    sandbox_url: str = field(init=False)
 
     def __enter__(self) -> "Site":
         # Below /var/tmp, which stays over a restart and so is a disk nearly everywhere: commits that only reach memory
