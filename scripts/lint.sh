@@ -16,6 +16,7 @@ import ast, pathlib, sys
 for name in sys.argv[1:]:
     ast.parse(pathlib.Path(name).read_text(), name)
 PYTHON
+    python3 -m doctest bench/measure/figures.py || fail "the figures of measurements are wrong; see above."
 fi
 # What is sourced is checked where it is sourced.
 shell_scripts=(dev .ci/run scripts/*.sh scripts/lib/make-demo-secrets scripts/lib/embed-commit)

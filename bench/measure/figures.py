@@ -27,6 +27,11 @@ def confidence_interval(values: list[float]) -> Interval:
     Of n rounds each lies above the true median with a chance of one half, so the k-th least is above it with that of
     fewer than k heads among n tosses. The largest k is taken for which both ends together miss it in at most 5 % of all
     runs; with fewer than six rounds there is none, and the ends are the least and the greatest.
+
+    >>> confidence_interval([5, 1, 9, 3, 7, 2, 8, 4, 6, 10, 12, 11])
+    Interval(middle=6.5, least=3, greatest=10)
+    >>> confidence_interval([30, 10, 20]).text(0.1, 1)
+    '2.0 (1.0–3.0)'
     """
     ordered = sorted(values)
     count, missed, chance, k = len(ordered), 0.0, 2.0 ** -len(ordered), 0
@@ -56,7 +61,13 @@ class Figures:
         return self.values[name][-1]
 
     def take_ratios(self, name: str, other: str, *kinds: str) -> None:
-        """Takes `NAME_to_OTHER_KIND` for the last round of both."""
+        """Takes `NAME_to_OTHER_KIND` for the last round of both.
+
+        >>> figures = Figures({"ours_us": [1, 6], "theirs_us": [1, 4]})
+        >>> figures.take_ratios("ours", "theirs", "us")
+        >>> figures.values["ours_to_theirs_us"]
+        [1.5]
+        """
         for kind in kinds:
             self.take(f"{name}_to_{other}_{kind}", self.last(f"{name}_{kind}") / self.last(f"{other}_{kind}"))
 
@@ -76,11 +87,22 @@ class Figures:
         return confidence_interval(self.values[name]).text(factor, digits)
 
     def verdict(self, name: str, comparison: str, goal: float) -> str:
-        """Whether the median, unrounded, meets the goal."""
+        """Whether the median, unrounded, meets the goal.
+
+        >>> Figures({"ms": [49.9, 50.1, 90]}).verdict("ms", "<", 50)
+        '**no**'
+        """
         return "yes" if _comparisons[comparison](self.middle(name), goal) else "**no**"
 
     def reached(self, name: str, comparison: str, goal: float) -> str:
-        """Whether the confidence interval reaches the goal."""
+        """Whether the confidence interval reaches the goal.
+
+        >>> figures = Figures({"rate": [1, 2, 3]})
+        >>> [figures.reached("rate", ">=", goal) for goal in (2, 3, 4)]
+        ['yes', 'within the interval', '**no**']
+        >>> [figures.reached("rate", "<=", goal) for goal in (2, 1, 0.5)]
+        ['yes', 'within the interval', '**no**']
+        """
         compare, interval = _comparisons[comparison], confidence_interval(self.values[name])
         if compare(interval.middle, goal):
             return "yes"
