@@ -56,6 +56,7 @@ let package = Package(
                 .embedInCode("0013_let_go_of_what_is_past_its_time.sql"),
                 .embedInCode("0014_take_in_what_others_made.sql"),
                 .embedInCode("0015_count_parked_events.sql"),
+                .embedInCode("0016_bound_what_strangers_bring.sql"),
             ],
             swiftSettings: strict
         ),

@@ -25,6 +25,7 @@ public let migrations: [Migration] = [
         "0013_let_go_of_what_is_past_its_time", PackageResources._013_let_go_of_what_is_past_its_time_sql),
     Migration("0014_take_in_what_others_made", PackageResources._014_take_in_what_others_made_sql),
     Migration("0015_count_parked_events", PackageResources._015_count_parked_events_sql),
+    Migration("0016_bound_what_strangers_bring", PackageResources._016_bound_what_strangers_bring_sql),
 ]
 
 extension Migration {

@@ -15,6 +15,7 @@ public final class MerchantServer: Sendable {
     private let settings: Settings
     private let loops: [EventLoop]
     private let log: Logger
+    private let logThrottle: LogThrottle
     private let database: Database
     /// For handlers, whose callers wait.
     let world: World
@@ -41,10 +42,15 @@ public final class MerchantServer: Sendable {
         precondition(!loops.isEmpty, "a server needs a loop")
         self.settings = settings
         self.loops = loops
+        let logThrottle = LogThrottle(now: clock.now)
+        let log = log.throttled(by: logThrottle)
+        self.logThrottle = logThrottle
         self.log = log
         let database = try Database(settings.databaseURL.text, configuration: .logged(to: log))
         self.database = database
-        let gate = BelvoGate(rate: settings.belvoRate, callsMax: settings.belvoCallsMax, log: log, now: clock.now)
+        let gate = BelvoGate(
+            rate: settings.belvoRate, userRate: settings.belvoUserRate, strangerRate: settings.belvoStrangerRate,
+            callsMax: settings.belvoCallsMax, log: log, now: clock.now)
         let clients = try Belvo.Client.live(settings, through: gate)
         let belvo = clients.person
         let world = World(
@@ -63,13 +69,14 @@ public final class MerchantServer: Sendable {
         let institutions = InstitutionCatalog(belvo: belvo, loop: loops[0], log: log)
         self.institutions = institutions
         let counts = RequestCounts()
+        let access = AccessRules(settings, clock: clock)
         let api = API(
             world: world, authenticator: authenticator, institutions: institutions,
             health: health,
             callbackPage: CallbackPage(
                 appLink: settings.appDeepLink, webLink: settings.webReturnURL,
                 pollInterval: settings.patience.pollInterval),
-            access: AccessRules(settings, clock: clock), associations: AppAssociations(settings),
+            access: access, associations: AppAssociations(settings),
             vault: world.store.vault,
             counts: counts)
         let refusal: @Sendable (MessageFault) -> Response = { fault in
@@ -93,7 +100,10 @@ public final class MerchantServer: Sendable {
             refusal: countedRefusal
         ) { request, context in await api.respond(to: request, context) }
         gauges = loops.map { _ in LoopGauge() }
-        let admin = AdminAPI(health: health, metrics: MetricsPage(requests: counts, loops: gauges, world: world))
+        let admin = AdminAPI(
+            health: health,
+            metrics: MetricsPage(
+                requests: counts, loops: gauges, world: world, access: access, logThrottle: logThrottle))
         adminServer = HTTP.Server(refusal: refusal) { request, _ in .response(await admin.respond(to: request)) }
     }
 
@@ -229,7 +239,21 @@ public final class MerchantServer: Sendable {
             loop.task { try await due.run(on: loop) }, loop.task { try await retention.run(on: loop) },
         ]
         tasks.append(loop.task { [authenticator] in await authenticator.run() })
+        tasks.append(
+            loop.task { [self] in
+                while true {
+                    try await loop.sleep(for: .seconds(1))
+                    tellOfLinesLeftOut()
+                }
+            })
         work.withLock { $0 += tasks }
+    }
+
+    /// A flood of lines ends, and with it the lines that would tell how many were left out.
+    func tellOfLinesLeftOut() {
+        for (event, lines) in logThrottle.takeLeftOut() {
+            log.warning("log.lines_left_out", metadata: ["of": "\(event)", "lines": .stringConvertible(lines)])
+        }
     }
 
     private func startGauges() {

@@ -17,7 +17,7 @@ extension Policy {
             requiresOrders: settings.orders == .required, shop: settings.shopToken.map(SharedBearer.init),
             tellsShop: settings.shopWebhook != nil, webhooks: SharedBearer(secret: settings.belvoWebhookToken),
             mintsWidgetTokens: settings.mintsWidgetTokens, tokenRefreshPath: settings.belvoTokenRefreshPath,
-            callbackURLs: settings.callbackURLs)
+            unknownRedirectsMax: settings.unknownRedirectsMax, callbackURLs: settings.callbackURLs)
     }
 }
 
@@ -39,9 +39,11 @@ extension World {
 }
 
 extension Belvo.Client {
-    /// Belvo over TLS, with connections of its own on each loop: one client for each kind of caller, both through the
-    /// same gate.
-    static func live(_ settings: Settings, through gate: BelvoGate) throws -> PerCaller<Belvo.Client> {
+    /// Belvo over TLS, with connections of its own on each loop: one client for handlers and one for workers, both
+    /// through the same gate.
+    static func live(
+        _ settings: Settings, through gate: BelvoGate
+    ) throws -> (person: Belvo.Client, background: Belvo.Client) {
         let origin = settings.belvoBaseURL.origin
         let tls = origin.scheme == .https ? try TLSContext.client(extraAuthorities: settings.belvoCAFile) : nil
         var bounds = ClientConfiguration()
@@ -52,9 +54,10 @@ extension Belvo.Client {
         configuration.timeout = settings.patience.callDeadline
         configuration.dialect = settings.belvoDialect
         let send: Belvo.Client.Send = { try await client.send($0, deadline: $1) }
-        return PerCaller(
+        return (
             person: Belvo.Client(carry: gate.carry(for: .person, by: send), configuration: configuration),
-            background: Belvo.Client(carry: gate.carry(for: .background, by: send), configuration: configuration))
+            background: Belvo.Client(carry: gate.carry(for: .background, by: send), configuration: configuration)
+        )
     }
 }
 

@@ -66,9 +66,12 @@ write_settings() {
             "BELVO_BENEFICIARY_BANK_ACCOUNT=$beneficiary" \
             "ORDERS=optional" \
             "USER_RATE=0" \
+            "ADDRESS_RATE=0" \
             "HTTP_CONNECTIONS_PER_ADDRESS_MAX=0" \
             "HTTP_REQUESTS_IN_FLIGHT_PER_USER_MAX=0" \
-            "BELVO_RATE=0"
+            "BELVO_RATE=0" \
+            "BELVO_USER_RATE=0" \
+            "BELVO_STRANGER_RATE=0"
     } >"$settings"
     # The environment wins over a file, and what is measured is not for the user's shell to change.
     local name

@@ -60,7 +60,10 @@ write_settings() {
             "ORDERS=optional" \
             "CALLBACK_URLS=$callback_url" \
             "PAYMENT_MAX_AMOUNT=9999999999999.99" \
-            "USER_RATE=0"
+            "USER_RATE=0" \
+            "ADDRESS_RATE=0" \
+            "BELVO_USER_RATE=0" \
+            "BELVO_STRANGER_RATE=0"
     } >"$settings"
     # The environment wins over a file, and what is checked is not for the user's shell to change.
     local name

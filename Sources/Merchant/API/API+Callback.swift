@@ -37,8 +37,14 @@ extension API {
             return callbackPage.response(.badRequest, .unreadable, for: inbound)
         }
         do {
-            let landing = try await RedirectionJourney(world: world).land(
-                redirection, on: occasion(inbound, .callback))
+            let journey = RedirectionJourney(world: world)
+            let arrival = try await journey.arrival(of: redirection)
+            if !arrival.isRepeat {
+                try access.admitRedirect(of: arrival.enrollment?.record.id, from: nil, at: inbound.client)
+            }
+            let landing = try await CallOrigin.$current.withValue(.address(inbound.client)) {
+                try await journey.land(arrival, on: occasion(inbound, .callback))
+            }
             let refused = landing.failure.map { refusal($0, to: inbound) }
             // Whatever is kept goes on by itself: for the user that is no error.
             let status = CallbackPage.State(landing) == .failed ? refused?.status ?? .ok : .ok
@@ -68,12 +74,19 @@ extension API {
         return callbackPage.response(status, landing, ticket: ticket, for: inbound)
     }
 
+    /// What a browser is told behind whose address too many others have come.
+    func tooManyCallbacks(_ error: any Error, _ inbound: Inbound) -> Response {
+        unavailable(error, inbound)
+    }
+
     /// The redirect is nowhere but in the browser: as long as its page stays open it is brought again.
     private func unavailable(_ error: any Error, _ inbound: Inbound) -> Response {
         let described = refusal(error, to: inbound)
         // What was posted does not come again with the address.
         let state: CallbackPage.State = inbound.request.method == .get ? .unavailable : .failed
-        return callbackPage.response(described.status, state, for: inbound)
+        var response = callbackPage.response(described.status, state, for: inbound)
+        if let wait = described.headers["retry-after"] { response.headers.append(.retryAfter, wait) }
+        return response
     }
 }
 

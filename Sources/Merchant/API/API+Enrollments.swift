@@ -75,8 +75,12 @@ extension API {
         let reader = try inbound.json()
         let redirection = Redirection(reader)
         guard let redirection, reader.isFaultless else { throw reader.faults }
-        let result = try await RedirectionJourney(world: world).receive(
-            redirection, from: subject, on: occasion(inbound))
+        let journey = RedirectionJourney(world: world)
+        let arrival = try await journey.arrival(of: redirection, from: subject)
+        if !arrival.isRepeat {
+            try access.admitRedirect(of: arrival.enrollment?.record.id, from: subject, at: inbound.client)
+        }
+        let result = try await journey.receive(arrival, on: occasion(inbound))
         switch result {
         case .settled(let enrollment): return resource(.ok, enrollment.json(pollAfter: pollInterval))
         case .pending(let enrollment?): return resource(.accepted, enrollment.json(pollAfter: pollInterval))

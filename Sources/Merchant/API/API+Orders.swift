@@ -9,7 +9,7 @@ extension API {
     /// Lets only the shop in. Without a `SHOP_TOKEN` there is no such endpoint.
     func requireShop(_ inbound: Inbound) throws {
         guard let shop = world.policy.shop else { throw APIError.notFound }
-        try shop.check(inbound.request.headers.values("authorization"))
+        try access.check(shop, of: inbound)
     }
 
     /// `PUT /orders/{reference}`

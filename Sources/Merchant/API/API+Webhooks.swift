@@ -9,7 +9,7 @@ extension API {
     /// The answer says that it is on disk, and nothing more: what it leads to is found out afterwards, by reading the
     /// object. The media type is not looked at: a telling that says something else of itself would be lost for it.
     func takeWebhook(_ inbound: Inbound) async throws -> Response {
-        try world.policy.webhooks.check(inbound.request.headers.values("authorization"), scheme: .optional)
+        try access.check(world.policy.webhooks, scheme: .optional, of: inbound)
         let root = try JSONDocument(parsing: inbound.request.body).root
         guard root.kind == .object else {
             throw APIError.invalid("", "wrong_type", "A webhook is one JSON object.")

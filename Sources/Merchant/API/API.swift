@@ -94,8 +94,11 @@ final class API: Sendable {
     private nonisolated(nonsending) func dispatch(_ inbound: Inbound, to match: Router.Match) async throws -> Reply {
         let request = inbound.request
         switch match {
-        case .nothing: throw APIError.notFound
+        case .nothing:
+            try access.admitStranger(inbound.client)
+            throw APIError.notFound
         case .otherMethod(let allowed):
+            try access.admitStranger(inbound.client)
             if let answer = access.crossOrigin.preflight(request, methods: allowed) {
                 return .response(answer)
             }
@@ -106,6 +109,14 @@ final class API: Sendable {
             var inbound = inbound
             inbound.pathID = id
             guard !operation.isProbe else { return .response(try await perform(operation, inbound)) }
+            if operation.access == .anybody {
+                do {
+                    try access.admitStranger(inbound.client)
+                } catch {
+                    guard operation.isForPerson else { throw error }
+                    return .response(tooManyCallbacks(error, inbound))
+                }
+            }
             try access.crowd.enter()
             defer { access.crowd.leave() }
             return operation.access == .user
@@ -122,7 +133,9 @@ final class API: Sendable {
         inbound.place = place
         var isHeld = false
         defer { if !isHeld, let place { access.crowd.giveBack(place) } }
-        guard let reply = try await waitForChange(operation, inbound) else {
+        let origin = CallOrigin.user(user)
+        let reply = try await CallOrigin.$current.withValue(origin) { [inbound] in
+            if let reply = try await waitForChange(operation, inbound) { return reply }
             return .response(try await perform(operation, inbound))
         }
         // Then the place is the long poll's to give back.
@@ -168,7 +181,13 @@ final class API: Sendable {
     /// Whose request it is. Throws when that cannot be believed, or when the user has made too many.
     nonisolated(nonsending) func user(of inbound: Inbound) async throws -> UserSubject {
         if let user = inbound.user { return user }
-        let user = try await authenticator.authenticate(inbound.request.headers.values("authorization"))
+        let user: UserSubject
+        do {
+            user = try await authenticator.authenticate(inbound.request.headers.values("authorization"))
+        } catch {
+            if error != .keysUnavailable { try access.admitStranger(inbound.client) }
+            throw error
+        }
         try access.admit(user)
         return user
     }
@@ -181,24 +200,24 @@ final class API: Sendable {
         if described.isAlarm || described.status.code >= 500 {
             log(described, of: inbound, as: "request.failed", described.isAlarm ? .error : .warning)
         } else if described.status == .unauthorized || described.status == .tooManyRequests,
-            access.mayLogRefusal(of: inbound.client)
+            let leftOut = access.mayLogRefusal(of: inbound.client)
         {
-            log(described, of: inbound, as: "request.refused", .info)
+            log(described, of: inbound, as: "request.refused", .info, leftOut: leftOut)
         }
         return described.response(requestID: inbound.requestID)
     }
 
     private func log(
-        _ error: APIError, of inbound: Inbound, as event: Logger.Message, _ level: Logger.Level
+        _ error: APIError, of inbound: Inbound, as event: Logger.Message, _ level: Logger.Level, leftOut: Int = 0
     ) {
         let request = inbound.request
-        world.log.log(
-            level: level, event,
-            metadata: [
-                "request_id": "\(inbound.requestID)", "client": "\(inbound.client)", "method": "\(request.method)",
-                "path": "\(request.target.path)", "status": "\(error.status.code)", "code": "\(error.code)",
-                "reason": "\(error.logged ?? error.code)",
-            ])
+        var details: Logger.Metadata = [
+            "request_id": "\(inbound.requestID)", "client": "\(inbound.client)", "method": "\(request.method)",
+            "path": "\(request.target.path)", "status": "\(error.status.code)", "code": "\(error.code)",
+            "reason": "\(error.logged ?? error.code)",
+        ]
+        if leftOut > 0 { details["refusals_left_out"] = .stringConvertible(leftOut) }
+        world.log.log(level: level, event, metadata: details)
     }
 }
 

@@ -126,6 +126,10 @@ extension APIError {
             self.init(.unprocessableContent, .paymentFailed, "The payment has failed: \(reason)")
         case .redirectUnknown:
             self.init(.unprocessableContent, .redirectUnknown, "No enrollment waits for this redirect.")
+        case .unknownRedirectsFull:
+            self.init(
+                .serviceUnavailable, .busy, "Too many redirects wait that belong to no enrollment known here.")
+            retryAfterSeconds = 10
         case .enrollmentFailed:
             self.init(.conflict, .enrollmentFailed, "The enrollment has failed; start a new one.")
         case .confirmationRefused(let failure, let requestID):

@@ -79,7 +79,10 @@ final class InstitutionCatalog: Sendable {
             if let failure = state.failure, state.refresh == nil, now < failure.pauseEnds {
                 return state.list.map { .list($0.institutions) } ?? .failure(failure.error)
             }
-            let refresh = state.refresh ?? loop.task { [self] in try await refreshed() }
+            // The list is everybody's, and so no share of whoever happens to ask first.
+            let refresh =
+                state.refresh
+                ?? CallOrigin.$current.withValue(nil) { loop.task { [self] in try await refreshed() } }
             state.refresh = refresh
             // While Belvo is away a new list is not worth waiting for: it would not come.
             if let list = state.list, let age, age < Self.ageMax || state.failure != nil {

@@ -33,6 +33,9 @@ enum Operation: Int, CaseIterable, Sendable {
     /// Whether it asks how the server is, which the server says also when it has too much to do.
     var isProbe: Bool { self == .live || self == .ready }
 
+    /// Whether a person reads the answer, so that it has to be a page.
+    var isForPerson: Bool { self == .landOnCallback || self == .postCallback }
+
     var method: HTTP.Method {
         switch self {
         case .listInstitutions, .getCustomer, .listEnrollments, .getEnrollment, .getRegistrationOptions,

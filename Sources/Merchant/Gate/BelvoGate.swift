@@ -10,19 +10,96 @@ import Transport
 /// A call that is kept here throws `HeldBack`: nothing left this machine, so its record stays clean and the app is
 /// told when to come again. Only the calls of a lock-out are answered in Belvo's place, with the status that Belvo
 /// gave the last one. Nothing here looks at what a call is about or repeats one.
+///
+/// No user gets more than a share of the budget, and users who wait have their turns one after the other. Calls for
+/// redirects that belong to nobody known here have a budget, a circuit and a silence of their own: whoever makes such
+/// redirects up finds out what Belvo says to nonsense, and that must stop nobody else.
 final class BelvoGate: Sendable {
     /// How long a call may wait for its turn, and at most half of its own time. A person would rather be told to come
     /// again; a look that comes late is better than one more claim of the same record.
-    static let turnWaitMax = PerCaller(person: Duration.seconds(2), background: .seconds(5))
+    static let turnWaitMax = PerCaller(person: Duration.seconds(2), background: .seconds(5), stranger: .seconds(2))
     /// How many calls of each kind may stand in line.
-    static let lineMax = 512
+    static let lineMax = PerCaller(person: 512, background: 512, stranger: 64)
+    /// How many of them may be one user's.
+    static let lineOfUserMax = 32
+
+    /// The shortest time after which a stranger's call is worth another try while nobody's gets through.
+    private static let pauseOfStrangers = Duration.seconds(5)
 
     private struct State {
         var budget: Budget
+        var shares: UserShares
         var standing = Standing()
-        var lines = PerCaller(person: TurnLine(), background: TurnLine())
+        /// What strangers' calls alone have come to.
+        var strangersStanding = Standing()
+        var lines = PerCaller(person: FairQueue(), background: FairQueue(), stranger: FairQueue())
         var isTimerSet = false
         var counts: [GateSnapshot.Key: Int] = [:]
+
+        /// The first of those in line whose share allows another call.
+        func first(in caller: Caller, at now: Monotonic) -> UInt64? {
+            lines[caller].parties.first { allows(Turn(caller: caller, party: $0), at: now) }
+        }
+
+        func allows(_ turn: Turn, at now: Monotonic) -> Bool {
+            !turn.hasShare || shares.allows(turn.party, at: now)
+        }
+
+        /// Takes a turn unless somebody of the same kind waits for it.
+        mutating func take(_ turn: Turn, at now: Monotonic) -> Bool {
+            guard first(in: turn.caller, at: now) == nil, allows(turn, at: now), budget.take(for: turn.caller, at: now)
+            else { return false }
+            if turn.hasShare { shares.take(turn.party, at: now) }
+            return true
+        }
+
+        /// Takes the next turn for one of those who wait.
+        mutating func next(at now: Monotonic) -> CheckedContinuation<Bool, Never>? {
+            let firsts = PerCaller(
+                person: first(in: .person, at: now), background: first(in: .background, at: now),
+                stranger: first(in: .stranger, at: now))
+            guard let caller = budget.next(waiting: { firsts[$0] != nil }, at: now), let party = firsts[caller]
+            else { return nil }
+            let turn = Turn(caller: caller, party: party)
+            if turn.hasShare { shares.take(party, at: now) }
+            return lines[caller].removeFirst(of: party)
+        }
+
+        /// How long until somebody who waits may have a turn by the passing of time alone.
+        mutating func delay(at now: Monotonic) -> Duration? {
+            var least: Duration?
+            for caller in Caller.allCases where !lines[caller].isEmpty {
+                let delay = budget.delay(for: caller, at: now)
+                for party in lines[caller].parties {
+                    let turn = Turn(caller: caller, party: party)
+                    guard let own = turn.hasShare ? shares.delay(of: party, at: now) : .zero else { continue }
+                    // Where it is a place that is missing and not time, whoever leaves one passes it on.
+                    let wait = max(delay, own)
+                    if wait > .zero { least = min(least ?? wait, wait) }
+                }
+            }
+            return least
+        }
+
+        mutating func finish(_ turn: Turn) {
+            budget.finish(turn.caller)
+            if turn.hasShare { shares.finish(turn.party) }
+        }
+
+        mutating func giveBack(_ turn: Turn) {
+            budget.giveBack(turn.caller)
+            if turn.hasShare { shares.finish(turn.party) }
+        }
+    }
+
+    /// Whose turn it is.
+    private struct Turn: Sendable {
+        let caller: Caller
+        /// 0 is nobody in particular.
+        let party: UInt64
+
+        /// Whether the party has a share that it may not exceed.
+        var hasShare: Bool { caller == .person && party != 0 }
     }
 
     private let state: Mutex<State>
@@ -33,22 +110,35 @@ final class BelvoGate: Sendable {
     private let random: @Sendable () -> Double
 
     /// - Parameter rate: calls a second; 0 is no limit.
+    /// - Parameter userRate: those of one user among them; 0 is no limit.
+    /// - Parameter strangerRate: those of all strangers among them; 0 is no limit.
     /// - Parameter callsMax: calls under way at a time.
     /// - Parameter random: a number from 0 to 1, for jitter.
     init(
-        rate: Int, callsMax: Int, log: Logger, now: @escaping @Sendable () -> Monotonic = Monotonic.now,
+        rate: Int, userRate: Int = 0, strangerRate: Int = 0, callsMax: Int, log: Logger,
+        now: @escaping @Sendable () -> Monotonic = Monotonic.now,
         random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
     ) {
-        state = Mutex(State(budget: Budget(rate: rate, callsMax: callsMax)))
+        state = Mutex(
+            State(
+                budget: Budget(rate: rate, strangerRate: strangerRate, callsMax: callsMax),
+                shares: UserShares(rate: userRate, callsMax: callsMax)))
         latencies = Dictionary(uniqueKeysWithValues: Call.allCases.map { ($0, LatencyHistogram()) })
         self.log = log
         self.now = now
         self.random = random
     }
 
-    /// The function that carries a client's calls through this gate.
+    /// The function that carries a client's calls through this gate. Calls on behalf of a stranger are a stranger's,
+    /// whoever makes them.
     func carry(for caller: Caller, by send: @escaping Belvo.Client.Send) -> Belvo.Client.Carry {
-        { call, request, timeout in try await self.carry(call, request, within: timeout, for: caller, by: send) }
+        { call, request, timeout in
+            let origin = CallOrigin.current
+            let turn = Turn(
+                caller: origin?.isStranger ?? false ? .stranger : caller,
+                party: caller == .background ? 0 : origin?.party ?? 0)
+            return try await self.carry(call, request, within: timeout, for: turn, by: send)
+        }
     }
 
     /// How things stand.
@@ -58,9 +148,13 @@ final class BelvoGate: Sendable {
             GateSnapshot(
                 counts: state.counts, circuit: state.standing.circuit.state(at: now),
                 openings: state.standing.circuit.openings, underWay: state.budget.underWay,
-                waiting: PerCaller(person: state.lines.person.count, background: state.lines.background.count),
+                waiting: PerCaller(
+                    person: state.lines.person.count, background: state.lines.background.count,
+                    stranger: state.lines.stranger.count),
                 denials: state.standing.lockOut.denials, isLockedOut: state.standing.lockOut.isOn,
-                quiet: state.standing.quiet.rest(at: now), latencies: latencies.mapValues(\.reading))
+                quiet: state.standing.quiet.rest(at: now),
+                isShutForStrangers: state.strangersStanding.isShut(at: now),
+                latencies: latencies.mapValues(\.reading))
         }
     }
 
@@ -70,23 +164,26 @@ final class BelvoGate: Sendable {
         return state.withLock { $0.standing.isShut(at: now) }
     }
 
+    /// The same for looks on behalf of strangers.
+    var isShutForStrangers: Bool {
+        let now = now()
+        return state.withLock { $0.standing.isShut(at: now) || $0.strangersStanding.isShut(at: now) }
+    }
+
     private func carry(
-        _ call: Call, _ request: Request, within timeout: Duration, for caller: Caller, by send: Belvo.Client.Send
+        _ call: Call, _ request: Request, within timeout: Duration, for turn: Turn, by send: Belvo.Client.Send
     ) async throws -> Response {
         let start = Monotonic.now()
-        let hasTurn = state.withLock { state in
-            // Nobody overtakes those of the same kind that wait.
-            state.lines[caller].isEmpty && state.budget.take(for: caller, at: now())
-        }
+        let hasTurn = state.withLock { state in state.take(turn, at: now()) }
         if !hasTurn {
-            let wait = min(Self.turnWaitMax[caller], timeout / 2)
-            guard await turn(for: caller, within: wait) else {
+            let wait = min(Self.turnWaitMax[turn.caller], timeout / 2)
+            guard await self.wait(for: turn, within: wait) else {
                 count(call, .heldBack)
                 throw HeldBack(reason: "the budget of calls is used up", retryAfter: .seconds(1))
             }
         }
         let isProbe: Bool
-        switch enter(call, caller) {
+        switch enter(call, turn) {
         case .go(let probe): isProbe = probe
         case .heldBack(let error):
             pass()
@@ -107,7 +204,7 @@ final class BelvoGate: Sendable {
             result = .failure(error)
         }
         latencies[call]?.record(nanoseconds: UInt64(max(0, (Monotonic.now() - departure).wholeNanoseconds)))
-        leave(call, request, caller, verdict, isProbe: isProbe)
+        leave(call, request, turn, verdict, isProbe: isProbe)
         pass()
         return try result.get()
     }
@@ -116,48 +213,67 @@ final class BelvoGate: Sendable {
 // Coming in and going out.
 extension BelvoGate {
     /// The last question before a call leaves, with its turn taken.
-    private func enter(_ call: Call, _ caller: Caller) -> Standing.Entry {
+    private func enter(_ call: Call, _ turn: Turn) -> Standing.Entry {
         let now = now()
         return state.withLock { state in
-            let entry = state.standing.enter(call, caller, at: now)
+            let entry =
+                turn.caller == .stranger
+                ? Self.enter(call, asStrangerInto: &state, at: now) : state.standing.enter(call, turn.caller, at: now)
             if case .go = entry { return entry }
-            state.budget.giveBack(caller)
+            state.giveBack(turn)
             state.counts[GateSnapshot.Key(call: call, outcome: .heldBack), default: 0] += 1
             return entry
         }
     }
 
-    /// Learns from how a call ended.
-    private func leave(_ call: Call, _ request: Request, _ caller: Caller, _ verdict: Verdict, isProbe: Bool) {
+    /// A stranger's call stays where anybody's would, and is never the one that finds out whether Belvo is back.
+    private static func enter(
+        _ call: Call, asStrangerInto state: inout State, at now: Monotonic
+    ) -> Standing.Entry {
+        if state.standing.isShut(at: now) {
+            let pause = max(state.standing.quiet.rest(at: now) ?? .zero, pauseOfStrangers)
+            return .heldBack(HeldBack(reason: "Belvo is left alone", retryAfter: pause))
+        }
+        return state.strangersStanding.enter(call, .stranger, at: now)
+    }
+
+    /// Learns from how a call ended: from a stranger's nothing that matters to others.
+    private func leave(_ call: Call, _ request: Request, _ turn: Turn, _ verdict: Verdict, isProbe: Bool) {
         let now = now()
         let events = state.withLock { state in
-            state.budget.finish(caller)
+            state.finish(turn)
             state.counts[GateSnapshot.Key(call: call, outcome: verdict.outcome), default: 0] += 1
-            return state.standing.learn(
+            let standing = turn.caller == .stranger ? \State.strangersStanding : \State.standing
+            return state[keyPath: standing].learn(
                 from: verdict, call, target: request.target, isProbe: isProbe, at: now, jitter: random)
         }
-        for event in events { tell(event, call) }
+        for event in events { tell(event, call, turn.caller) }
     }
 
     private func count(_ call: Call, _ outcome: Verdict.Outcome) {
         state.withLock { $0.counts[GateSnapshot.Key(call: call, outcome: outcome), default: 0] += 1 }
     }
 
-    /// One line for each change, however many calls notice it.
-    private func tell(_ event: Standing.Event, _ call: Call) {
+    /// One line for each change, however many calls notice it. What strangers have met is no alarm.
+    private func tell(_ event: Standing.Event, _ call: Call, _ caller: Caller) {
+        func level(_ level: Logger.Level) -> Logger.Level { caller == .stranger ? min(level, .warning) : level }
+        let whose: Logger.Metadata = caller == .stranger ? ["caller": "\(caller.rawValue)"] : [:]
+        func log(_ name: Logger.Message, _ severity: Logger.Level, _ details: Logger.Metadata) {
+            self.log.log(level: level(severity), name, metadata: details.merging(whose) { $1 })
+        }
         switch event {
         case .circuit(.opened(let failures, let calls)):
-            log.error("belvo.circuit_opened", metadata: ["failures": "\(failures)", "calls": "\(calls)"])
+            log("belvo.circuit_opened", .error, ["failures": "\(failures)", "calls": "\(calls)"])
         case .circuit(.closed(let span)):
-            log.info("belvo.circuit_closed", metadata: ["open_ms": "\(span.wholeNanoseconds / 1_000_000)"])
+            log("belvo.circuit_closed", .info, ["open_ms": "\(span.wholeNanoseconds / 1_000_000)"])
         case .throttled(let span):
-            log.warning("belvo.throttled", metadata: ["quiet_ms": "\(span.wholeNanoseconds / 1_000_000)"])
+            log("belvo.throttled", .warning, ["quiet_ms": "\(span.wholeNanoseconds / 1_000_000)"])
         case .denied(let alarm, let status, let denials):
-            log.critical(
-                alarm == .credentials ? "belvo.denied" : "belvo.content_forbidden",
-                metadata: ["call": "\(call.rawValue)", "status": "\(status)", "denials": "\(denials)"])
+            log(
+                alarm == .credentials ? "belvo.denied" : "belvo.content_forbidden", .critical,
+                ["call": "\(call.rawValue)", "status": "\(status)", "denials": "\(denials)"])
         case .admitted(let denials):
-            log.notice("belvo.admitted", metadata: ["denials": "\(denials)"])
+            log("belvo.admitted", .notice, ["denials": "\(denials)"])
         }
     }
 }
@@ -165,17 +281,20 @@ extension BelvoGate {
 // Waiting for a turn.
 extension BelvoGate {
     /// Waits in line; false when the time is over first, or the line is too long.
-    private func turn(for caller: Caller, within wait: Duration) async -> Bool {
+    private func wait(for turn: Turn, within time: Duration) async -> Bool {
         guard let loop = EventLoop.current else { preconditionFailure("Belvo is called from an event loop") }
         let timer = LoopBound(Reminder(), on: loop)
         let hasTurn = await withCheckedContinuation { continuation in
             let id = state.withLock { state -> UInt64? in
-                guard state.lines[caller].count < Self.lineMax else { return nil }
-                return state.lines[caller].join(continuation)
+                let line = state.lines[turn.caller]
+                guard line.count < Self.lineMax[turn.caller],
+                    !turn.hasShare || line.count(of: turn.party) < Self.lineOfUserMax
+                else { return nil }
+                return state.lines[turn.caller].join(continuation, of: turn.party)
             }
             guard let id else { return continuation.resume(returning: false) }
-            timer.value.timer = loop.schedule(after: wait) { [self] in
-                state.withLock { $0.lines[caller].remove(id) }?.resume(returning: false)
+            timer.value.timer = loop.schedule(after: time) { [self] in
+                state.withLock { $0.lines[turn.caller].remove(id, of: turn.party) }?.resume(returning: false)
             }
             pass()
         }
@@ -190,15 +309,9 @@ extension BelvoGate {
     /// Gives out the turns that there are, and comes back when the next one is due.
     private func pass() {
         let delay = state.withLock { state -> Duration? in
-            guard !(state.lines.person.isEmpty && state.lines.background.isEmpty) else { return nil }
             let now = now()
-            while let caller = state.budget.next(waiting: { !state.lines[$0].isEmpty }, at: now) {
-                state.lines[caller].removeFirst().resume(returning: true)
-            }
-            guard !(state.lines.person.isEmpty && state.lines.background.isEmpty), !state.isTimerSet else { return nil }
-            // Where it is a place that is missing and not time, whoever leaves one passes it on.
-            let delay = state.budget.delay(at: now)
-            guard delay > .zero else { return nil }
+            while let next = state.next(at: now) { next.resume(returning: true) }
+            guard !state.isTimerSet, let delay = state.delay(at: now) else { return nil }
             state.isTimerSet = true
             return delay
         }

@@ -3,50 +3,60 @@ import Transport
 /// How many calls Belvo gets from this process: so many a second, and so many at a time. With a handed-in clock.
 ///
 /// People who wait go first. When both want more than there is, every fifth turn is the background's: its reads are
-/// what tells those people how their payments ended.
+/// what tells those people how their payments ended. Strangers come last, and have a rate of their own below the
+/// whole one; while all wait every tenth turn is one of theirs, because some of them are customers of a bank that hides
+/// the `state`.
 struct Budget: Sendable {
     /// Turns of people after which the background has one, when both wait.
     static let peopleInARowMax = 4
+    /// Turns of others after which a stranger has one, when all wait.
+    static let turnsBeforeStranger = 9
 
-    /// Calls a second; 0 is no limit.
-    let rate: Int
     /// Calls under way at a time, by caller. The background may have half of them, so that people find a free one
     /// while Belvo is slow; and a place in eight is kept from people, so that a slow Belvo's answers are still read.
+    /// Strangers have a place in eight at most.
     private let underWayMax: PerCaller<Int>
     private let callsMax: Int
 
-    private(set) var underWay = PerCaller(person: 0, background: 0)
-    private var tokens: Double
-    private var filledAt: Monotonic?
+    private(set) var underWay = PerCaller(person: 0, background: 0, stranger: 0)
+    private var all: Allowance
+    private var strangers: Allowance
     private var peopleInARow = 0
+    private var sinceStranger = 0
 
-    init(rate: Int, callsMax: Int) {
-        self.rate = rate
+    /// - Parameter rate: calls a second; 0 is no limit.
+    /// - Parameter strangerRate: those of strangers among them; 0 is no limit.
+    init(rate: Int, strangerRate: Int = 0, callsMax: Int) {
         self.callsMax = callsMax
-        underWayMax = PerCaller(person: max(1, callsMax - max(1, callsMax / 8)), background: max(1, callsMax / 2))
-        tokens = Budget.burst(rate)
+        underWayMax = PerCaller(
+            person: max(1, callsMax - max(1, callsMax / 8)), background: max(1, callsMax / 2),
+            stranger: max(1, callsMax / 8))
+        all = Allowance(rate: rate)
+        strangers = Allowance(rate: strangerRate)
     }
-
-    /// The unused turns that are kept, as a part of a second's: enough not to waste any between two looks at the
-    /// clock, and little enough that no second holds many more than the rate.
-    private static func burst(_ rate: Int) -> Double { max(1, Double(rate) / 5) }
 
     /// Takes a turn for a caller, if there is one.
     mutating func take(for caller: Caller, at now: Monotonic) -> Bool {
-        fill(at: now)
-        guard hasPlace(for: caller), rate == 0 || tokens >= 1 else { return false }
-        if rate > 0 { tokens -= 1 }
+        guard hasPlace(for: caller), delay(for: caller, at: now) == .zero else { return false }
+        all.take()
+        if caller == .stranger { strangers.take() }
         underWay[caller] += 1
-        peopleInARow = caller == .person ? peopleInARow + 1 : 0
+        if caller != .stranger { peopleInARow = caller == .person ? peopleInARow + 1 : 0 }
+        sinceStranger = caller == .stranger ? 0 : sinceStranger + 1
         return true
     }
 
     /// Takes a turn for one of those who wait, and says for whom.
     mutating func next(waiting: (Caller) -> Bool, at now: Monotonic) -> Caller? {
-        let wantsPerson = waiting(.person) && hasPlace(for: .person)
-        let wantsBackground = waiting(.background) && hasPlace(for: .background)
-        guard wantsPerson || wantsBackground else { return nil }
-        let isBackgrounds = wantsBackground && (!wantsPerson || peopleInARow >= Self.peopleInARowMax)
+        func wants(_ caller: Caller) -> Bool { waiting(caller) && hasPlace(for: caller) }
+        let (person, background) = (wants(.person), wants(.background))
+        if wants(.stranger), !(person || background) || sinceStranger >= Self.turnsBeforeStranger,
+            take(for: .stranger, at: now)
+        {
+            return .stranger
+        }
+        guard person || background else { return nil }
+        let isBackgrounds = background && (!person || peopleInARow >= Self.peopleInARowMax)
         let caller = isBackgrounds ? Caller.background : .person
         return take(for: caller, at: now) ? caller : nil
     }
@@ -59,26 +69,56 @@ struct Budget: Sendable {
     /// A turn that was taken and not used.
     mutating func giveBack(_ caller: Caller) {
         finish(caller)
-        if rate > 0 { tokens += 1 }
+        all.giveBack()
+        if caller == .stranger { strangers.giveBack() }
     }
 
-    /// How long until the rate allows another call.
-    mutating func delay(at now: Monotonic) -> Duration {
-        fill(at: now)
-        guard rate > 0, tokens < 1 else { return .zero }
-        return .nanoseconds(Int64((1 - tokens) / Double(rate) * 1e9) + 1)
+    /// How long until the rate allows such a caller another call.
+    mutating func delay(for caller: Caller = .person, at now: Monotonic) -> Duration {
+        let delay = all.delay(at: now)
+        return caller == .stranger ? max(delay, strangers.delay(at: now)) : delay
     }
 
     private func hasPlace(for caller: Caller) -> Bool {
-        underWay.person + underWay.background < callsMax && underWay[caller] < underWayMax[caller]
+        Caller.allCases.reduce(0) { $0 + underWay[$1] } < callsMax && underWay[caller] < underWayMax[caller]
     }
 
-    private mutating func fill(at now: Monotonic) {
-        guard rate > 0 else { return }
-        if let filledAt {
-            let elapsed = max(0, Double((now - filledAt).wholeNanoseconds) / 1e9)
-            tokens = min(Self.burst(rate), tokens + elapsed * Double(rate))
+    /// Turns that come at a rate; 0 is no limit.
+    private struct Allowance {
+        let rate: Int
+        private var tokens: Double
+        private var filledAt: Monotonic?
+
+        init(rate: Int) {
+            self.rate = rate
+            tokens = Allowance.burst(rate)
         }
-        filledAt = now
+
+        /// The unused turns that are kept, as a part of a second's: enough not to waste any between two looks at the
+        /// clock, and little enough that no second holds many more than the rate.
+        private static func burst(_ rate: Int) -> Double { max(1, Double(rate) / 5) }
+
+        mutating func take() {
+            if rate > 0 { tokens -= 1 }
+        }
+
+        mutating func giveBack() {
+            if rate > 0 { tokens += 1 }
+        }
+
+        mutating func delay(at now: Monotonic) -> Duration {
+            fill(at: now)
+            guard rate > 0, tokens < 1 else { return .zero }
+            return .nanoseconds(Int64((1 - tokens) / Double(rate) * 1e9) + 1)
+        }
+
+        private mutating func fill(at now: Monotonic) {
+            guard rate > 0 else { return }
+            if let filledAt {
+                let elapsed = max(0, Double((now - filledAt).wholeNanoseconds) / 1e9)
+                tokens = min(Allowance.burst(rate), tokens + elapsed * Double(rate))
+            }
+            filledAt = now
+        }
     }
 }

@@ -4,16 +4,32 @@ enum Caller: String, Sendable, CaseIterable {
     case person
     /// A worker looks by itself, and may as well look later.
     case background
+    /// Somebody brought a redirect that belongs to nobody known here. It may be made up, so that it comes after all
+    /// others, and what Belvo answers to it says nothing about them.
+    case stranger
 }
 
 /// One value for each caller.
 struct PerCaller<Value: Sendable>: Sendable {
     var person: Value
     var background: Value
+    var stranger: Value
 
     subscript(caller: Caller) -> Value {
-        get { caller == .person ? person : background }
-        set { if caller == .person { person = newValue } else { background = newValue } }
+        get {
+            switch caller {
+            case .person: person
+            case .background: background
+            case .stranger: stranger
+            }
+        }
+        set {
+            switch caller {
+            case .person: person = newValue
+            case .background: background = newValue
+            case .stranger: stranger = newValue
+            }
+        }
     }
 }
 

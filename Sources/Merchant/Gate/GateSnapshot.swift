@@ -23,6 +23,8 @@ struct GateSnapshot: Sendable, Equatable {
     let isLockedOut: Bool
     /// How long the silence still lasts that Belvo asked for.
     let quiet: Duration?
+    /// Whether what strangers' calls have come to keeps further ones here.
+    let isShutForStrangers: Bool
     /// How long those that left took until they ended, however they ended.
     let latencies: [Call: LatencyHistogram.Reading]
 

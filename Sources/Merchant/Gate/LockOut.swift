@@ -32,7 +32,8 @@ struct LockOut: Sendable {
     private var inARow = 0
     /// Which reads were answered with 403 in a row: the same object again and again is one object's trouble.
     private var forbidden: Set<String> = []
-    private var nextTry = PerCaller(person: Monotonic(nanoseconds: 0), background: Monotonic(nanoseconds: 0))
+    private var nextTry = PerCaller(
+        person: Monotonic(nanoseconds: 0), background: Monotonic(nanoseconds: 0), stranger: Monotonic(nanoseconds: 0))
     private var raised: [Alarm: Monotonic] = [:]
 
     var isOn: Bool { status != nil }

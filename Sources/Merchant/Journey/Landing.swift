@@ -18,12 +18,12 @@ extension RedirectionJourney {
     ///
     /// Throws only what kept it from being stored, or from being read again: then the same redirect may come again.
     /// What went wrong with Belvo stands in the landing.
-    func land(_ redirection: Redirection, on occasion: Occasion) async throws -> Landing {
-        let (receipt, isNew) = try await remember(redirection, from: nil)
+    func land(_ arrival: Arrival, on occasion: Occasion) async throws -> Landing {
+        let (receipt, isNew) = try await remember(arrival)
         let isRepeat = !isNew && receipt.record.outcome.isSettled
         var failure: (any Error)?
         do {
-            _ = try await deal(with: redirection, receipt, isNew: isNew, from: nil, on: occasion)
+            _ = try await deal(with: arrival, receipt, isNew: isNew, on: occasion)
         } catch  where StoreFailure(error) == nil {
             failure = error
         }

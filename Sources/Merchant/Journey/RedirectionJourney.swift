@@ -20,40 +20,75 @@ struct RedirectionJourney: Sendable {
 
     private var enrollments: EnrollmentJourney { EnrollmentJourney(world: world) }
 
-    /// Takes a redirect from an app of this user.
-    func receive(
-        _ redirection: Redirection, from poster: UserSubject?, on occasion: Occasion
-    ) async throws -> Result {
-        let (receipt, isNew) = try await remember(redirection, from: poster)
-        return try await deal(with: redirection, receipt, isNew: isNew, from: poster, on: occasion)
+    /// A redirect that has come, and what is known of it before it is stored.
+    struct Arrival: Sendable {
+        let redirection: Redirection
+        /// The user whose app posted it; nil when it came through a browser.
+        let poster: UserSubject?
+        /// The enrollment whose `state` it names; nil where that is not known.
+        let enrollment: Stored<Enrollment>?
+        /// Whether the very same has come before.
+        let isRepeat: Bool
+        fileprivate let body: [UInt8]
+        fileprivate let digest: [UInt8]
     }
 
-    /// Stores a redirect from an app (`poster` is its user) or from a browser (nobody), if it is new.
-    func remember(
-        _ redirection: Redirection, from poster: UserSubject?
-    ) async throws -> (receipt: Stored<RedirectReceipt>, isNew: Bool) {
+    /// Finds out whose a redirect is. Throws when it is another user's than the one whose app posted it.
+    func arrival(of redirection: Redirection, from poster: UserSubject? = nil) async throws -> Arrival {
         let owner = try await world.store.enrollment(redirectState: redirection.state)
         if let owner, let poster, owner.record.subject != poster { throw JourneyRefusal.notFound }
         let body = redirection.json
-        return try await world.store.insertReceipt(
-            id: world.identities.next(), digest: world.store.vault.lookup(body, for: .redirectReceipt),
-            redirectState: redirection.state, enrollment: owner?.record.id, postedBy: poster,
-            isError: redirection.isRejection, body: body, nextLook: world.patience.callDeadline + .seconds(5))
+        let digest = world.store.vault.lookup(body, for: .redirectReceipt)
+        return Arrival(
+            redirection: redirection, poster: poster, enrollment: owner,
+            isRepeat: try await world.store.hasReceipt(digest), body: body, digest: digest)
     }
+
+    /// Takes a redirect from an app.
+    func receive(_ arrival: Arrival, on occasion: Occasion) async throws -> Result {
+        let (receipt, isNew) = try await remember(arrival)
+        return try await deal(with: arrival, receipt, isNew: isNew, on: occasion)
+    }
+
+    /// Stores a redirect, if it is new.
+    func remember(_ arrival: Arrival) async throws -> (receipt: Stored<RedirectReceipt>, isNew: Bool) {
+        let known = try await world.store.insertReceipt(
+            id: world.identities.next(), digest: arrival.digest, redirectState: arrival.redirection.state,
+            enrollment: arrival.enrollment?.record.id, postedBy: arrival.poster,
+            isError: arrival.redirection.isRejection, body: arrival.body,
+            nextLook: world.patience.callDeadline + .seconds(5),
+            unknownMax: arrival.poster == nil ? world.policy.unknownRedirectsMax : Self.unknownOfUserMax)
+        guard let known else { throw JourneyRefusal.unknownRedirectsFull }
+        return known
+    }
+
+    /// Redirects of one user's that belong to no enrollment known here and may wait for Belvo at a time. Where the bank
+    /// hides the `state` every one is such at first.
+    private static let unknownOfUserMax = 10
 
     /// Passes on what was stored, unless that has been done.
     func deal(
-        with redirection: Redirection, _ receipt: Stored<RedirectReceipt>, isNew: Bool, from poster: UserSubject?,
-        on occasion: Occasion
+        with arrival: Arrival, _ receipt: Stored<RedirectReceipt>, isNew: Bool, on occasion: Occasion
     ) async throws -> Result {
         if isNew || receipt.record.outcome == .received {
-            return try await passOn(redirection, receipt, from: poster, on: occasion)
+            return try await passOn(arrival.redirection, receipt, from: arrival.poster, on: occasion)
         }
-        return try await repeated(receipt, by: poster)
+        return try await repeated(receipt, by: arrival.poster)
     }
 
     /// Tries again to pass on what could not be sent, or settles what was sent and never answered.
-    func look(at receipt: Stored<RedirectReceipt>) async throws {
+    func look(at receipt: Stored<RedirectReceipt>) async throws -> Look {
+        if receipt.record.enrollment == nil, world.gate.isShutForStrangers, receipt.record.outcome == .received,
+            age(of: receipt) < world.patience.userDeadline
+        {
+            // Nothing is marked as sent that would be kept at the gate.
+            return .unchanged(nextLook: pause(of: receipt))
+        }
+        try await passOnAgain(receipt)
+        return .recorded
+    }
+
+    private func passOnAgain(_ receipt: Stored<RedirectReceipt>) async throws {
         if receipt.record.outcome == .sent {
             // The server that sent it is gone. Sending a one-shot code again could spoil the enrollment.
             let enrollment = try await owner(of: receipt)
@@ -116,11 +151,19 @@ struct RedirectionJourney: Sendable {
             nextLook: world.patience.callDeadline + .seconds(5))
         guard let (sent, enrollment) = marked else { return .pending(owner) }
         do {
-            let answer = try await world.belvo.completeRedirection(redirection, trace: occasion.trace)
+            let answer = try await CallOrigin.$current.withValue(origin(of: owner)) {
+                try await world.belvo.completeRedirection(redirection, trace: occasion.trace)
+            }
             return try await record(answer, to: sent, enrollment, poster: poster, on: occasion)
         } catch let error as BelvoError {
             return try await record(error, to: sent, enrollment, poster: poster, on: occasion)
         }
+    }
+
+    /// On whose behalf Belvo is told: the enrollment's user, or a stranger where it is not known whose it is.
+    private func origin(of owner: Stored<Enrollment>?) -> CallOrigin? {
+        guard let owner else { return (CallOrigin.current ?? .nobody).asStranger }
+        return .user(owner.record.subject)
     }
 
     /// Belvo took it and says whose it is.
@@ -167,8 +210,7 @@ struct RedirectionJourney: Sendable {
         }
         if error.leftNothing {
             // Kept, and tried again by itself with growing pauses: the user has long left the bank.
-            let pause = min(max(age(of: receipt) / 4, world.patience.pollInterval), .seconds(60))
-            _ = try await world.store.update(receipt, to: .received, nextLook: pause)
+            _ = try await world.store.update(receipt, to: .received, nextLook: pause(of: receipt))
             throw error
         }
         let settled = try await settle(receipt, as: .unknown, enrollment, .redirectPassedOn, cause: occasion.cause)
@@ -204,6 +246,10 @@ struct RedirectionJourney: Sendable {
             current = fresh
         }
         throw JourneyRefusal.contended
+    }
+
+    private func pause(of receipt: Stored<RedirectReceipt>) -> Duration {
+        min(max(age(of: receipt) / 4, world.patience.pollInterval), .seconds(60))
     }
 
     func age(of receipt: Stored<RedirectReceipt>) -> Duration {

@@ -41,6 +41,8 @@ struct Policy: Sendable {
     let mintsWidgetTokens: Bool
     /// Where Belvo renews those tokens; nil where they are minted anew.
     let tokenRefreshPath: String?
+    /// Redirects that belong to nobody known here and may wait for Belvo at a time.
+    let unknownRedirectsMax: Int
     /// Where banks may send users back to; the first one unless an app names another.
     let callbackURLs: [String]
 }
@@ -95,6 +97,8 @@ enum JourneyRefusal: Error, Sendable, Equatable {
     case institutionUnavailable
     /// Belvo knows no enrollment with this `state`.
     case redirectUnknown
+    /// So many redirects wait that belong to nobody known here that there is no room for another one.
+    case unknownRedirectsFull
     /// The enrollment has failed.
     case enrollmentFailed
     /// Belvo has refused the phone's registration, and with it the enrollment.

@@ -4,6 +4,8 @@ enum Metric: String, CaseIterable, Sendable {
     case requests = "merchant_requests_total"
     case requestSeconds = "merchant_request_seconds"
     case waitingRequests = "merchant_waiting_requests"
+    case strangersRefused = "merchant_strangers_refused_total"
+    case linesLeftOut = "merchant_log_lines_left_out_total"
     case belvoCalls = "merchant_belvo_calls_total"
     case belvoSeconds = "merchant_belvo_call_seconds"
     case belvoUnderWay = "merchant_belvo_calls_under_way"
@@ -13,6 +15,7 @@ enum Metric: String, CaseIterable, Sendable {
     case belvoDenials = "merchant_belvo_denials_total"
     case belvoLockedOut = "merchant_belvo_locked_out"
     case belvoSilence = "merchant_belvo_silence_seconds"
+    case belvoShutForStrangers = "merchant_belvo_shut_for_strangers"
     case databaseUp = "merchant_database_up"
     case recordsPending = "merchant_records_pending"
     case recordsOldest = "merchant_records_oldest_pending_seconds"
@@ -40,7 +43,8 @@ enum Metric: String, CaseIterable, Sendable {
 
     var kind: Kind {
         switch self {
-        case .requests, .belvoCalls, .belvoOpenings, .belvoDenials, .processCPU: .counter
+        case .requests, .strangersRefused, .linesLeftOut, .belvoCalls, .belvoOpenings, .belvoDenials, .processCPU:
+            .counter
         case .requestSeconds, .belvoSeconds: .histogram
         default: .gauge
         }
@@ -69,6 +73,9 @@ enum Metric: String, CaseIterable, Sendable {
         case .requestSeconds:
             "Time from a request's last byte to its answer; of a long poll only what follows the end of its wait."
         case .waitingRequests: "Long polls that wait for a record to change."
+        case .strangersRefused:
+            "Requests that were refused because too many without a good token, or too many redirects, had come."
+        case .linesLeftOut: "Lines that are missing in the log because there were too many of their event."
         case .belvoCalls: "Calls to Belvo that ended, by how; held_back ones never left."
         case .belvoSeconds: "Time from when a call left for Belvo until it ended, however it ended."
         case .belvoUnderWay: "Calls that have left for Belvo and are not answered, by who wants them."
@@ -78,6 +85,8 @@ enum Metric: String, CaseIterable, Sendable {
         case .belvoDenials: "Answers 401 and 403 from Belvo."
         case .belvoLockedOut: "1 while Belvo lets nobody in: the credentials are the first suspect."
         case .belvoSilence: "For how much longer Belvo is left alone because it asked for that with a 429."
+        case .belvoShutForStrangers:
+            "1 while calls for redirects that belong to nobody known here are kept here, because of how they ended."
         case .databaseUp: "1 where the database answered this scrape; without it the figures of records are missing."
         case .recordsPending: "Records that are not at their end; webhooks are the inbox, events the outbox."
         case .recordsOldest: "Age of the oldest of them; 0 where there is none."

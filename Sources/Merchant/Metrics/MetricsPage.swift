@@ -15,12 +15,18 @@ struct MetricsPage: Sendable {
     let requests: RequestCounts
     let loops: [LoopGauge]
     let world: World
+    let access: AccessRules
+    let logThrottle: LogThrottle
     private let startTime = ProcessFigures.startTime
 
-    init(requests: RequestCounts, loops: [LoopGauge], world: World) {
+    init(
+        requests: RequestCounts, loops: [LoopGauge], world: World, access: AccessRules, logThrottle: LogThrottle
+    ) {
         self.requests = requests
         self.loops = loops
         self.world = world
+        self.access = access
+        self.logThrottle = logThrottle
     }
 
     func response() async -> Response {
@@ -28,6 +34,8 @@ struct MetricsPage: Sendable {
         var text = MetricsText()
         requests.write(to: &text)
         text.write(.waitingRequests, .count(world.changes.watching))
+        text.write(.strangersRefused, .count(access.strangersRefused))
+        text.write(.linesLeftOut, .count(logThrottle.leftOut))
         write(world.gate.snapshot, to: &text)
         text.write(.databaseUp, .flag(workload != nil))
         if let workload { write(workload, to: &text) }
@@ -74,6 +82,7 @@ struct MetricsPage: Sendable {
         text.write(.belvoDenials, .count(gate.denials))
         text.write(.belvoLockedOut, .flag(gate.isLockedOut))
         text.write(.belvoSilence, .seconds(gate.quiet ?? .zero))
+        text.write(.belvoShutForStrangers, .flag(gate.isShutForStrangers))
     }
 
     private func write(_ workload: [Workload], to text: inout MetricsText) {

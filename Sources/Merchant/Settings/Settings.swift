@@ -30,6 +30,10 @@ public struct Settings: Sendable {
     public var belvoRate: Int
     /// `BELVO_CALLS_MAX`: calls to Belvo under way at a time.
     public var belvoCallsMax: Int
+    /// `BELVO_USER_RATE`: those of one user per second; 0 is no limit.
+    public var belvoUserRate: Int
+    /// `BELVO_STRANGER_RATE`: those for redirects that belong to nobody known here, per second; 0 is no limit.
+    public var belvoStrangerRate: Int
     /// `BELVO_DIALECT`: how Belvo is spoken to where its documents leave it open.
     public var belvoDialect: Dialect
     /// `WIDGET_TOKENS`.
@@ -61,6 +65,10 @@ public struct Settings: Sendable {
     public var crowdLimits: CrowdLimits
     /// `USER_RATE`: requests per second and user; 0 is no limit.
     public var userRate: Int
+    /// `ADDRESS_RATE`: requests per second without a good token from one address; 0 is no limit.
+    public var addressRate: Int
+    /// `UNKNOWN_REDIRECTS_MAX`: redirects that belong to nobody known here and wait for Belvo.
+    public var unknownRedirectsMax: Int
 
     /// Where banks may send users back to, letter by letter: the server's own address first, which is the default,
     /// then those of `CALLBACK_URLS`.

@@ -4,15 +4,27 @@ import Postgres
 /// The tables whose rows carry their own next look.
 enum DueTable: Sendable, CaseIterable {
     case customers, redirectReceipts, webhookReceipts, enrollments, payments, events
+    /// The redirects that belong to no enrollment known here: a table of their own as far as work goes, so that those
+    /// that are made up keep no others waiting.
+    case unknownRedirects
 
     fileprivate var name: SQL {
         switch self {
         case .customers: "customers"
-        case .redirectReceipts: "redirect_receipts"
+        case .redirectReceipts, .unknownRedirects: "redirect_receipts"
         case .webhookReceipts: "webhook_receipts"
         case .enrollments: "enrollments"
         case .payments: "payments"
         case .events: "events"
+        }
+    }
+
+    /// What its rows have in common, where that is not the table alone.
+    fileprivate var condition: SQL {
+        switch self {
+        case .redirectReceipts: "enrollment_id IS NOT NULL"
+        case .unknownRedirects: "enrollment_id IS NULL"
+        case .customers, .webhookReceipts, .enrollments, .payments, .events: "true"
         }
     }
 
@@ -50,7 +62,8 @@ extension Store {
             next_poll_at = app_now() + \(lease.wholeMicroseconds) * interval '1 microsecond'
         WHERE id IN (
             SELECT id FROM \(fragment: table.name)
-            WHERE next_poll_at <= app_now() AND (leased_until IS NULL OR leased_until <= app_now())
+            WHERE \(fragment: table.condition)
+                AND next_poll_at <= app_now() AND (leased_until IS NULL OR leased_until <= app_now())
             ORDER BY next_poll_at
             LIMIT \(limit)
             FOR UPDATE SKIP LOCKED
@@ -71,7 +84,9 @@ extension Store {
         let questions: [SQL] = tables.enumerated().map { place, table in
             """
             SELECT \(place) AS place
-            WHERE (SELECT min(\(fragment: table.moment)) FROM \(fragment: table.name)) <= app_now()
+            WHERE (
+                SELECT min(\(fragment: table.moment)) FROM \(fragment: table.name) WHERE \(fragment: table.condition)
+            ) <= app_now()
             """
         }
         return SQL(joining: questions, separator: " UNION ALL ")

@@ -36,20 +36,35 @@ extension Store {
         app_now() AS read_at
         """
 
+    /// Whether the very same redirect was stored before.
+    func hasReceipt(_ digest: [UInt8]) async throws -> Bool {
+        try await !database.rows("SELECT id FROM redirect_receipts WHERE digest = \(digest)").isEmpty
+    }
+
     /// Stores a redirect before anything is done with it. The same redirect again is not stored twice: then what is
-    /// there comes back.
+    /// there comes back. Nothing comes back where it belongs to no enrollment known here and `unknownMax` such ones of
+    /// the same poster, or of all browsers, wait already.
+    ///
+    /// Those who come at the same moment do not see each other, so that a few more may be stored.
     func insertReceipt(
         id: UUID, digest: [UInt8], redirectState: String, enrollment: Enrollment.ID?, postedBy: UserSubject?,
-        isError: Bool, body: [UInt8], nextLook: Duration
-    ) async throws -> (receipt: Stored<RedirectReceipt>, isNew: Bool) {
+        isError: Bool, body: [UInt8], nextLook: Duration, unknownMax: Int
+    ) async throws -> (receipt: Stored<RedirectReceipt>, isNew: Bool)? {
         let inserted = try await database.execute(
             """
             INSERT INTO redirect_receipts (
                 id, digest, state_lookup, enrollment_id, posted_by, is_error, body_ciphertext, next_poll_at)
-            VALUES (
+            SELECT
                 \(id), \(digest), \(vault.lookup(redirectState, for: .redirectState)), \(enrollment), \(postedBy),
                 \(isError), \(vault.seal(body, in: .redirectReceiptsBody, of: id)),
-                app_now() + \(nextLook.wholeMicroseconds) * interval '1 microsecond')
+                app_now() + \(nextLook.wholeMicroseconds) * interval '1 microsecond'
+            WHERE \(enrollment != nil) OR \(unknownMax) > (
+                SELECT count(*) FROM (
+                    SELECT id FROM redirect_receipts
+                    WHERE enrollment_id IS NULL AND outcome IN ('received', 'sent')
+                        AND posted_by IS NOT DISTINCT FROM \(postedBy)
+                    LIMIT \(unknownMax)
+                ) waiting)
             ON CONFLICT ON CONSTRAINT one_receipt_per_redirect DO NOTHING
             RETURNING \(fragment: Self.receiptColumns)
             """)
@@ -57,8 +72,7 @@ extension Store {
         // On the write lane, so that a standby or an older snapshot cannot hide it.
         let rows = try await database.execute(
             "SELECT \(fragment: Self.receiptColumns) FROM redirect_receipts WHERE digest = \(digest)")
-        guard let row = rows.first else { throw DatabaseError.unavailable(reason: "the receipt vanished") }
-        return (try readReceipt(row), false)
+        return try rows.first.map { (try readReceipt($0), false) }
     }
 
     /// The receipt, whoever's it is; on the write lane, so that a standby cannot hide what was stored a moment ago.
@@ -120,9 +134,12 @@ extension Store {
         ).isEmpty
     }
 
-    /// Takes up to `limit` receipts whose look is due, for so long, oldest first. See `claimDue`.
-    func claimDueReceipts(limit: Int, lease: Duration) async throws -> [Stored<RedirectReceipt>] {
-        let rows = try await claimDue(in: .redirectReceipts, limit: limit, lease: lease, giving: Self.receiptColumns)
+    /// Takes up to `limit` receipts whose look is due, for so long, oldest first: of enrollments that are known, or the
+    /// others. See `claimDue`.
+    func claimDueReceipts(
+        in table: DueTable, limit: Int, lease: Duration
+    ) async throws -> [Stored<RedirectReceipt>] {
+        let rows = try await claimDue(in: table, limit: limit, lease: lease, giving: Self.receiptColumns)
         return readEach(rows, of: "redirect_receipts", readReceipt)
     }
 

@@ -5,6 +5,9 @@ import Postgres
 struct RetentionPeriods: Sendable {
     /// A settled redirect tells a repeated one from a new one; a week is longer than any browser keeps a page.
     var redirects = Duration.seconds(7 * 86_400)
+    /// One that belongs to no enrollment known here and that Belvo did not take is most likely made up; a bank's code
+    /// has long lapsed by then.
+    var unknownRedirects = Duration.seconds(3_600)
     /// Webhooks help to find out what Belvo said and when.
     var webhooks = Duration.seconds(90 * 86_400)
     /// Delivered and parked events, for the same reason.
@@ -43,7 +46,11 @@ extension Store {
                 DELETE FROM redirect_receipts WHERE id IN (
                     SELECT id FROM redirect_receipts
                     WHERE outcome NOT IN ('received', 'sent')
-                        AND received_at < app_now() - \(periods.redirects.wholeMicroseconds) * interval '1 microsecond'
+                        AND received_at < app_now() - interval '1 microsecond' * CASE
+                            WHEN enrollment_id IS NULL AND outcome <> 'taken'
+                            THEN \(periods.unknownRedirects.wholeMicroseconds)
+                            ELSE \(periods.redirects.wholeMicroseconds)
+                        END
                     LIMIT \(limit)
                 ) RETURNING 1 AS gone
                 """

@@ -12,15 +12,8 @@ extension World {
                 claim: { try await store.claimDueCustomers(limit: $0, lease: lease) },
                 look: { try await CustomerJourney(world: self).look(at: $0) },
                 rest: { try await store.rest($0, in: .customers) }, id: { $0.id.uuid }),
-            Poller<RedirectReceipt>(
-                name: "redirects", table: .redirectReceipts, limit: 64, width: 8, log: log, gate: gate,
-                window: window,
-                claim: { try await store.claimDueReceipts(limit: $0, lease: lease) },
-                look: {
-                    try await RedirectionJourney(world: self).look(at: $0)
-                    return .recorded
-                },
-                rest: { try await store.rest($0, in: .redirectReceipts) }, id: { $0.id }),
+            redirects(named: "redirects", in: .redirectReceipts, width: 8, window: window, lease: lease),
+            redirects(named: "unknown_redirects", in: .unknownRedirects, width: 4, window: window, lease: lease),
             Poller<WebhookReceipt>(
                 name: "webhooks", table: .webhookReceipts, limit: 128, width: 16, log: log, gate: gate,
                 window: window,
@@ -41,5 +34,15 @@ extension World {
                 look: { try await PaymentJourney(world: self).look(at: $0) },
                 rest: { try await store.rest($0, in: .payments) }, id: { $0.id.uuid }),
         ]
+    }
+
+    private func redirects(
+        named name: String, in table: DueTable, width: Int, window: Duration, lease: Duration
+    ) -> Poller<RedirectReceipt> {
+        Poller<RedirectReceipt>(
+            name: name, table: table, limit: 64, width: width, log: log, gate: gate, window: window,
+            claim: { try await store.claimDueReceipts(in: table, limit: $0, lease: lease) },
+            look: { try await RedirectionJourney(world: self).look(at: $0) },
+            rest: { try await store.rest($0, in: table) }, id: { $0.id })
     }
 }

@@ -10,49 +10,6 @@ import Transport
 
 /// Calls that pass the gate, with a `send` function that is let go by the test.
 @Suite struct BelvoGateTests {
-    /// Calls that have left, in their order, each until the test answers it.
-    private final class Wire: Sendable {
-        private struct State {
-            var left: [String] = []
-            var open: [CheckedContinuation<Response, any Error>] = []
-            var waiting: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
-        }
-        private let state = Mutex(State())
-
-        @Sendable func send(_ request: Request, _ timeout: Duration) async throws -> Response {
-            try await withCheckedThrowingContinuation { continuation in
-                let ready = state.withLock { state -> [CheckedContinuation<Void, Never>] in
-                    state.left.append(request.target.path)
-                    state.open.append(continuation)
-                    let count = state.left.count
-                    let ready = state.waiting.filter { $0.count <= count }.map(\.continuation)
-                    state.waiting.removeAll { $0.count <= count }
-                    return ready
-                }
-                for continuation in ready { continuation.resume() }
-            }
-        }
-
-        var left: [String] { state.withLock { $0.left } }
-
-        /// Returns as soon as so many calls have left in all.
-        func hasLeft(_ count: Int) async {
-            await withCheckedContinuation { continuation in
-                let isReady = state.withLock { state in
-                    if state.left.count >= count { return true }
-                    state.waiting.append((count, continuation))
-                    return false
-                }
-                if isReady { continuation.resume() }
-            }
-        }
-
-        /// Answers the call that has waited longest.
-        func answer(_ result: Result<Response, any Error> = .success(Response(.ok, body: Array("{}".utf8)))) {
-            state.withLock { $0.open.removeFirst() }.resume(with: result)
-        }
-    }
-
     private func gate(rate: Int = 0, callsMax: Int = 64, _ log: LogRecorder = LogRecorder()) -> BelvoGate {
         BelvoGate(rate: rate, callsMax: callsMax, log: log.logger, random: { 0 })
     }
@@ -64,9 +21,7 @@ import Transport
         try await withLoop { loop in
             let gate = gate(callsMax: 1)
             let wire = Wire()
-            let carry = PerCaller(
-                person: gate.carry(for: .person, by: wire.send), background: gate.carry(for: .background, by: wire.send)
-            )
+            let carry = gate.carriers(by: wire.send)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 func call(_ caller: Caller, _ path: String) {
                     group.addTask(executorPreference: loop) {
@@ -77,7 +32,7 @@ import Transport
                 await wire.hasLeft(1)
                 for number in 1...10 { call(.background, "/b\(number)") }
                 for number in 1...10 { call(.person, "/p\(number)") }
-                while gate.snapshot.waiting != PerCaller(person: 10, background: 10) { await Task.yield() }
+                while gate.snapshot.waiting != PerCaller(person: 10, background: 10, stranger: 0) { await Task.yield() }
                 for count in 2...21 {
                     wire.answer()
                     await wire.hasLeft(count)
@@ -90,7 +45,7 @@ import Transport
                 Array(people) == ["/p1", "/p2", "/p3", "/p4", "/b1", "/p5", "/p6", "/p7", "/p8", "/b2"])
             #expect(wire.left.count == 21)
             #expect(gate.snapshot.count(.readPaymentIntent, .answered) == 21)
-            #expect(gate.snapshot.underWay == PerCaller(person: 0, background: 0))
+            #expect(gate.snapshot.underWay == PerCaller(person: 0, background: 0, stranger: 0))
         }
     }
 
@@ -108,7 +63,7 @@ import Transport
             wire.answer()
             _ = try await first.value
             #expect(gate.snapshot.count(.createPaymentIntent, .heldBack) == 1)
-            #expect(gate.snapshot.waiting == PerCaller(person: 0, background: 0))
+            #expect(gate.snapshot.waiting == PerCaller(person: 0, background: 0, stranger: 0))
         }
     }
 

@@ -46,10 +46,28 @@ import Transport
         // The unused turns first, so that every turn is waited for.
         while budget.take(for: .background, at: at(0)) {}
         for tick in 1...15 {
-            let next = budget.next(waiting: { $0 == .person ? people : background }, at: at(Double(tick) / 10 + 0.001))
+            let waiting = PerCaller(person: people, background: background, stranger: false)
+            let next = budget.next(waiting: { waiting[$0] }, at: at(Double(tick) / 10 + 0.001))
             turns += next == .person ? "p" : next == .background ? "b" : "-"
         }
         #expect(turns == order)
+    }
+
+    @Test func `strangers come last, at their own rate, and while all wait every tenth turn is theirs`() {
+        var budget = Budget(rate: 100, strangerRate: 10, callsMax: 100)
+        while budget.take(for: .background, at: at(0)) {}
+        var turns: [Caller: Int] = [:]
+        for tick in 1...100 {
+            if let next = budget.next(waiting: { _ in true }, at: at(Double(tick) / 100 + 0.001)) {
+                turns[next, default: 0] += 1
+                budget.finish(next)
+            }
+        }
+        #expect(turns == [.person: 72, .background: 18, .stranger: 10])
+        // Nobody else wants anything, and still there is no more than their rate.
+        var alone = Budget(rate: 100, strangerRate: 10, callsMax: 100)
+        let taken = (0..<100).count { alone.next(waiting: { $0 == .stranger }, at: at(Double($0) / 100)) != nil }
+        #expect((11...12).contains(taken))
     }
 
     @Test func `slow looks leave places for people, and slow people one for looks`() {

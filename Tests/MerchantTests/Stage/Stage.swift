@@ -89,7 +89,8 @@ struct Stage: Sendable {
             "ENCRYPTION_KEYS": "first:\(Data(repeating: 1, count: 32).base64EncodedString())",
             "LOOKUP_KEY": Data(repeating: 2, count: 32).base64EncodedString(), "ORDERS": "optional",
             // A test makes in a moment what a user makes in an hour, and nothing on a stage waits for time.
-            "USER_RATE": "0", "HTTP_REQUESTS_IN_FLIGHT_PER_USER_MAX": "0", "BELVO_RATE": "0",
+            "USER_RATE": "0", "ADDRESS_RATE": "0", "HTTP_REQUESTS_IN_FLIGHT_PER_USER_MAX": "0", "BELVO_RATE": "0",
+            "BELVO_USER_RATE": "0", "BELVO_STRANGER_RATE": "0",
         ]
         if changes.keys.contains(where: { $0.hasPrefix("AUTH_JWKS") }) { environment["AUTH_HS256_SECRET"] = nil }
         environment.merge(changes) { $1 }

@@ -195,7 +195,8 @@ final class Site: Sendable {
             "BELVO_WEBHOOK_TOKEN": Secrets.webhookToken, "AUTH_HS256_SECRET": Secrets.app,
             "ENCRYPTION_KEYS": "chaos:\(Secrets.key)", "LOOKUP_KEY": Secrets.key, "ORDERS": "optional",
             "USER_RATE": "0", "HTTP_CONNECTIONS_PER_ADDRESS_MAX": "0", "HTTP_REQUESTS_IN_FLIGHT_PER_USER_MAX": "0",
-            "BELVO_RATE": "0", "BELVO_TIMEOUT_MS": "2000", "POLL_INTERVAL_MS": "500", "POLL_DEADLINE_MS": "20000",
+            "ADDRESS_RATE": "0", "BELVO_USER_RATE": "0", "BELVO_STRANGER_RATE": "0", "BELVO_RATE": "0",
+            "BELVO_TIMEOUT_MS": "2000", "POLL_INTERVAL_MS": "500", "POLL_DEADLINE_MS": "20000",
         ]
     }
 

@@ -4,13 +4,13 @@ import Transport
 @testable import Merchant
 
 /// Everybody gets his rate, twice as much at one stroke, and no more; whatever the crowd.
-struct RateLimitTests {
+struct RateLimiterTests {
     private let start = Monotonic(nanoseconds: 5_000_000_000)
 
     @Test(arguments: [1, 3, 20, 1_000_000]) func `twice the rate gets in at one stroke, then the rate`(
         rate: Int
     ) throws {
-        let limit = try #require(RateLimit(perSecond: rate))
+        let limit = try #require(RateLimiter(perSecond: rate))
         var granted = 0
         while limit.take(for: "ana", at: start) == nil { granted += 1 }
         #expect(granted == 2 * rate)
@@ -23,7 +23,7 @@ struct RateLimitTests {
     }
 
     @Test func `a long pause saves up no more than twice the rate`() throws {
-        let limit = try #require(RateLimit(perSecond: 2))
+        let limit = try #require(RateLimiter(perSecond: 2))
         for pause in [Duration.seconds(2), .seconds(3_600)] {
             let later = start + pause
             for _ in 0..<4 { #expect(limit.take(for: "ana", at: later) == nil) }
@@ -31,18 +31,32 @@ struct RateLimitTests {
         }
     }
 
+    @Test func `a burst may be another than twice the rate`() throws {
+        let limit = try #require(RateLimiter(perSecond: 1, burst: 5))
+        for _ in 0..<5 { #expect(limit.take(for: "ana", at: start) == nil) }
+        #expect(limit.take(for: "ana", at: start) == .seconds(1))
+    }
+
+    @Test func `whoever asks how long to wait has taken nothing`() throws {
+        let limit = try #require(RateLimiter(perSecond: 1))
+        for _ in 0..<9 { #expect(limit.wait(for: "ana", at: start) == nil) }
+        for _ in 0..<2 { #expect(limit.take(for: "ana", at: start) == nil) }
+        #expect(limit.wait(for: "ana", at: start) == .seconds(1))
+        #expect(limit.wait(for: "ana", at: start + .seconds(1)) == nil)
+    }
+
     @Test func `nobody pays for another`() throws {
-        let limit = try #require(RateLimit(perSecond: 1))
+        let limit = try #require(RateLimiter(perSecond: 1))
         while limit.take(for: "ana", at: start) == nil {}
         #expect(limit.take(for: "bia", at: start) == nil)
     }
 
     @Test func `no rate is no limit`() {
-        #expect(RateLimit(perSecond: 0) == nil)
+        #expect(RateLimiter(perSecond: 0) == nil)
     }
 
     @Test func `a loop whose clock was read a little earlier is not let in for it`() throws {
-        let limit = try #require(RateLimit(perSecond: 1))
+        let limit = try #require(RateLimiter(perSecond: 1))
         for _ in 0..<2 { #expect(limit.take(for: "ana", at: start) == nil) }
         #expect(limit.take(for: "ana", at: start - .milliseconds(1)) == .milliseconds(1_001))
     }

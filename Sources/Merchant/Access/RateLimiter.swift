@@ -1,27 +1,26 @@
 import Synchronization
 import Transport
 
-/// How often each of many may do something: so many times a second, and twice as many at one stroke.
+/// How often each of many may do something: so many times a second, and a burst of them at one stroke.
 ///
 /// Each has a token bucket, kept as the one moment at which it will be full again (the generic cell rate algorithm,
-/// ITU-T I.371). A full bucket says no more than none at all, so it is forgotten, and every bucket is full two seconds
-/// after its last use: what is kept is never more than who came within two seconds.
-final class RateLimit: Sendable {
-    private let interval: Int64
+/// ITU-T I.371). A full bucket says no more than none at all, so it is forgotten, and every bucket is full a burst's
+/// time after its last use: what is kept is never more than who came within that time.
+final class RateLimiter: Sendable {
     private let shards: [Shard]
 
     /// The most buckets that are kept, 16 bytes each: more than one machine can answer different users in two seconds.
     static let countMax = 131_072
     static let shardCount = 32
 
-    /// Takes a rate from 1 to 1,000,000; nil for 0, which is no limit.
-    init?(perSecond rate: Int, countMax: Int = RateLimit.countMax) {
+    /// Takes a rate from 1 to 1,000,000, and how many are let in at one stroke: twice the rate unless it is said. Nil
+    /// for 0, which is no limit.
+    init?(perSecond rate: Int, burst: Int? = nil, countMax: Int = RateLimiter.countMax) {
         guard rate > 0 else { return nil }
         let interval = 1_000_000_000 / Int64(rate)
-        self.interval = interval
-        let window = 2 * Int64(rate) * interval
-        shards = (0..<RateLimit.shardCount).map { _ in
-            Shard(TokenBuckets(interval: interval, window: window, countMax: countMax / RateLimit.shardCount))
+        let window = Int64(burst ?? 2 * rate) * interval
+        shards = (0..<RateLimiter.shardCount).map { _ in
+            Shard(TokenBuckets(interval: interval, window: window, countMax: countMax / RateLimiter.shardCount))
         }
     }
 
@@ -29,15 +28,17 @@ final class RateLimit: Sendable {
     ///
     /// What is refused costs nothing: whoever waits that long gets in.
     func take(for someone: some Hashable, at now: Monotonic) -> Duration? {
-        // Seeded anew in every process: nobody can choose whom to share a bucket with. That two do by chance is less
-        // likely than one in a billion, and would slow them down for two seconds.
-        var hasher = Hasher()
-        hasher.combine(someone)
-        let key = UInt64(truncatingIfNeeded: Int64(hasher.finalize()))
-        let shard = shards[Int((key >> 32) % UInt64(RateLimit.shardCount))]
-        let wait = shard.buckets.withLock { $0.take(key, at: now.nanoseconds) }
-        return wait.map { .nanoseconds($0) }
+        let key = seededHash(of: someone)
+        return shard(of: key).buckets.withLock { $0.take(key, at: now.nanoseconds) }.map { .nanoseconds($0) }
     }
+
+    /// The time until there is a token for whoever it is, which is not taken; nil where there is one now.
+    func wait(for someone: some Hashable, at now: Monotonic) -> Duration? {
+        let key = seededHash(of: someone)
+        return shard(of: key).buckets.withLock { $0.wait(key, at: now.nanoseconds) }.map { .nanoseconds($0) }
+    }
+
+    private func shard(of key: UInt64) -> Shard { shards[Int((key >> 32) % UInt64(RateLimiter.shardCount))] }
 
     /// A part of the buckets under a lock of its own, so that the loops seldom meet at one.
     private final class Shard: Sendable {
@@ -47,6 +48,14 @@ final class RateLimit: Sendable {
             self.buckets = Mutex(buckets)
         }
     }
+}
+
+/// A number for whoever it is, seeded anew in every process: nobody can choose whom to share one with. That two do by
+/// chance is less likely than one in a billion.
+func seededHash(of someone: some Hashable) -> UInt64 {
+    var hasher = Hasher()
+    hasher.combine(someone)
+    return UInt64(truncatingIfNeeded: Int64(hasher.finalize()))
 }
 
 /// Token buckets by key. Times are nanoseconds on a monotonic clock.
@@ -80,6 +89,12 @@ struct TokenBuckets: Sendable {
         if known == nil, fullAt.count >= roomFor { makeRoom(at: now) }
         fullAt[key] = full
         return nil
+    }
+
+    /// The time until there is a token; nil where there is one.
+    func wait(_ key: UInt64, at now: Int64) -> Int64? {
+        let full = max(fullAt[key] ?? now, now) + interval
+        return full - now <= window ? nil : full - now - window
     }
 
     /// Forgets the full buckets, which are all but the present users'; only past the bound also others.

@@ -1,0 +1,91 @@
+import HTTP
+import Payments
+import Synchronization
+import Transport
+
+/// What those may do of whom nothing is known but an address: everything that needs no token, guessing at tokens, and
+/// bringing redirects.
+///
+/// All addresses of one IPv6 network of 64 bits are one. What is shown a good token for is never counted here, so that
+/// nobody pays for a stranger behind the same address as long as he has one.
+final class StrangerLimits: Sendable {
+    /// Different redirects of one sender, at one stroke and then in a second. A user comes back from a bank now and
+    /// then; a burst is a whole office's behind one address.
+    static let redirects = (perSecond: 1, burst: 20)
+
+    /// Nil where there is no limit.
+    private let rate: RateLimiter?
+    private let redirectRate: RateLimiter?
+    private let refusedCount = Atomic(0)
+    /// Addresses from which a shared token has come, the latest last.
+    private let holders = Mutex<[IPAddress]>([])
+
+    private static let holdersMax = 64
+
+    init(_ settings: Settings) {
+        rate = RateLimiter(perSecond: settings.addressRate)
+        redirectRate =
+            settings.addressRate == 0
+            ? nil : RateLimiter(perSecond: Self.redirects.perSecond, burst: Self.redirects.burst)
+    }
+
+    /// Requests that were refused here.
+    var refused: Int { refusedCount.load(ordering: .relaxed) }
+
+    /// Counts a request without a good token.
+    func admit(_ client: IPAddress, at now: Monotonic) throws(APIError) {
+        guard let wait = rate?.take(for: client.subscriber, at: now) else { return }
+        throw refusal("Too many requests without a valid token have come from this address.", retryAfter: wait)
+    }
+
+    /// Compares a token that everybody on the other side shares.
+    ///
+    /// From an address that has asked too often it is not even compared: guessing must not go on at the speed of the
+    /// network. Where the right one has come from lately it always is: nobody beside its holder, behind a proxy that is
+    /// not trusted for instance, shall lock the holder out.
+    func check(
+        _ bearer: SharedBearer, _ fields: [String], _ scheme: SharedBearer.Scheme, of client: IPAddress,
+        at now: Monotonic
+    ) throws {
+        let isHolder = holders.withLock { $0.contains(client) }
+        if !isHolder, let wait = rate?.wait(for: client.subscriber, at: now) {
+            throw refusal("Too many wrong tokens have come from this address.", retryAfter: wait)
+        }
+        do {
+            try bearer.check(fields, scheme: scheme)
+        } catch {
+            try admit(client, at: now)
+            throw error
+        }
+        if !isHolder { remember(client) }
+    }
+
+    /// Counts a redirect that has not come before.
+    func admitRedirect(
+        of enrollment: Enrollment.ID?, from poster: UserSubject?, at client: IPAddress, _ now: Monotonic
+    ) throws(APIError) {
+        let wait =
+            if let enrollment {
+                redirectRate?.take(for: enrollment.uuid, at: now)
+            } else if let poster {
+                redirectRate?.take(for: poster, at: now)
+            } else {
+                redirectRate?.take(for: client.subscriber, at: now)
+            }
+        guard let wait else { return }
+        throw refusal("Too many redirects have come.", retryAfter: wait)
+    }
+
+    private func refusal(_ detail: String, retryAfter wait: Duration) -> APIError {
+        refusedCount.wrappingAdd(1, ordering: .relaxed)
+        return .rateLimited(detail, retryAfter: wait)
+    }
+
+    private func remember(_ client: IPAddress) {
+        holders.withLock { holders in
+            guard !holders.contains(client) else { return }
+            if holders.count >= Self.holdersMax { holders.removeFirst() }
+            holders.append(client)
+        }
+    }
+}

@@ -1,0 +1,43 @@
+import Transport
+
+/// What one user may have of the calls to Belvo: so many a second, twice as many at one stroke, and so many at a time.
+/// With a handed-in clock.
+///
+/// Nobody gains by standing in line for more: calls past the share wait, and those of others pass them.
+struct UserShares: Sendable {
+    /// Calls of one user under way at a time, so that one who asks while Belvo is slow leaves places for others.
+    private let underWayMax: Int
+    private var buckets: TokenBuckets?
+    private var underWay: [UInt64: Int] = [:]
+
+    /// - Parameter rate: calls a second of one user; 0 is no limit.
+    init(rate: Int, callsMax: Int) {
+        underWayMax = max(1, callsMax / 4)
+        guard rate > 0 else { return }
+        let interval = 1_000_000_000 / Int64(rate)
+        buckets = TokenBuckets(interval: interval, window: 2 * Int64(rate) * interval, countMax: 65_536)
+    }
+
+    /// Whether a call of this user may leave now.
+    func allows(_ party: UInt64, at now: Monotonic) -> Bool {
+        hasPlace(party) && buckets?.wait(party, at: now.nanoseconds) == nil
+    }
+
+    /// How long until the user's rate allows another call; nil where it is a call that has to end first.
+    func delay(of party: UInt64, at now: Monotonic) -> Duration? {
+        guard hasPlace(party) else { return nil }
+        return .nanoseconds(buckets?.wait(party, at: now.nanoseconds) ?? 0)
+    }
+
+    mutating func take(_ party: UInt64, at now: Monotonic) {
+        _ = buckets?.take(party, at: now.nanoseconds)
+        underWay[party, default: 0] += 1
+    }
+
+    mutating func finish(_ party: UInt64) {
+        guard let present = underWay[party] else { return }
+        underWay[party] = present > 1 ? present - 1 : nil
+    }
+
+    private func hasPlace(_ party: UInt64) -> Bool { underWay[party, default: 0] < underWayMax }
+}
