@@ -64,9 +64,7 @@ struct CallbackPage: Sendable {
     /// The page of a redirect.
     func response(_ status: HTTP.Status, _ landing: Landing, ticket: String, for inbound: Inbound) -> Response {
         let state = State(landing)
-        // A redirect that Belvo refused, or never saw, proves nothing about the enrollment that its `state` names.
-        let provesNothing = landing.receipt.outcome == .refused || landing.receipt.outcome == .expired
-        let enrollment = provesNothing ? nil : landing.enrollment
+        let enrollment = landing.isProven ? landing.enrollment : nil
         let home = enrollment.map { $0.platform == .browser ? Home.shop : .app } ?? home
         let content = Content(
             state: state, home: home, link: enrollment.flatMap { link(home, for: $0) } ?? link(home), ticket: ticket,
@@ -128,15 +126,14 @@ extension CallbackPage.State {
             self = .expired
             return
         }
-        guard let enrollment = landing.enrollment else {
+        // What is said below is the enrollment's, and for nobody who has only found its `state`.
+        guard landing.isProven, let enrollment = landing.enrollment else {
             self = .working
             return
         }
         let isUsed = landing.isRepeat
         switch enrollment.state {
         case .creating, .atBank, .completing, .observed: self = .working
-        // That the bank confirmed is Belvo's word, and of this redirect it has not come.
-        case .awaitingOptions where receipt.outcome != .taken: self = .working
         case .awaitingOptions, .awaitingFingerprint, .confirming: self = isUsed ? .used(.approved) : .approved
         case .succeeded: self = isUsed ? .used(.succeeded) : .succeeded
         case .failed: self = isUsed ? .used(.failed) : .failed

@@ -9,6 +9,10 @@ struct Landing: Sendable {
     let enrollment: Enrollment?
     /// Whether the redirect had been dealt with before it came this time.
     let isRepeat: Bool
+    /// Whether the redirect has shown that whoever brought it was at the bank for this enrollment: Belvo took its
+    /// code, or nobody knows, and the enrollment went on by it alone. Before that a `state` may have been found
+    /// somewhere, and a code made up.
+    let isProven: Bool
     /// Why passing it on just now came to nothing.
     let failure: (any Error)?
 }
@@ -46,9 +50,20 @@ extension RedirectionJourney {
     private func landing(
         _ receipt: Stored<RedirectReceipt>, isRepeat: Bool, failure: (any Error)?
     ) async throws -> Landing {
-        Landing(
-            receipt: receipt.record, enrollment: try await owner(of: receipt)?.record, isRepeat: isRepeat,
-            failure: failure)
+        let enrollment = try await owner(of: receipt)?.record
+        return Landing(
+            receipt: receipt.record, enrollment: enrollment, isRepeat: isRepeat,
+            isProven: try await isProven(receipt.record, enrollment), failure: failure)
+    }
+
+    private func isProven(_ receipt: RedirectReceipt, _ enrollment: Enrollment?) async throws -> Bool {
+        switch (receipt.outcome, enrollment?.state) {
+        case (.taken, _): return true
+        case (.unknown, .awaitingFingerprint), (.unknown, .confirming), (.unknown, .succeeded):
+            guard let enrollment else { return false }
+            return try await !world.store.hasReceiptPassedOn(of: enrollment.id, besides: receipt.id)
+        default: return false
+        }
     }
 }
 

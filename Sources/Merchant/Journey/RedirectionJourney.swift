@@ -154,7 +154,8 @@ struct RedirectionJourney: Sendable {
             let answer = try await CallOrigin.$current.withValue(origin(of: owner)) {
                 try await world.belvo.completeRedirection(redirection, trace: occasion.trace)
             }
-            return try await record(answer, to: sent, enrollment, poster: poster, on: occasion)
+            return try await record(
+                answer, to: sent, enrollment, ofRejection: redirection.isRejection, poster: poster, on: occasion)
         } catch let error as BelvoError {
             return try await record(error, to: sent, enrollment, poster: poster, on: occasion)
         }
@@ -167,9 +168,12 @@ struct RedirectionJourney: Sendable {
     }
 
     /// Belvo took it and says whose it is.
+    ///
+    /// How the enrollment stands after an error of the bank's is read from Belvo once more: anybody who has found a
+    /// `state` can bring an error, and an enrollment ends by Belvo's state and not by the answer to that.
     private func record(
         _ answer: Belvo.Enrollment, to receipt: Stored<RedirectReceipt>, _ expected: Stored<Enrollment>?,
-        poster: UserSubject?, on occasion: Occasion
+        ofRejection isRejection: Bool, poster: UserSubject?, on occasion: Occasion
     ) async throws -> Result {
         if let expected, let known = expected.record.belvoID, known != answer.id.uuid {
             // A mix-up, of Belvo's or of somebody's making: nothing is concluded from it but that it was sent.
@@ -191,11 +195,28 @@ struct RedirectionJourney: Sendable {
         if let settled = try await settle(receipt, as: .taken, owner, .redirectPassedOn, cause: occasion.cause) {
             owner = settled.enrollment ?? owner
         }
-        owner = try await enrollments.record(
-            .reported(enrollments.report(answer)), on: owner, cause: occasion.cause)
+        if let told = isRejection ? await reading(answer.id, of: owner, on: occasion) : answer {
+            owner = try await enrollments.record(
+                .reported(enrollments.report(told)), on: owner, cause: occasion.cause)
+        }
         // The owner's enrollment goes on; whoever posted somebody else's code learns nothing.
         if let poster, owner.record.subject != poster { throw JourneyRefusal.notFound }
         return .settled(owner)
+    }
+
+    /// The enrollment as Belvo has it now; nothing when that cannot be read: the poller finds it out.
+    private func reading(
+        _ id: Belvo.Enrollment.ID, of owner: Stored<Enrollment>, on occasion: Occasion
+    ) async -> Belvo.Enrollment? {
+        do {
+            return try await CallOrigin.$current.withValue(origin(of: owner)) {
+                try await world.belvo.readEnrollment(id, trace: occasion.trace)
+            }
+        } catch {
+            world.log.warning(
+                "enrollment.unreadable", metadata: ["enrollment_id": "\(owner.record.id)", "reason": "\(error)"])
+            return nil
+        }
     }
 
     /// Belvo did not take it, or nobody knows.

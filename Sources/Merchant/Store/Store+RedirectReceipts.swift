@@ -123,6 +123,17 @@ extension Store {
         ).isEmpty
     }
 
+    /// Whether Belvo has another redirect of the enrollment, or may have it.
+    func hasReceiptPassedOn(of enrollment: Enrollment.ID, besides receipt: UUID) async throws -> Bool {
+        try await !database.execute(
+            """
+            SELECT id FROM redirect_receipts
+            WHERE enrollment_id = \(enrollment) AND outcome IN ('sent', 'taken', 'unknown') AND id <> \(receipt)
+            LIMIT 1
+            """
+        ).isEmpty
+    }
+
     /// Whether a redirect of the enrollment waits for Belvo or is on its way there.
     func hasOpenReceipt(of enrollment: Enrollment.ID) async throws -> Bool {
         try await !database.execute(

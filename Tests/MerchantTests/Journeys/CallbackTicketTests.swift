@@ -78,6 +78,38 @@ import Testing
         }
     }
 
+    @Test func `a made-up code shows nothing of the enrollment while Belvo's answer is lost, nor later`() async throws {
+        try await Stage.open(environment: ["APP_DEEP_LINK": "shop://pix"]) { stage in
+            var shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.startEnrollment()
+            let reply = try shopper.decide(bond)
+            stage.sandbox.next(.dropAnswer, on: .completeRedirection)
+            var pages = [try await stage.browser().open("?state=\(reply["state"] ?? "")&code=forged&id_token=forged")]
+            let ticket = try #require(pages[0].ticket)
+            #expect(try await stage.browser().follow(reply).text.contains("<h1>Bank confirmed</h1>"))
+            pages.append(try await stage.browser().open(ticket))
+            try await shopper.finish(bond)
+            pages.append(try await stage.browser().open(ticket))
+            for page in pages {
+                #expect(page.status == 200 && page.text.contains("<h1>Almost there</h1>"))
+                #expect(page.text.contains("href=\"shop://pix\"") && !page.text.contains(bond.id))
+            }
+        }
+    }
+
+    @Test func `a lost answer to the only redirect is made up for by the enrollment that goes on`() async throws {
+        try await Stage.open(environment: ["APP_DEEP_LINK": "shop://pix"]) { stage in
+            var shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.startEnrollment()
+            stage.sandbox.next(.dropAnswer, on: .completeRedirection)
+            let first = try await stage.browser().follow(shopper.decide(bond))
+            #expect(first.text.contains("<h1>Almost there</h1>") && !first.text.contains(bond.id))
+            try await shopper.finish(bond)
+            let last = try await stage.browser().open(try #require(first.ticket))
+            #expect(last.text.contains("<h1>All done</h1>") && last.text.contains(bond.id))
+        }
+    }
+
     @Test func `whoever comes with the state once it has been used learns nothing either`() async throws {
         try await Stage.open(environment: ["APP_DEEP_LINK": "shop://pix"]) { stage in
             var shopper = try await Shopper.arrive(on: stage)

@@ -38,6 +38,28 @@ import Testing
         }
     }
 
+    @Test func `an error that anybody may have brought ends the enrollment by Belvo's state, not by its answer`()
+        async throws
+    {
+        try await Stage.open { stage in
+            let shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.startEnrollment()
+            let state = try #require(shopper.decide(bond)["state"])
+            let isPending = Fault.Alteration("/status", #""PENDING""#)
+            stage.sandbox.next(.altered([isPending]), on: .getEnrollment)
+            _ = try await stage.browser().open("?state=\(state)&error=access_denied")
+            #expect(stage.countCalls(.completeRedirection) == 1 && stage.countCalls(.getEnrollment) == 1)
+            #expect(try await shopper.enrollment(bond).string("status") == "PENDING")
+            // While Belvo cannot be read nothing is concluded, and then it is read again.
+            let other = try await shopper.startEnrollment()
+            stage.sandbox.next(.dropAnswer, on: .getEnrollment)
+            _ = try await stage.browser().follow(shopper.decide(other, .refuse))
+            #expect(try await shopper.enrollment(other).string("status") == "PENDING")
+            try await stage.poll()
+            #expect(try await shopper.enrollment(other).string("status") == "FAILED")
+        }
+    }
+
     @Test func `a refusal that the bank posts as a form does the same`() async throws {
         try await Stage.open { stage in
             let shopper = try await Shopper.arrive(on: stage)
