@@ -127,6 +127,9 @@ public final class MerchantServer: Sendable {
     public func start(
         work mode: WorkMode = .byItself, inheriting inherited: InheritedListeners = InheritedListeners()
     ) async throws -> Addresses {
+        for weakness in settings.warnings {
+            log.warning("settings.weak", metadata: ["name": "\(weakness.name)", "reason": "\(weakness.message)"])
+        }
         try await waitForSchema()
         startGauges()
         var inherited = inherited

@@ -33,6 +33,7 @@ extension Operators {
     /// The configuration has been read by then. Nothing is changed.
     public func examine() async -> [Finding] {
         var findings = [Finding(verdict: .ok, subject: "configuration", detail: "every setting is well-formed")]
+        findings += settings.warnings.map { Finding(verdict: .warning, subject: $0.name, detail: $0.message) }
         findings += await examineDatabase()
         findings.append(await examineBelvo())
         findings += await examineAssociations()

@@ -21,10 +21,16 @@ extension SettingForm<Secret> {
         text.isPlain ? Secret(text) : nil
     }
 
-    /// What may stand behind `Bearer` (RFC 6750 §2.1) and, more leniently, any visible ASCII.
-    static let bearerToken = SettingForm("visible ASCII characters without blanks") { text in
-        text.utf8.allSatisfy { (0x21...0x7E).contains($0) } ? Secret(text) : nil
+    /// What may stand behind `Bearer` (RFC 6750 §2.1) and, more leniently, any visible ASCII; too long to be guessed.
+    static let bearerToken = SettingForm(
+        "\(bearerBytes.lowerBound) or more visible ASCII characters without blanks"
+    ) { text in
+        bearerBytes.contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+            ? Secret(text) : nil
     }
+
+    /// What is longer is not looked at in a request.
+    private static let bearerBytes = 16...BearerToken.bytesMax
 
     /// The user-id of Basic authentication (RFC 7617 §2).
     static let credentialID = SettingForm("a text without colons and control characters") { text in

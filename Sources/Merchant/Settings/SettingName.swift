@@ -63,6 +63,12 @@ enum SettingName: String, CaseIterable {
     case userDeadline = "USER_DEADLINE_MS"
     case logLevel = "LOG_LEVEL"
 
+    /// Those whose values nobody but the server may know.
+    static let secrets: [SettingName] = [
+        .databaseURL, .belvoSecretPassword, .belvoWebhookToken, .authHS256Secret, .encryptionKeys, .lookupKey,
+        .shopToken, .shopWebhookSecret,
+    ]
+
     /// The name under which a file's path is given instead of the value; none where the value is a path itself.
     var fileVariant: String? {
         rawValue.hasSuffix("_FILE") ? nil : rawValue + "_FILE"

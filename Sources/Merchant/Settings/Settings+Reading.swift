@@ -99,6 +99,11 @@ extension SettingsReader {
         let url = optional(.authJWKSURL, .secureURL).map { TokenKeySource.jwksURL($0) }
         let issuer = optional(.authIssuer, .text)
         let audience = optional(.authAudience, .text)
+        if file != nil || url != nil, audience == nil {
+            warn(
+                SettingName.authAudience.rawValue,
+                "is missing: a token that the same keys have signed for another program is accepted too")
+        }
         return (secret ?? file ?? url).map { TokenRules(keys: $0, issuer: issuer, audience: audience) }
     }
 
@@ -107,6 +112,7 @@ extension SettingsReader {
         let certificate = optional(.tlsCertFile, .readableFile)
         let key = optional(.tlsKeyFile, .readableFile)
         guard let certificate, let key else { return nil }
+        warnIfReadable(key, named: SettingName.tlsKeyFile.rawValue)
         return TLSFiles(certificateFile: certificate, keyFile: key)
     }
 

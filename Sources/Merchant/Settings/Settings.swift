@@ -97,6 +97,9 @@ public struct Settings: Sendable {
     /// `LOG_LEVEL`.
     public var logLevel: Logger.Level
 
+    /// What works and makes an attack easier than it has to be.
+    public var warnings: [SettingsProblem] = []
+
     /// Reads the settings of this process's environment and of the file at a path, if there is one.
     public static func load(file path: String?) throws -> Settings {
         let file = try path.map(SettingsFile.read) ?? SettingsFile()
@@ -111,8 +114,9 @@ public struct Settings: Sendable {
         environment: [String: String], file: SettingsFile = SettingsFile()
     ) throws(SettingsFault) -> Settings {
         let reader = SettingsReader(environment: environment, file: file)
-        let settings = Settings(reader)
+        var settings = Settings(reader)
         if let fault = reader.fault { throw fault }
+        settings?.warnings = reader.warnings
         guard let settings else { preconditionFailure("settings without a fault are complete") }
         return settings
     }

@@ -23,6 +23,8 @@ public struct SettingsProblem: Equatable, Sendable {
         case contradictory
         /// The file holds a name that no setting has.
         case unknown
+        /// It works, and makes an attack easier than it has to be: no fault, but something to be told.
+        case weak
     }
 
     init(_ name: String, _ kind: Kind, _ message: String) {

@@ -7,6 +7,8 @@ public struct SettingsFile: Sendable {
     /// What the file says, by name. Redacted like the secrets among them.
     private(set) var values: [String: Secret] = [:]
     private(set) var problems: [SettingsProblem] = []
+    /// Whether everybody on this machine may read it.
+    private(set) var isReadableByAll = false
 
     /// No file.
     public init() {}
@@ -30,7 +32,9 @@ public struct SettingsFile: Sendable {
             file.problems.append(SettingsProblem("the file", .malformed, "is not UTF-8 text"))
             return file
         }
-        return parse(text)
+        var file = parse(text)
+        file.isReadableByAll = SmallFile.isReadableByAll(path)
+        return file
     }
 
     private mutating func add(_ line: Substring, number: Int) {

@@ -6,6 +6,7 @@ final class SettingsReader {
     private let environment: [String: String]
     private let file: SettingsFile
     private var problems: [SettingsProblem] = []
+    private var weaknesses: [SettingsProblem] = []
 
     init(environment: [String: String], file: SettingsFile) {
         self.environment = environment
@@ -60,6 +61,27 @@ final class SettingsReader {
         problems.append(SettingsProblem(name.rawValue, kind, message))
     }
 
+    /// Remembers what works and should be otherwise.
+    func warn(_ name: String, _ message: String) {
+        weaknesses.append(SettingsProblem(name, .weak, message))
+    }
+
+    /// Warns of a file with a secret in it that everybody on this machine may read.
+    func warnIfReadable(_ path: String, named name: String) {
+        if SmallFile.isReadableByAll(path) { warn(name, "names a file that every user of this machine may read") }
+    }
+
+    /// All that works and should be otherwise.
+    var warnings: [SettingsProblem] {
+        let secrets = SettingName.secrets.filter { file.values[$0.rawValue] != nil && environment[$0.rawValue] == nil }
+        guard file.isReadableByAll, let first = secrets.first else { return weaknesses }
+        return weaknesses + [
+            SettingsProblem(
+                "the file", .weak, "holds secrets such as \(first.rawValue), and every user of this machine may read it"
+            )
+        ]
+    }
+
     /// All that is wrong, with the file's own faults and unknown names; nil when nothing is.
     var fault: SettingsFault? {
         let known = Set(SettingName.allSpellings)
@@ -90,7 +112,9 @@ final class SettingsReader {
                 add(name, .malformed, value == nil ? "has an empty \(name.rawValue)_FILE" : "is empty")
                 return nil
             }
-            return value ?? contents(of: given, for: name)
+            guard value == nil else { return value }
+            if SettingName.secrets.contains(name) { warnIfReadable(given, named: name.fileVariant ?? name.rawValue) }
+            return contents(of: given, for: name)
         }
         return nil
     }

@@ -22,6 +22,12 @@ enum SmallFile {
         }
     }
 
+    /// Whether everybody on this machine may read the file. Wraps `stat`.
+    static func isReadableByAll(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IROTH != 0
+    }
+
     private static func nextPart(of raw: Int32) throws(SmallFileFault) -> [UInt8] {
         var code: Int32 = 0
         let part = [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, count in

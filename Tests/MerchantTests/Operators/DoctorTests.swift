@@ -1,5 +1,6 @@
 import BelvoSandbox
 import FoundationEssentials
+import Glibc
 import HTTP
 import JSON
 import Postgres
@@ -21,6 +22,16 @@ import Transport
             let found = try await examine(stage)
             #expect(Set(found.keys) == ["configuration", "database", "migrations", "clock", "belvo"])
             #expect(found.values.allSatisfy { $0.verdict == .ok }, "\(found)")
+        }
+    }
+
+    @Test func `a secret in a file that everybody may read, of which the server warns too`() async throws {
+        let file = try TemporaryFile("shop-token-of-the-tests")
+        chmod(file.path, 0o604)
+        try await Stage.open(environment: ["SHOP_TOKEN_FILE": file.path]) { stage in
+            let found = try await examine(stage)
+            #expect(found["SHOP_TOKEN_FILE"]?.verdict == .warning)
+            #expect(stage.log.all.contains { $0.hasPrefix("settings.weak name=SHOP_TOKEN_FILE") })
         }
     }
 

@@ -31,7 +31,10 @@ struct SettingFormTests {
                 "BELVO_BENEFICIARY_BANK_ACCOUNT",
                 ["1", "5b3a1c7e90d44f268a510d6c2e9b7f10", "{5b3a1c7e-90d4-4f26-8a51-0d6c2e9b7f10}"]
             ),
-            ("BELVO_WEBHOOK_TOKEN", ["a b", "é", "a\t"]),
+            (
+                "BELVO_WEBHOOK_TOKEN",
+                ["x", "fifteen-of-thes", "a b a b a b a b a b", "ééééééééééééééé", "a\taaaaaaaaaaaaaaa"]
+            ),
             ("AUTH_HS256_SECRET", [String(repeating: "s", count: 31)]),
             (
                 "ENCRYPTION_KEYS",
@@ -107,7 +110,8 @@ struct SettingFormTests {
             ("PAYMENT_MAX_AMOUNT", ["0", "0.00", "-1", "500,00", "1e2", "1.234", "R$ 5"]),
             ("ORDERS", ["Required", "none"]),
             ("USER_RATE", ["-1", "2.5", "1000001"]),
-            ("SHOP_TOKEN", ["a b"]),
+            ("SHOP_TOKEN", ["x", "fifteen-of-thes", "a b a b a b a b a b"]), ("ADDRESS_RATE", ["-1", "1000001"]),
+            ("BELVO_USER_RATE", ["-1", "x"]), ("BELVO_STRANGER_RATE", ["-1"]), ("UNKNOWN_REDIRECTS_MAX", ["0"]),
             ("SHOP_WEBHOOK_URL", ["http://shop.example", "/x"]),
             (
                 "SHOP_WEBHOOK_SECRET",

@@ -1,5 +1,6 @@
 import Belvo
 import FoundationEssentials
+import Glibc
 import HTTP
 import Logging
 import Payments
@@ -17,11 +18,36 @@ struct SettingsTests {
         "BELVO_SECRET_ID": "id",
         "BELVO_SECRET_PASSWORD": "hunter2:é",
         "BELVO_BENEFICIARY_BANK_ACCOUNT": "5b3a1c7e-90d4-4f26-8a51-0d6c2e9b7f10",
-        "BELVO_WEBHOOK_TOKEN": "hunter2",
+        "BELVO_WEBHOOK_TOKEN": "hunter2-hunter2-hunter2",
         "AUTH_HS256_SECRET": "hunter2 and more than thirty-two bytes",
         "ENCRYPTION_KEYS": "b:\(key(1)),a:\(key(2))",
         "LOOKUP_KEY": key(3),
     ]
+
+    @Test func `what works and makes an attack easier is told, and no value with it`() throws {
+        let secret = try TemporaryFile("hunter2-hunter2-hunter2")
+        let keys = try TemporaryFile(#"{"keys": []}"#)
+        chmod(secret.path, 0o644)
+        chmod(keys.path, 0o644)
+        var environment = Self.required
+        environment["BELVO_WEBHOOK_TOKEN"] = nil
+        environment["BELVO_WEBHOOK_TOKEN_FILE"] = secret.path
+        environment["AUTH_HS256_SECRET"] = nil
+        environment["AUTH_JWKS_FILE"] = keys.path
+        let told = try Settings.read(environment: environment).warnings
+        #expect(told.map(\.name) == ["BELVO_WEBHOOK_TOKEN_FILE", "AUTH_AUDIENCE"])
+        #expect(!told.contains { $0.message.contains("hunter2") })
+        chmod(secret.path, 0o640)
+        environment["AUTH_AUDIENCE"] = "merchant"
+        #expect(try Settings.read(environment: environment).warnings.isEmpty)
+        // The file of settings itself, once there is a secret in it.
+        let file = try TemporaryFile("USER_RATE=1\n")
+        chmod(file.path, 0o644)
+        #expect(try Settings.read(environment: environment, file: SettingsFile.read(file.path)).warnings.isEmpty)
+        try file.write("SHOP_TOKEN=hunter2-hunter2-hunter2\n")
+        let read = try Settings.read(environment: environment, file: SettingsFile.read(file.path))
+        #expect(read.warnings.map(\.name) == ["the file"])
+    }
 
     @Test func `the required settings are enough, and the others have the documented defaults`() throws {
         let settings = try Settings.read(environment: Self.required)
@@ -29,7 +55,8 @@ struct SettingsTests {
         #expect(settings.publicBaseURL.origin.description == "https://pay.shop.example")
         #expect(settings.belvoBaseURL.origin.description == "https://api.belvo.com")
         #expect(settings.beneficiaryBankAccount.uuidString.lowercased() == "5b3a1c7e-90d4-4f26-8a51-0d6c2e9b7f10")
-        #expect(settings.belvoWebhookToken.isEqual(to: "hunter2") && !settings.belvoWebhookToken.isEqual(to: "hunter3"))
+        #expect(settings.belvoWebhookToken.isEqual(to: "hunter2-hunter2-hunter2"))
+        #expect(!settings.belvoWebhookToken.isEqual(to: "hunter3-hunter2-hunter2"))
         #expect(settings.encryptionKeys.map(\.id) == ["b", "a"])
         guard case .hs256 = settings.auth.keys else { return #expect(Bool(false)) }
         #expect(settings.auth.issuer == nil && settings.auth.audience == nil)
@@ -37,7 +64,8 @@ struct SettingsTests {
         #expect(settings.listen.description == "127.0.0.1:8080")
         #expect(settings.adminListen.description == "127.0.0.1:9464")
         #expect(settings.tls == nil && settings.trustedProxies.isEmpty && settings.corsOrigins.isEmpty)
-        #expect(settings.userRate == 20)
+        #expect(settings.userRate == 20 && settings.addressRate == 20 && settings.unknownRedirectsMax == 500)
+        #expect(settings.belvoUserRate == 10 && settings.belvoStrangerRate == 5 && settings.warnings.isEmpty)
         #expect(settings.connectionLimits.bounds == ServerConfiguration().bounds)
         #expect(settings.crowdLimits == CrowdLimits())
         #expect(settings.belvoCAFile == nil && settings.belvoDialect == Dialect() && settings.mintsWidgetTokens)
@@ -83,7 +111,7 @@ struct SettingsTests {
             "APP_DEEP_LINK": "shopapp://enrollment?x=1", "WEB_RETURN_URL": "https://Shop.example/pay?x=1",
             "APPLE_APP_IDS": "ABCDE12345.shop.app",
             "ANDROID_APPS": "shop.app=\(fingerprint),shop.app.beta=\(fingerprint.lowercased())",
-            "PAYMENT_MAX_AMOUNT": "0.01", "ORDERS": "optional", "USER_RATE": "0", "SHOP_TOKEN": "t",
+            "PAYMENT_MAX_AMOUNT": "0.01", "ORDERS": "optional", "USER_RATE": "0", "SHOP_TOKEN": "sixteen-of-these",
             "SHOP_WEBHOOK_URL": "http://localhost:1/x", "SHOP_WEBHOOK_SECRET": "whsec_\(key(7))",
             "POLL_INTERVAL_MS": "10", "POLL_DEADLINE_MS": "20", "USER_DEADLINE_MS": "30", "LOG_LEVEL": "trace",
         ]) { $1 }
@@ -105,7 +133,7 @@ struct SettingsTests {
         #expect(settings.connectionLimits.bounds == Array(1...13))
         #expect(settings.crowdLimits.requestsMax == 14 && settings.crowdLimits.requestsPerUserMax == 15)
         #expect(settings.crowdLimits.longPollsMax == 16)
-        #expect(settings.userRate == 0 && settings.shopToken?.text == "t")
+        #expect(settings.userRate == 0 && settings.shopToken?.text == "sixteen-of-these")
         #expect(settings.shopWebhook?.url.description == "http://localhost:1/x")
         #expect(settings.shopWebhook?.secret.key == [UInt8](repeating: 7, count: 32))
         #expect(
