@@ -88,6 +88,8 @@ struct HostileAnswerTests {
     @Test(arguments: [
         #""details":"x""#, #""details":{"customer":"x"}"#, #""details":{"institution":7}"#,
         #""details":{"redirect_url":7}"#, #""details":{"redirect_url":"javascript:alert(1)"}"#,
+        #""details":{"redirect_url":"https://bank.example@evil.example/"}"#,
+        #""details":{"redirect_url":"https://bank.example/\u202Egpj"}"#,
         #""details":{"redirect_url":"http://bank.example/"}"#, #""details":{"redirect_url":"https://"}"#,
         #""details":{"redirect_url":"https://bank.example/ x"}"#, #""details":{"redirect_url":"//bank.example/"}"#,
         #""details":{"redirect_url":"https://bank.example/\"><script>"}"#,

@@ -268,6 +268,7 @@ extension ServerConnection {
         isHandling = true
         deadline = shard.handlerDeadline
         requestCount &+= 1
+        shard.requestCount &+= 1
         let keepAlive = keepAlive && Int(requestCount) < shard.server.configuration.requestsPerConnectionMax
         let context = RequestContext(
             peer: peer, isSecure: shard.server.isSecure, arrivedAt: shard.loop.now)

@@ -43,6 +43,12 @@ final class Shard: EventHandler {
     /// At most so many can be waiting when nobody joins them.
     private static let waitingMax = Int(Listener.backlog)
 
+    /// Connections whose end leaves enough behind to look through the memory for it.
+    private static let crowdMin = 1_024
+    /// Requests that do, and how many may come within a second all the same.
+    private static let floodMin: UInt64 = 10_000
+    private static let calmMax: UInt64 = 20
+
     private static let sweepPause = Duration.seconds(1)
     /// Whoever replaces a server waits for its end.
     private static let drainingSweepPause = Duration.milliseconds(100)
@@ -57,6 +63,11 @@ final class Shard: EventHandler {
     private var overdue: [ServerConnection] = []
     /// The most connections since memory was last given back.
     private var connectionsPeak = 0
+    /// Requests that were begun, in all; until the last look around; until memory was last given back.
+    @exclusivity(unchecked)
+    var requestCount: UInt64 = 0
+    private var requestCountSeen: UInt64 = 0
+    private var requestCountRestored: UInt64 = 0
     /// Connections that were too many and have yet to take that in.
     private var turnedAwayCount = 0
     private var drained: CheckedContinuation<Void, Never>?
@@ -222,10 +233,15 @@ final class Shard: EventHandler {
         sweep()
     }
 
-    /// What thousands of connections have left behind goes back to the system when most of them are gone.
+    /// What thousands of connections have left behind goes back to the system when most of them are gone, and so does
+    /// what thousands of requests have when few come any more: a flood on a few connections leaves as much.
     private func giveMemoryBack() {
         connectionsPeak = max(connectionsPeak, connections.count)
-        guard connectionsPeak >= 1_024, connections.count < connectionsPeak / 4 else { return }
+        let isEmptier = connectionsPeak >= Self.crowdMin && connections.count < connectionsPeak / 4
+        let isCalm = requestCount - requestCountSeen < Self.calmMax
+        requestCountSeen = requestCount
+        guard isEmptier || isCalm && requestCount - requestCountRestored >= Self.floodMin else { return }
+        requestCountRestored = requestCount
         connectionsPeak = connections.count
         connections = connections.map(\.self)  // A smaller array.
         // Nobody waits for it, and it takes some milliseconds: not on the loop's thread. The task itself is the loop's:

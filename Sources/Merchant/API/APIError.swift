@@ -287,9 +287,13 @@ extension APIError {
                 }
             }
         }
-        var response = Response(status, headers: ["content-type": "application/problem+json"], body: body)
+        var response = Response(status, headers: Self.documentHeaders, body: body)
         for header in headers { response.headers.append(header.name, header.value) }
         if let retryAfterSeconds { response.headers.append("retry-after", "\(retryAfterSeconds)") }
         return response
     }
+
+    private static let documentHeaders: Headers = [
+        "content-type": "application/problem+json", "cache-control": "no-store", "x-content-type-options": "nosniff",
+    ]
 }

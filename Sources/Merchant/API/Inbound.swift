@@ -43,7 +43,7 @@ struct Inbound: Sendable {
         let names = known.sorted().joined(separator: ", ")
         var faults: [JSONFault] = []
         var seen: Set<String> = []
-        for name in fields.names {
+        for name in fields.names where faults.count < JSONReader.faultsMax {
             if !known.contains(name) {
                 faults.append(
                     JSONFault(

@@ -2,6 +2,8 @@ import BelvoSandbox
 import HTTP
 import Testing
 
+@testable import Merchant
+
 /// How the API keeps to HTTP: paths, methods, sizes, parameters and request ids.
 @Suite struct HTTPRulesTests {
     @Test func `what does not exist is 404, with a problem document`() async throws {
@@ -94,11 +96,40 @@ import Testing
     }
 
     @Test func `where no query parameter is known, that is what is said`() async throws {
-        try await Stage.open(environment: ["SHOP_TOKEN": "shop"]) { stage in
-            let shop = App(client: stage.client, token: "shop")
+        try await Stage.open(environment: ["SHOP_TOKEN": OrderTests.token]) { stage in
+            let shop = App(client: stage.client, token: OrderTests.token)
             let answer = try await shop.send(.get, "/orders/order-1?colour=red")
             #expect(answer.status == 400)
             #expect(try answer.each("message", in: "errors") == ["There are no parameters here."])
+        }
+    }
+
+    @Test func `many unknown parameters are a bounded answer, and no problem is kept or guessed at by a cache`()
+        async throws
+    {
+        try await Stage.open { stage in
+            let app = try await stage.app(of: "ana")
+            let query = (0..<900).map { "p\($0)=" }.joined(separator: "&")
+            let answer = try await app.send(.get, "/v1/enrollments?\(query)")
+            #expect(answer.status == 400)
+            #expect(try answer.each("field", in: "errors").count == 50)
+            #expect(answer.response.body.count < 10_000)
+            for answer in [answer, try await app.send(.get, "/v1/nothing")] {
+                #expect(answer.response.headers["cache-control"] == "no-store")
+                #expect(answer.response.headers["x-content-type-options"] == "nosniff")
+            }
+        }
+    }
+
+    @Test func `a made request id tells nothing of how many came before`() {
+        let ids = (0..<1_000).map { _ in RequestID.made() }
+        #expect(Set(ids).count == 1_000 && ids.allSatisfy { $0.utf8.count == 32 })
+        // Neither half goes up, or stays as it is.
+        for half in [{ (id: String) in id.prefix(16) }, { $0.suffix(16) }] {
+            let numbers = ids.compactMap { UInt64(half($0), radix: 16) }
+            #expect(Set(numbers).count == 1_000)
+            let rising = zip(numbers, numbers.dropFirst()).count { $0 < $1 }
+            #expect((300...700).contains(rising))
         }
     }
 
