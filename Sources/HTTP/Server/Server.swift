@@ -20,6 +20,7 @@ public final class Server: Sendable {
     let handler: Handler
     let refusal: @Sendable (MessageFault) -> Response
     let admission: Admission
+    let unsent: UnsentBudget
     /// Whether it speaks https, and nothing else.
     let isSecure: Bool
     private let currentTLS: Mutex<TLSContext?>
@@ -36,6 +37,8 @@ public final class Server: Sendable {
     ) {
         self.configuration = configuration
         admission = Admission(configuration)
+        unsent = UnsentBudget(
+            bytesMax: configuration.unsentBytesMax, bytesPerOwnerMax: configuration.unsentBytesPerOwnerMax)
         isSecure = tls != nil
         currentTLS = Mutex(tls)
         self.refusal = refusal
@@ -49,6 +52,9 @@ public final class Server: Sendable {
         precondition(isSecure, "a server that speaks https")
         currentTLS.withLock { $0 = context }
     }
+
+    /// Bytes of answers that clients have not taken yet, and connections that were hung up on for their sake so far.
+    public var unsentReading: (bytes: Int, hungUp: Int) { unsent.reading }
 
     var tls: TLSContext? { currentTLS.withLock { $0 } }
 
@@ -86,6 +92,32 @@ public struct RequestContext: Sendable {
     public let isSecure: Bool
     /// When its last byte had come.
     public let arrivedAt: Monotonic
+    /// Nothing where there is none, as in a simulation.
+    let connection: LoopBound<ServerConnection>?
+
+    /// A request that came on no connection.
+    public init(peer: IPAddress, isSecure: Bool, arrivedAt: Monotonic) {
+        self.init(peer: peer, isSecure: isSecure, arrivedAt: arrivedAt, connection: nil)
+    }
+
+    init(peer: IPAddress, isSecure: Bool, arrivedAt: Monotonic, connection: LoopBound<ServerConnection>?) {
+        self.peer = peer
+        self.isSecure = isSecure
+        self.arrivedAt = arrivedAt
+        self.connection = connection
+    }
+
+    /// Says whose the answer is, by a number: its bytes count as that owner's for as long as the client has not taken
+    /// them. Without it they are the peer's. On the connection's loop only.
+    public func setOwner(_ owner: UInt64) {
+        connection?.value.dues.owner = owner
+    }
+
+    /// Keeps something until the answer has left, or the client is gone and the handler done: a place among the
+    /// requests under way, which is given back by letting go of it. On the connection's loop only.
+    public func keep(_ permit: some AnyObject & Sendable) {
+        connection?.value.dues.keep(permit)
+    }
 }
 
 /// What a handler wants sent.

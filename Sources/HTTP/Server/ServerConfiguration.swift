@@ -28,6 +28,15 @@ public struct ServerConfiguration: Sendable {
     /// In all, because a client that reads a byte now and then would keep its answer in memory for ever.
     public var writeDeadline = Duration.seconds(30)
 
+    /// Bytes of answers that clients have not taken yet, in all: past it the connection that has had its answer to take
+    /// for longest is hung up on.
+    ///
+    /// What the kernel holds besides is bounded by the kernel. A document that many are sent counts for each of them.
+    public var unsentBytesMax = 64 << 20
+
+    /// The same of one owner: a user, or the address of somebody who is none.
+    public var unsentBytesPerOwnerMax = 4 << 20
+
     /// How long a connection may stand without a request. The client is told nothing: it may be between two taps.
     public var idleDeadline = Duration.seconds(75)
 

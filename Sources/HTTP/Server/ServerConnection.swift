@@ -15,41 +15,46 @@ final class ServerConnection: EventHandler {
     /// Whether it counts among the connections; otherwise there is one word left to say on it.
     let isAdmitted: Bool
     @exclusivity(unchecked)
-    private var phase: Phase
-    private var interest: Interest = .readable
+    var phase: Phase
+    var interest: Interest = .readable
     @exclusivity(unchecked)
-    private var closesWhenSent = false
+    var closesWhenSent = false
     /// Whether answers are being gathered in the outbox right now.
     @exclusivity(unchecked)
-    private var isWorking = false
+    var isWorking = false
     /// Whether a handler is at work, be it for a client that has given up or was told not to wait.
     @exclusivity(unchecked)
-    private var isHandling = false
+    var isHandling = false
     @exclusivity(unchecked)
-    private(set) var deadline: Monotonic
-    private let stream: ByteStream
-    private let shard: Shard
-    private var held: HeldRequest?
+    var deadline: Monotonic
+    let stream: ByteStream
+    let shard: Shard
+    var held: HeldRequest?
     /// Received behind a request that is still being answered.
     @exclusivity(unchecked)
-    private var unparsed = KeptBytes()
+    var unparsed = KeptBytes()
     /// Where the shard keeps this connection.
     var position: Int32 = 0
     @exclusivity(unchecked)
-    private var unsent = UnsentBytes()
+    var unsent = UnsentBytes()
     @exclusivity(unchecked)
-    private var requestCount: Int32 = 0
+    var requestCount: Int32 = 0
     @exclusivity(unchecked)
-    private var reader = RequestReader()
-    private var registration: Registration?
+    var reader = RequestReader()
+    var registration: Registration?
     /// The bytes of the body that have bought their time.
-    private var bodyBytesPaid: Int32 = 0
+    var bodyBytesPaid: Int32 = 0
+    @exclusivity(unchecked)
+    var dues: AnswerDues
 
     init(stream: ByteStream, peer: IPAddress, shard: Shard, isAdmitted: Bool = true) {
         self.stream = stream
         self.peer = peer
         self.shard = shard
         self.isAdmitted = isAdmitted
+        var hasher = Hasher()
+        hasher.combine(peer.subscriber)
+        dues = AnswerDues(owner: UInt64(truncatingIfNeeded: Int64(hasher.finalize())))
         phase = shard.server.isSecure ? .greeting : .idle
         deadline = shard.loop.now + shard.server.configuration.headerDeadline
     }
@@ -102,7 +107,7 @@ final class ServerConnection: EventHandler {
 
     /// A client that has just connected or had an answer may be sending a request already: it gets one more answer,
     /// which says `close`, instead of a reset that tells it nothing (RFC 9112 §9.6).
-    private func closeUnlessBusy() {
+    func closeUnlessBusy() {
         let (now, limits) = (shard.loop.now, shard.server.configuration)
         let rested = (requestCount == 0 ? limits.headerDeadline : limits.idleDeadline) - (deadline - now)
         guard rested < limits.drainGrace else { return closeUnlessAsked() }
@@ -114,7 +119,7 @@ final class ServerConnection: EventHandler {
     ///
     /// Only our side is ended, and the client's is awaited for a while. A request that is on its way now is not begun,
     /// and what its client sees is the end of the connection behind the last answer and not a reset (RFC 9112 §9.6).
-    private func closeUnlessAsked() {
+    func closeUnlessAsked() {
         handle(.readable)
         guard phase == .idle, unsent.isEmpty, deadline <= shard.loop.now || shard.isDraining else { return }
         let grace = shard.server.configuration.drainGrace
@@ -137,25 +142,28 @@ final class ServerConnection: EventHandler {
     ///
     /// While a handler is at work for it, it counts as open all the same: draining waits for the handler, and whoever
     /// sends a request and hangs up, again and again, has no more handlers at work than connections.
-    private func giveUp() {
+    func giveUp() {
         guard isHandling else { return close() }
         phase = .unheard
         deadline = Monotonic(nanoseconds: .max)
         letGo()
     }
 
-    private func letGo() {
+    func letGo() {
         if let registration { shard.loop.deregister(registration) }
         registration = nil
         unparsed = KeptBytes()
         unsent = UnsentBytes()
+        dues.answersAreGone(from: shard.server.unsent)
+        // A handler that goes on counts until it is done.
+        if !isHandling { dues.giveUpRequest() }
         releaseHeld()
     }
 }
 
 // Receiving.
 extension ServerConnection {
-    private func greet() throws {
+    func greet() throws {
         switch try stream.handshake() {
         case .moved:
             phase = .idle
@@ -167,7 +175,7 @@ extension ServerConnection {
         }
     }
 
-    private func receive() throws {
+    func receive() throws {
         // A handler is at work: the client's next bytes wait in the kernel.
         guard phase != .responding, phase != .holding || unparsed.isEmpty else { return try wait(for: []) }
         switch try stream.read(into: shard.inbox) {
@@ -187,7 +195,7 @@ extension ServerConnection {
     }
 
     /// Answers the requests in what was received. What has to wait for its turn is kept.
-    private func take(_ received: UnsafeRawBufferPointer) throws {
+    func take(_ received: UnsafeRawBufferPointer) throws {
         try work {
             var input = received
             self.parse(&input)
@@ -196,13 +204,13 @@ extension ServerConnection {
         try takeKept()
     }
 
-    private func takeKept() throws {
+    func takeKept() throws {
         while !unparsed.isEmpty, isListening {
             try work { self.parseKept() }
         }
     }
 
-    private func parseKept() {
+    func parseKept() {
         var kept = unparsed
         unparsed = KeptBytes()
         let left = kept.withUnsafeBytes { bytes in
@@ -215,18 +223,18 @@ extension ServerConnection {
     }
 
     /// Whether the next request may be read: the one before is answered, and the client takes its answers.
-    private var isListening: Bool {
+    var isListening: Bool {
         (phase == .idle || phase == .receiving) && unsent.isEmpty && !closesWhenSent
     }
 
     /// Whether the client's next bytes are wanted. While a reply is held they are read for the sake of the end, which
     /// comes behind them: whoever hangs up is to be noticed.
-    private var isCurious: Bool {
+    var isCurious: Bool {
         isListening || phase == .holding && unsent.isEmpty && unparsed.isEmpty
     }
 
     /// Takes requests out of the input until it is used up or one of them has to be waited for.
-    private func parse(_ input: inout UnsafeRawBufferPointer) {
+    func parse(_ input: inout UnsafeRawBufferPointer) {
         while !input.isEmpty, isListening, shard.outbox.count < Shard.outboxBytesMax, shard.largeBody.isEmpty {
             do {
                 switch try reader.next(from: &input, within: shard.server.configuration.message) {
@@ -243,7 +251,7 @@ extension ServerConnection {
     }
 
     /// A request has begun: from now on it has a deadline that does not move with each byte.
-    private func awaitRest() {
+    func awaitRest() {
         guard phase != .receiving else { return extendForBody() }
         guard !reader.isBetweenMessages else { return }
         phase = .receiving
@@ -252,7 +260,7 @@ extension ServerConnection {
     }
 
     /// Each second of the slowest permitted rate buys one second more.
-    private func extendForBody() {
+    func extendForBody() {
         let rate = shard.server.configuration.bodyBytesPerSecondMin
         let seconds = (reader.bodyBytesReceived - Int(bodyBytesPaid)) / rate
         guard seconds > 0 else { return }
@@ -263,17 +271,17 @@ extension ServerConnection {
 
 // Answering.
 extension ServerConnection {
-    private func begin(_ request: Request, keepAlive: Bool) {
+    func begin(_ request: Request, keepAlive: Bool) {
         phase = .responding
         isHandling = true
         deadline = shard.handlerDeadline
         requestCount &+= 1
         shard.requestCount &+= 1
         let keepAlive = keepAlive && Int(requestCount) < shard.server.configuration.requestsPerConnectionMax
-        let context = RequestContext(
-            peer: peer, isSecure: shard.server.isSecure, arrivedAt: shard.loop.now)
-        let method = request.method
         let connection = LoopBound(self, on: shard.loop)
+        let context = RequestContext(
+            peer: peer, isSecure: shard.server.isSecure, arrivedAt: shard.loop.now, connection: connection)
+        let method = request.method
         let handler = shard.server.handler
         // Started here and now: a handler that never waits has answered when this returns.
         Task.immediate(executorPreference: shard.loop) {
@@ -282,11 +290,11 @@ extension ServerConnection {
         }
     }
 
-    private func finish(_ reply: Reply, to method: Method, keepAlive: Bool) {
+    func finish(_ reply: Reply, to method: Method, keepAlive: Bool) {
         isHandling = false
         if phase == .unheard { return close() }
         // Answered in the handler's place, or cut off at the end of a drain.
-        guard phase == .responding else { return }
+        guard phase == .responding else { return dues.giveUpRequest() }
         if case .held(let held) = reply { return hold(HeldRequest(held, to: method, keepAlive: keepAlive)) }
         phase = .idle
         deadline = shard.idleDeadline
@@ -305,7 +313,7 @@ extension ServerConnection {
     }
 
     /// Keeps a request until its reply is there.
-    private func hold(_ request: HeldRequest) {
+    func hold(_ request: HeldRequest) {
         phase = .holding
         // Where older answers are stuck, their deadline goes on.
         if unsent.isEmpty { deadline = Monotonic(nanoseconds: .max) }
@@ -340,12 +348,13 @@ extension ServerConnection {
         }
     }
 
-    private func releaseHeld() {
+    func releaseHeld() {
         held?.release()
         held = nil
     }
 
-    private func write(_ reply: Reply, to method: Method, keepAlive: Bool) {
+    func write(_ reply: Reply, to method: Method, keepAlive: Bool) {
+        dues.answer()
         switch reply {
         case .response(let response):
             closesWhenSent = !keepAlive || shard.isDraining
@@ -377,69 +386,8 @@ extension ServerConnection {
         }
     }
 
-    private func append(_ refusal: Response) {
+    func append(_ refusal: Response) {
         MessageSerializer.append(
             refusal, answering: .get, date: shard.dateValue, connection: .close, to: &shard.outbox)
-    }
-}
-
-// Sending.
-extension ServerConnection {
-    /// Does something that may answer requests, then sends all the answers in one go.
-    private func work(_ body: () -> Void) throws {
-        assert(shard.outbox.isEmpty, "the outbox serves one connection at a time")
-        isWorking = true
-        body()
-        isWorking = false
-        if !shard.outbox.isEmpty { try sendOutbox() }
-        if closesWhenSent, unsent.isEmpty { try linger() }
-    }
-
-    private func sendOutbox() throws {
-        defer {
-            shard.outbox.removeAll(keepingCapacity: true)
-            if !shard.largeBody.isEmpty { shard.largeBody = [] }
-        }
-        guard let interest = try unsent.send(shard.outbox, then: shard.largeBody, on: stream) else { return }
-        deadline = shard.loop.now + shard.server.configuration.writeDeadline
-        try wait(for: interest)
-    }
-
-    private func flush() throws {
-        if let interest = try unsent.flush(on: stream) { return try wait(for: interest) }
-        if closesWhenSent { return try linger() }
-        deadline = deadlineBehindAnswers
-        try takeKept()
-        if isCurious { try wait(for: .readable) }
-    }
-
-    /// What the write deadline had taken the place of. Nothing was read meanwhile, so the client has its time anew.
-    private var deadlineBehindAnswers: Monotonic {
-        switch phase {
-        case .receiving: shard.loop.now + shard.server.configuration.headerDeadline
-        case .responding: shard.handlerDeadline
-        case .holding: Monotonic(nanoseconds: .max)
-        default: shard.idleDeadline
-        }
-    }
-
-    /// Ends our side and reads the client's to its end: closing at once would reset the connection, and the reset
-    /// would destroy an answer that the client has not read yet (RFC 9112 §9.6).
-    private func linger() throws {
-        try linger(for: shard.server.configuration.lingerDeadline)
-    }
-
-    private func linger(for time: Duration) throws {
-        phase = .lingering
-        unparsed = KeptBytes()
-        deadline = shard.loop.now + time
-        stream.finishWriting()
-        try wait(for: .readable)
-    }
-
-    private func wait(for wanted: Interest) throws {
-        guard wanted != interest, let registration else { return }
-        interest = wanted
-        try shard.loop.setInterest(wanted, of: registration)
     }
 }

@@ -6,6 +6,8 @@ struct UnsentBytes {
 
     var isEmpty: Bool { pieces.isEmpty }
 
+    var count: Int { pieces.reduce(0) { $0 + $1.count } }
+
     /// Sends the answers and a body behind them, which is perhaps none; all of it behind what waits already. What does
     /// not go now is kept, and the connection has to wait for what is returned; nothing is when all is out.
     ///
