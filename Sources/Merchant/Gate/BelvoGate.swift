@@ -245,7 +245,8 @@ extension BelvoGate {
             state.counts[GateSnapshot.Key(call: call, outcome: verdict.outcome), default: 0] += 1
             let standing = turn.caller == .stranger ? \State.strangersStanding : \State.standing
             return state[keyPath: standing].learn(
-                from: verdict, call, target: request.target, isProbe: isProbe, at: now, jitter: random)
+                from: verdict, call, of: turn.hasShare ? turn.party : 0, target: request.target, isProbe: isProbe,
+                at: now, jitter: random)
         }
         for event in events { tell(event, call, turn.caller) }
     }

@@ -44,11 +44,16 @@ struct Circuit: Sendable {
         case closed(after: Duration)
     }
 
+    /// So many failures of one user's calls count within a window: what one person asks for may be what fails.
+    static let failuresOfPartyMax = 3
+
     /// What happened within one second.
     private struct Second: Sendable {
         var number: Int64
         var calls = 0
         var failures = 0
+        /// Those of calls that were made for somebody in particular.
+        var failuresByParty: [UInt64: Int] = [:]
     }
 
     /// How often it has opened.
@@ -81,8 +86,12 @@ struct Circuit: Sendable {
     }
 
     /// Takes note of how a call ended. `jitter`, from 0 to 1, keeps several servers from trying at the same moment.
-    mutating func note(failed: Bool, probe: Bool, at now: Monotonic, jitter: Double) -> Change? {
-        guard let openedAt else { return count(failed: failed, at: now, jitter: jitter) }
+    ///
+    /// `party` is the user for whom it was made, where what he asked for may be why it failed.
+    mutating func note(
+        failed: Bool, probe: Bool, of party: UInt64 = 0, at now: Monotonic, jitter: Double
+    ) -> Change? {
+        guard let openedAt else { return count(failed: failed, of: party, at: now, jitter: jitter) }
         // What was under way when it opened comes too late to say anything new.
         guard probe else { return nil }
         isProbing = false
@@ -97,12 +106,17 @@ struct Circuit: Sendable {
         return .closed(after: now - openedAt)
     }
 
-    private mutating func count(failed: Bool, at now: Monotonic, jitter: Double) -> Change? {
+    private mutating func count(failed: Bool, of party: UInt64, at now: Monotonic, jitter: Double) -> Change? {
         let number = now.nanoseconds / 1_000_000_000
         if seconds.last?.number != number {
             let first = number - Self.window.components.seconds + 1
             seconds.removeAll { $0.number < first }
             seconds.append(Second(number: number))
+        }
+        if failed, party != 0 {
+            let known = seconds.reduce(0) { $0 + ($1.failuresByParty[party] ?? 0) }
+            guard known < Self.failuresOfPartyMax else { return nil }
+            seconds[seconds.count - 1].failuresByParty[party, default: 0] += 1
         }
         seconds[seconds.count - 1].calls += 1
         guard failed else { return nil }

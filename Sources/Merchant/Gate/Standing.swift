@@ -54,11 +54,16 @@ struct Standing: Sendable {
 
     /// Learns from how a call ended.
     mutating func learn(
-        from verdict: Verdict, _ call: Call, target: Target, isProbe: Bool, at now: Monotonic, jitter: () -> Double
+        from verdict: Verdict, _ call: Call, of party: UInt64 = 0, target: Target, isProbe: Bool, at now: Monotonic,
+        jitter: () -> Double
     ) -> [Event] {
         var events: [Event] = []
         let failed = verdict.speaksOfOutage
-        if let change = circuit.note(failed: failed, probe: isProbe, at: now, jitter: failed ? jitter() : 0) {
+        // What could not even be sent did not fail because of what it says.
+        let party = verdict.outcome == .notSent ? 0 : party
+        if let change = circuit.note(
+            failed: failed, probe: isProbe, of: party, at: now, jitter: failed ? jitter() : 0)
+        {
             events.append(.circuit(change))
         }
         switch verdict.outcome {

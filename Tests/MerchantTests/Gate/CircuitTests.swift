@@ -41,6 +41,16 @@ import Transport
         }
     }
 
+    @Test func `what one user's calls meet opens nothing, what four users' do opens it`() {
+        var circuit = Circuit()
+        for _ in 0..<1_000 { _ = circuit.note(failed: true, probe: false, of: 7, at: at(0), jitter: 0) }
+        #expect(circuit.state(at: at(0)) == .closed)
+        for party in 1...3 {
+            for _ in 0..<3 { _ = circuit.note(failed: true, probe: false, of: UInt64(party), at: at(1), jitter: 0) }
+        }
+        #expect(circuit.state(at: at(1)) == .open)
+    }
+
     @Test func `open, it lets nothing pass and says when to come again`() {
         var circuit = failing(10)
         #expect(circuit.ask(changing: false, at: at(0)) == .stay(.seconds(5)))

@@ -131,12 +131,14 @@ import Transport
 
     @Test func `calls to Belvo are counted by how they ended, and an open circuit is only a warning`() async throws {
         try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
+            _ = try await Shopper.arrive(on: stage)
             var page = try await stage.metrics()
             #expect(page.calls("createCustomer", "answered") == 1)
             #expect(page.value("merchant_belvo_circuit", ["state": "closed"]) == 1)
             stage.sandbox.next(.refused(503, code: "unavailable"), on: nil, count: nil)
-            for _ in 0..<Circuit.callsMin + 5 { try await shopper.app.send(.post, "/v1/widget-token") }
+            for number in 0..<Circuit.callsMin + 5 {
+                try await stage.app(of: "user-\(number)").send(.post, "/v1/widget-token")
+            }
             page = try await stage.metrics()
             let failed = try #require(page.calls("mintWidgetToken", "failed"))
             let heldBack = try #require(page.calls("mintWidgetToken", "held_back"))
