@@ -103,7 +103,8 @@ public final class MerchantServer: Sendable {
         let admin = AdminAPI(
             health: health,
             metrics: MetricsPage(
-                requests: counts, loops: gauges, world: world, access: access, logThrottle: logThrottle))
+                requests: counts, loops: gauges, world: world, access: access, logThrottle: logThrottle,
+                server: server))
         adminServer = HTTP.Server(refusal: refusal) { request, _ in .response(await admin.respond(to: request)) }
     }
 

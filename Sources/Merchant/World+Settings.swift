@@ -17,7 +17,8 @@ extension Policy {
             requiresOrders: settings.orders == .required, shop: settings.shopToken.map(SharedBearer.init),
             tellsShop: settings.shopWebhook != nil, webhooks: SharedBearer(secret: settings.belvoWebhookToken),
             mintsWidgetTokens: settings.mintsWidgetTokens, tokenRefreshPath: settings.belvoTokenRefreshPath,
-            unknownRedirectsMax: settings.unknownRedirectsMax, callbackURLs: settings.callbackURLs)
+            unknownRedirectsMax: settings.unknownRedirectsMax, userBounds: settings.userBounds,
+            callbackURLs: settings.callbackURLs)
     }
 }
 

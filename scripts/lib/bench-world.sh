@@ -67,6 +67,9 @@ write_settings() {
             "ORDERS=optional" \
             "USER_RATE=0" \
             "ADDRESS_RATE=0" \
+            "USER_OPEN_ENROLLMENTS_MAX=0" \
+            "USER_ENROLLMENTS_PER_DAY_MAX=0" \
+            "USER_OPEN_PAYMENTS_MAX=0" \
             "HTTP_CONNECTIONS_PER_ADDRESS_MAX=0" \
             "HTTP_REQUESTS_IN_FLIGHT_PER_USER_MAX=0" \
             "BELVO_RATE=0" \

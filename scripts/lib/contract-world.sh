@@ -62,6 +62,9 @@ write_settings() {
             "PAYMENT_MAX_AMOUNT=9999999999999.99" \
             "USER_RATE=0" \
             "ADDRESS_RATE=0" \
+            "USER_OPEN_ENROLLMENTS_MAX=0" \
+            "USER_ENROLLMENTS_PER_DAY_MAX=0" \
+            "USER_OPEN_PAYMENTS_MAX=0" \
             "BELVO_USER_RATE=0" \
             "BELVO_STRANGER_RATE=0"
     } >"$settings"

@@ -77,7 +77,7 @@ extension API {
         let wait = try inbound.query(["wait"]).wait()
         guard let watched = try Watched(operation, inbound) else { return nil }
         guard let wait else { return .response(try await look(at: watched, of: subject).answer(to: inbound)) }
-        try access.crowd.admitLongPoll(
+        try access.inFlight.admitLongPoll(
             besides: world.changes.watching, retryAfterSeconds: max(1, Int(pollInterval.components.seconds)))
         return try await LongPoll(
             on: watched, of: subject, unlike: IfNoneMatch(inbound.request.headers), within: wait,

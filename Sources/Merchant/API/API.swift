@@ -45,10 +45,12 @@ final class API: Sendable {
         let inbound = Inbound(
             request: request, requestID: RequestID.taken(from: request) ?? RequestID.made(),
             client: access.proxies.client(of: request, from: context.peer))
+        // Behind a proxy a connection is many clients'.
+        if inbound.client != context.peer { context.setOwner(seededHash(of: inbound.client.subscriber)) }
         let match = router.match(request.method, request.target.path)
         let reply: Reply
         do {
-            reply = try await dispatch(inbound, to: match)
+            reply = try await dispatch(inbound, to: match, context)
         } catch {
             reply = .response(refusal(error, to: inbound))
         }
@@ -91,7 +93,9 @@ final class API: Sendable {
             ])
     }
 
-    private nonisolated(nonsending) func dispatch(_ inbound: Inbound, to match: Router.Match) async throws -> Reply {
+    private nonisolated(nonsending) func dispatch(
+        _ inbound: Inbound, to match: Router.Match, _ context: RequestContext
+    ) async throws -> Reply {
         let request = inbound.request
         switch match {
         case .nothing:
@@ -117,30 +121,30 @@ final class API: Sendable {
                     return .response(tooManyCallbacks(error, inbound))
                 }
             }
-            try access.crowd.enter()
-            defer { access.crowd.leave() }
+            try access.inFlight.enter()
+            defer { access.inFlight.leave() }
             return operation.access == .user
-                ? try await attend(operation, inbound) : .response(try await perform(operation, inbound))
+                ? try await attend(operation, inbound, context) : .response(try await perform(operation, inbound))
         }
     }
 
-    /// Answers a user's request, which has its place among the user's others for as long as it takes.
-    private nonisolated(nonsending) func attend(_ operation: Operation, _ inbound: Inbound) async throws -> Reply {
+    /// Answers a user's request, which counts among the user's others until its answer has left.
+    private nonisolated(nonsending) func attend(
+        _ operation: Operation, _ inbound: Inbound, _ context: RequestContext
+    ) async throws -> Reply {
         var inbound = inbound
         let user = try await user(of: inbound)
-        let place = try access.crowd.takePlace(for: user)
+        let permit = try access.inFlight.permit(for: user)
+        if let permit { context.keep(permit) }
         inbound.user = user
-        inbound.place = place
-        var isHeld = false
-        defer { if !isHeld, let place { access.crowd.giveBack(place) } }
         let origin = CallOrigin.user(user)
-        let reply = try await CallOrigin.$current.withValue(origin) { [inbound] in
+        context.setOwner(origin.party)
+        return try await CallOrigin.$current.withValue(origin) { [inbound] in
+            // Also where there is no connection to keep it.
+            defer { withExtendedLifetime(permit) {} }
             if let reply = try await waitForChange(operation, inbound) { return reply }
             return .response(try await perform(operation, inbound))
         }
-        // Then the place is the long poll's to give back.
-        if case .held = reply { isHeld = true }
-        return reply
     }
 
     /// The whole API. A new operation does not compile until it is answered here.

@@ -130,6 +130,15 @@ extension APIError {
             self.init(
                 .serviceUnavailable, .busy, "Too many redirects wait that belong to no enrollment known here.")
             retryAfterSeconds = 10
+        case .tooManyOpenEnrollments:
+            self.init(
+                .tooManyRequests, .tooManyOpenEnrollments,
+                "This user has too many enrollments that are not at their end.")
+            retryAfterSeconds = 60
+        case .tooManyEnrollments(let wait):
+            self.init(
+                .tooManyRequests, .tooManyEnrollments, "This user has begun too many enrollments within a day.")
+            retryAfterSeconds = max(1, Int(wait.components.seconds) + 1)
         case .enrollmentFailed:
             self.init(.conflict, .enrollmentFailed, "The enrollment has failed; start a new one.")
         case .confirmationRefused(let failure, let requestID):

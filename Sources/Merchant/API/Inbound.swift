@@ -14,8 +14,6 @@ struct Inbound: Sendable {
     var pathID: String?
     /// Whose request it is, once that is known.
     var user: UserSubject?
-    /// Its place among the user's others.
-    var place: Crowd.Place?
 
     /// The body as one JSON object, whose reader gathers every fault.
     func json() throws -> JSONReader {

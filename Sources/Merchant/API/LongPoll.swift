@@ -18,9 +18,6 @@ final class LongPoll {
     private let client: IPAddress
     private let end: Monotonic
     private let bell = Bell()
-    /// Its place among the user's requests, from when it is held.
-    private var place: Crowd.Place?
-    private let placeWhenHeld: Crowd.Place?
     private var watch: Watch?
     /// The state that was seen last; nothing while there is nothing to show.
     private var tag: EntityTag?
@@ -35,12 +32,7 @@ final class LongPoll {
         requestID = inbound.requestID
         client = inbound.client
         self.api = api
-        placeWhenHeld = inbound.place
         end = Monotonic.now() + wait
-    }
-
-    deinit {
-        if let place { api.access.crowd.giveBack(place) }
     }
 
     /// The answer, if there is one at once.
@@ -72,7 +64,6 @@ final class LongPoll {
             return .response(sight.answer(ifNoneMatch: known))
         }
         tag = sight.tag
-        place = placeWhenHeld
         let poll = LoopBound(self, on: loop)
         return .held(
             HeldReply(bell: LoopBound(bell, on: loop), until: end) { reason in await poll.value.awake(reason) })

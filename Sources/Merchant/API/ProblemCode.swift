@@ -46,6 +46,9 @@ enum ProblemCode: String, CaseIterable, Sendable {
 
     // 429 and 431
     case rateLimited = "rate_limited"
+    case tooManyOpenEnrollments = "too_many_open_enrollments"
+    case tooManyEnrollments = "too_many_enrollments"
+    case tooManyOpenPayments = "too_many_open_payments"
     case headersTooLarge = "headers_too_large"
 
     // 500 and 501

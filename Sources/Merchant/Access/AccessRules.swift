@@ -7,7 +7,7 @@ import Transport
 struct AccessRules: Sendable {
     let proxies: TrustedProxies
     let crossOrigin: CrossOrigin
-    let crowd: Crowd
+    let inFlight: InFlightLimit
     let transportSecurity: TransportSecurity
     private let userRate: RateLimiter?
     private let strangers: StrangerLimits
@@ -17,7 +17,7 @@ struct AccessRules: Sendable {
     init(_ settings: Settings, clock: IntervalClock) {
         proxies = TrustedProxies(settings.trustedProxies)
         crossOrigin = CrossOrigin(settings.corsOrigins)
-        crowd = Crowd(settings.crowdLimits)
+        inFlight = InFlightLimit(settings.inFlightLimits)
         transportSecurity = TransportSecurity(settings)
         userRate = RateLimiter(perSecond: settings.userRate)
         strangers = StrangerLimits(settings)

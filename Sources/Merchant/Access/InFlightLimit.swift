@@ -6,19 +6,14 @@ import Synchronization
 ///
 /// A request costs an addition when it begins and one when it ends, and a user's two looks at a table under a lock that
 /// is seldom met.
-final class Crowd: Sendable {
-    /// A user's request among the others. It is given back once.
-    struct Place: Sendable {
-        fileprivate let key: UInt64
-    }
-
-    private let limits: CrowdLimits
+final class InFlightLimit: Sendable {
+    private let limits: InFlightLimits
     private let count = Atomic(0)
     private let shards: [Shard]
 
     private static let shardCount = 32
 
-    init(_ limits: CrowdLimits) {
+    init(_ limits: InFlightLimits) {
         self.limits = limits
         shards = (0..<Self.shardCount).map { _ in Shard() }
     }
@@ -35,13 +30,11 @@ final class Crowd: Sendable {
         count.wrappingSubtract(1, ordering: .relaxed)
     }
 
-    /// Counts a user's request, until the place is given back. Throws when the user has too many; nil without a limit.
-    func takePlace(for user: UserSubject) throws(APIError) -> Place? {
+    /// Counts a user's request, for as long as the permit is kept. Throws when the user has too many; nil without a
+    /// limit.
+    func permit(for user: UserSubject) throws(APIError) -> InFlightPermit? {
         guard limits.requestsPerUserMax > 0 else { return nil }
-        // Seeded anew in every process, so that nobody can choose whom to share a number with.
-        var hasher = Hasher()
-        hasher.combine(user)
-        let key = UInt64(truncatingIfNeeded: Int64(hasher.finalize()))
+        let key = seededHash(of: user)
         let isTaken = shard(of: key).counts.withLock { counts in
             let present = counts[key, default: 0]
             guard present < limits.requestsPerUserMax else { return false }
@@ -49,13 +42,13 @@ final class Crowd: Sendable {
             return true
         }
         guard isTaken else { throw .tooMuchUnderWayForUser }
-        return Place(key: key)
+        return InFlightPermit(key, of: self)
     }
 
-    func giveBack(_ place: Place) {
-        shard(of: place.key).counts.withLock { counts in
-            guard let present = counts[place.key] else { return }
-            counts[place.key] = present > 1 ? present - 1 : nil
+    fileprivate func giveBack(_ key: UInt64) {
+        shard(of: key).counts.withLock { counts in
+            guard let present = counts[key] else { return }
+            counts[key] = present > 1 ? present - 1 : nil
         }
     }
 
@@ -72,6 +65,23 @@ final class Crowd: Sendable {
     /// A part of the users under a lock of its own, so that the loops seldom meet at one.
     private final class Shard: Sendable {
         let counts = Mutex<[UInt64: Int32]>([:])
+    }
+}
+
+/// A user's request among the others that are under way, given back by letting go of it.
+///
+/// Its connection keeps it until the answer has left: who does not read takes up his own share and nobody else's.
+final class InFlightPermit: Sendable {
+    private let key: UInt64
+    private let limit: InFlightLimit
+
+    fileprivate init(_ key: UInt64, of limit: InFlightLimit) {
+        self.key = key
+        self.limit = limit
+    }
+
+    deinit {
+        limit.giveBack(key)
     }
 }
 

@@ -30,6 +30,7 @@ struct EnrollmentJourney: Sendable {
         offered: () async throws -> [Belvo.Institution], on occasion: Occasion
     ) async throws -> Creation<Enrollment> {
         if let known = try await replay(request, of: subject) { return known }
+        try await checkBounds(of: subject)
         guard let bank = try await offered().first(where: { $0.id.uuid == wish.institution }) else {
             throw JourneyRefusal.institutionUnavailable
         }
@@ -54,6 +55,19 @@ struct EnrollmentJourney: Sendable {
             return known
         }
         return .made(try await ask(for: remembered, wish, payer: payer, request, on: occasion))
+    }
+
+    /// Throws when the user has as many enrollments as he may.
+    private func checkBounds(of subject: UserSubject) async throws {
+        let bounds = world.policy.userBounds
+        guard bounds.openEnrollmentsMax > 0 || bounds.enrollmentsPerDayMax > 0 else { return }
+        let begun = try await world.store.enrollmentsBegun(by: subject)
+        if bounds.openEnrollmentsMax > 0, begun.open >= bounds.openEnrollmentsMax {
+            throw JourneyRefusal.tooManyOpenEnrollments
+        }
+        if bounds.enrollmentsPerDayMax > 0, begun.today >= bounds.enrollmentsPerDayMax {
+            throw JourneyRefusal.tooManyEnrollments(retryAfter: begun.untilNext)
+        }
     }
 
     private func ask(

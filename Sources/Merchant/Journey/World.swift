@@ -43,6 +43,8 @@ struct Policy: Sendable {
     let tokenRefreshPath: String?
     /// Redirects that belong to nobody known here and may wait for Belvo at a time.
     let unknownRedirectsMax: Int
+    /// What one user may have under way.
+    let userBounds: UserBounds
     /// Where banks may send users back to; the first one unless an app names another.
     let callbackURLs: [String]
 }
@@ -99,6 +101,10 @@ enum JourneyRefusal: Error, Sendable, Equatable {
     case redirectUnknown
     /// So many redirects wait that belong to nobody known here that there is no room for another one.
     case unknownRedirectsFull
+    /// The user has so many enrollments under way that there may be no other.
+    case tooManyOpenEnrollments
+    /// The user has begun so many enrollments within a day that the next one has to wait.
+    case tooManyEnrollments(retryAfter: Duration)
     /// The enrollment has failed.
     case enrollmentFailed
     /// Belvo has refused the phone's registration, and with it the enrollment.

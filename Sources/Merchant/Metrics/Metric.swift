@@ -4,6 +4,8 @@ enum Metric: String, CaseIterable, Sendable {
     case requests = "merchant_requests_total"
     case requestSeconds = "merchant_request_seconds"
     case waitingRequests = "merchant_waiting_requests"
+    case unsentBytes = "merchant_unsent_bytes"
+    case hungUp = "merchant_slow_readers_hung_up_total"
     case strangersRefused = "merchant_strangers_refused_total"
     case linesLeftOut = "merchant_log_lines_left_out_total"
     case belvoCalls = "merchant_belvo_calls_total"
@@ -43,7 +45,8 @@ enum Metric: String, CaseIterable, Sendable {
 
     var kind: Kind {
         switch self {
-        case .requests, .strangersRefused, .linesLeftOut, .belvoCalls, .belvoOpenings, .belvoDenials, .processCPU:
+        case .requests, .hungUp, .strangersRefused, .linesLeftOut, .belvoCalls, .belvoOpenings, .belvoDenials,
+            .processCPU:
             .counter
         case .requestSeconds, .belvoSeconds: .histogram
         default: .gauge
@@ -73,6 +76,8 @@ enum Metric: String, CaseIterable, Sendable {
         case .requestSeconds:
             "Time from a request's last byte to its answer; of a long poll only what follows the end of its wait."
         case .waitingRequests: "Long polls that wait for a record to change."
+        case .unsentBytes: "Bytes of answers that clients have not taken yet."
+        case .hungUp: "Connections that were hung up on because too many bytes waited for slow readers."
         case .strangersRefused:
             "Requests that were refused because too many without a good token, or too many redirects, had come."
         case .linesLeftOut: "Lines that are missing in the log because there were too many of their event."

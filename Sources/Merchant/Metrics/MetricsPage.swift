@@ -17,16 +17,19 @@ struct MetricsPage: Sendable {
     let world: World
     let access: AccessRules
     let logThrottle: LogThrottle
+    let server: HTTP.Server
     private let startTime = ProcessFigures.startTime
 
     init(
-        requests: RequestCounts, loops: [LoopGauge], world: World, access: AccessRules, logThrottle: LogThrottle
+        requests: RequestCounts, loops: [LoopGauge], world: World, access: AccessRules, logThrottle: LogThrottle,
+        server: HTTP.Server
     ) {
         self.requests = requests
         self.loops = loops
         self.world = world
         self.access = access
         self.logThrottle = logThrottle
+        self.server = server
     }
 
     func response() async -> Response {
@@ -34,6 +37,9 @@ struct MetricsPage: Sendable {
         var text = MetricsText()
         requests.write(to: &text)
         text.write(.waitingRequests, .count(world.changes.watching))
+        let unsent = server.unsentReading
+        text.write(.unsentBytes, .count(unsent.bytes))
+        text.write(.hungUp, .count(unsent.hungUp))
         text.write(.strangersRefused, .count(access.strangersRefused))
         text.write(.linesLeftOut, .count(logThrottle.leftOut))
         write(world.gate.snapshot, to: &text)

@@ -32,6 +32,7 @@ extension Settings {
         trustedProxies = reader.optional(.trustedProxies, .list(of: .network), default: [])
         corsOrigins = Set(reader.optional(.corsOrigins, .list(of: .origin), default: []))
         userRate = reader.optional(.userRate, .number(0...1_000_000), default: 20)
+        userBounds = reader.userBounds()
         addressRate = reader.optional(.addressRate, .number(0...1_000_000), default: 20)
         unknownRedirectsMax = reader.optional(.unknownRedirectsMax, .number(1...1_000_000), default: 500)
         let listedCallbackURLs = reader.optional(.callbackURLs, .list(of: .callbackURL), default: [])
@@ -45,7 +46,7 @@ extension Settings {
         shopWebhook = reader.shopWebhook()
         patience = reader.patience()
         connectionLimits = reader.connectionLimits(patience: patience)
-        crowdLimits = reader.crowdLimits()
+        inFlightLimits = reader.inFlightLimits()
         logLevel = reader.optional(.logLevel, .word, default: .info)
 
         if let listen, let adminListen { reader.compare(listen: listen, adminListen: adminListen) }

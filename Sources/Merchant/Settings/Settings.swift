@@ -62,9 +62,11 @@ public struct Settings: Sendable {
     /// `HTTP_*`: the bounds of a connection and of what comes on it.
     public var connectionLimits: ServerConfiguration
     /// `HTTP_REQUESTS_IN_FLIGHT_*` and `HTTP_LONG_POLLS_MAX`.
-    public var crowdLimits: CrowdLimits
+    public var inFlightLimits: InFlightLimits
     /// `USER_RATE`: requests per second and user; 0 is no limit.
     public var userRate: Int
+    /// `USER_OPEN_ENROLLMENTS_MAX`, `USER_ENROLLMENTS_PER_DAY_MAX` and `USER_OPEN_PAYMENTS_MAX`.
+    public var userBounds: UserBounds
     /// `ADDRESS_RATE`: requests per second without a good token from one address; 0 is no limit.
     public var addressRate: Int
     /// `UNKNOWN_REDIRECTS_MAX`: redirects that belong to nobody known here and wait for Belvo.

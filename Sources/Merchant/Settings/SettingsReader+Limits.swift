@@ -3,14 +3,14 @@ import Payments
 
 /// How much may be under way at a time: what `ServerConfiguration` does not know, because it knows neither users nor
 /// long polls. docs/limits.md has it all in one table.
-public struct CrowdLimits: Sendable, Equatable {
+public struct InFlightLimits: Sendable, Equatable {
     /// Requests in all, long polls that wait and probes of `/livez` and `/readyz` not counted: 503 past it.
     ///
     /// Each holds memory and a place in the lines for the database and Belvo. Who gets no place is told at once, while
     /// those that have one are answered in time.
     public var requestsMax = 2_048
 
-    /// Requests of one user, long polls that wait included; 0 is no limit: 429 past it.
+    /// Requests of one user, long polls that wait included, each until its answer has left; 0 is no limit: 429 past it.
     ///
     /// An app asks for a few things at a time. Whoever asks for hundreds shall not keep others waiting.
     public var requestsPerUserMax = 32
@@ -48,15 +48,29 @@ extension SettingsReader {
         limits.connectionsMax = optional(.connectionsMax, count, default: limits.connectionsMax)
         limits.connectionsPerAddressMax = optional(
             .connectionsPerAddressMax, .number(0...1_000_000_000), default: limits.connectionsPerAddressMax)
+        limits.unsentBytesMax = optional(
+            .unsentBytesMax, bytes, default: limits.unsentBytesMax)
+        limits.unsentBytesPerOwnerMax = optional(
+            .unsentBytesPerOwnerMax, bytes, default: limits.unsentBytesPerOwnerMax)
         if limits.handlerDeadline < patience.callDeadline {
             add(.handlerDeadline, .contradictory, "contradicts BELVO_TIMEOUT_MS: expected at least that")
         }
         return limits
     }
 
+    /// What one user may have under way, beside his requests.
+    func userBounds() -> UserBounds {
+        var bounds = UserBounds()
+        let count = SettingForm<Int>.number(0...1_000_000)
+        bounds.openEnrollmentsMax = optional(.openEnrollmentsMax, count, default: bounds.openEnrollmentsMax)
+        bounds.enrollmentsPerDayMax = optional(.enrollmentsPerDayMax, count, default: bounds.enrollmentsPerDayMax)
+        bounds.openPaymentsMax = optional(.openPaymentsMax, count, default: bounds.openPaymentsMax)
+        return bounds
+    }
+
     /// The bounds of all that is under way.
-    func crowdLimits() -> CrowdLimits {
-        var limits = CrowdLimits()
+    func inFlightLimits() -> InFlightLimits {
+        var limits = InFlightLimits()
         limits.requestsMax = optional(.requestsMax, .number(1...1_000_000_000), default: limits.requestsMax)
         limits.requestsPerUserMax = optional(
             .requestsPerUserMax, .number(0...1_000_000_000), default: limits.requestsPerUserMax)

@@ -5,51 +5,52 @@ import Testing
 @testable import Merchant
 
 /// Who gets a place among the requests under way.
-@Suite struct CrowdTests {
+@Suite struct InFlightLimitTests {
     @Test func `as many requests are under way as may be, and those behind are told when to come again`() throws {
-        let crowd = Crowd(limits { $0.requestsMax = 2 })
-        try crowd.enter()
-        try crowd.enter()
+        let inFlight = InFlightLimit(limits { $0.requestsMax = 2 })
+        try inFlight.enter()
+        try inFlight.enter()
         for _ in 0..<3 {
-            let error = try #require(throws: APIError.self) { try crowd.enter() }
+            let error = try #require(throws: APIError.self) { try inFlight.enter() }
             #expect(error.status == .serviceUnavailable && error.code == "busy" && error.retryAfterSeconds == 1)
         }
-        crowd.leave()
-        try crowd.enter()
-        #expect(throws: APIError.self) { try crowd.enter() }
+        inFlight.leave()
+        try inFlight.enter()
+        #expect(throws: APIError.self) { try inFlight.enter() }
     }
 
-    @Test func `a user has as many places as his share, and nobody else is kept waiting`() throws {
-        let crowd = Crowd(limits { $0.requestsPerUserMax = 2 })
+    @Test func `a user has as many requests under way as his share, and nobody else is kept waiting`() throws {
+        let limit = InFlightLimit(limits { $0.requestsPerUserMax = 2 })
         let (ana, bia) = (try subject("ana"), try subject("bia"))
-        let place = try #require(try crowd.takePlace(for: ana))
-        _ = try crowd.takePlace(for: ana)
+        var permits = [try limit.permit(for: ana), try limit.permit(for: ana)]
         for _ in 0..<3 {
-            let error = try #require(throws: APIError.self) { try crowd.takePlace(for: ana) }
+            let error = try #require(throws: APIError.self) { try limit.permit(for: ana) }
             #expect(error.status == .tooManyRequests && error.code == "rate_limited" && error.retryAfterSeconds == 1)
         }
-        _ = try crowd.takePlace(for: bia)
-        crowd.giveBack(place)
-        _ = try crowd.takePlace(for: ana)
-        #expect(throws: APIError.self) { try crowd.takePlace(for: ana) }
+        let hers = try limit.permit(for: bia)
+        // It is given back by letting go of it.
+        permits.removeLast()
+        permits.append(try limit.permit(for: ana))
+        #expect(throws: APIError.self) { try limit.permit(for: ana) }
+        withExtendedLifetime((permits, hers)) {}
     }
 
-    @Test func `without a limit a user has as many places as there are`() throws {
-        let crowd = Crowd(limits { $0.requestsPerUserMax = 0 })
+    @Test func `without a limit a user has as many requests under way as there are`() throws {
+        let limit = InFlightLimit(limits { $0.requestsPerUserMax = 0 })
         let ana = try subject("ana")
-        for _ in 0..<100 { #expect(try crowd.takePlace(for: ana) == nil) }
+        for _ in 0..<100 { #expect(try limit.permit(for: ana) == nil) }
     }
 
     @Test func `long polls are let in until as many wait as may`() throws {
-        let crowd = Crowd(limits { $0.longPollsMax = 2 })
-        try crowd.admitLongPoll(besides: 1, retryAfterSeconds: 7)
-        let error = try #require(throws: APIError.self) { try crowd.admitLongPoll(besides: 2, retryAfterSeconds: 7) }
+        let inFlight = InFlightLimit(limits { $0.longPollsMax = 2 })
+        try inFlight.admitLongPoll(besides: 1, retryAfterSeconds: 7)
+        let error = try #require(throws: APIError.self) { try inFlight.admitLongPoll(besides: 2, retryAfterSeconds: 7) }
         #expect(error.status == .serviceUnavailable && error.code == "busy" && error.retryAfterSeconds == 7)
     }
 }
 
-private func limits(_ change: (inout CrowdLimits) -> Void) -> CrowdLimits {
-    var limits = CrowdLimits()
+private func limits(_ change: (inout InFlightLimits) -> Void) -> InFlightLimits {
+    var limits = InFlightLimits()
     change(&limits)
     return limits
 }

@@ -29,7 +29,7 @@ struct LimitsDocumentTests {
         }
         let set = try Settings.read(environment: environment)
         #expect(set.connectionLimits.bounds == unset.connectionLimits.bounds)
-        #expect(set.crowdLimits == unset.crowdLimits)
+        #expect(set.inFlightLimits == unset.inFlightLimits)
     }
 
     private func lines(of file: String) throws -> [Substring] {

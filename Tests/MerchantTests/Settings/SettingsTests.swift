@@ -65,9 +65,10 @@ struct SettingsTests {
         #expect(settings.adminListen.description == "127.0.0.1:9464")
         #expect(settings.tls == nil && settings.trustedProxies.isEmpty && settings.corsOrigins.isEmpty)
         #expect(settings.userRate == 20 && settings.addressRate == 20 && settings.unknownRedirectsMax == 500)
+        #expect(settings.userBounds == UserBounds())
         #expect(settings.belvoUserRate == 10 && settings.belvoStrangerRate == 5 && settings.warnings.isEmpty)
         #expect(settings.connectionLimits.bounds == ServerConfiguration().bounds)
-        #expect(settings.crowdLimits == CrowdLimits())
+        #expect(settings.inFlightLimits == InFlightLimits())
         #expect(settings.belvoCAFile == nil && settings.belvoDialect == Dialect() && settings.mintsWidgetTokens)
         #expect(settings.belvoTokenRefreshPath == nil)
         #expect(settings.callbackURLs == ["https://pay.shop.example/enrollments/callback"])
@@ -102,6 +103,7 @@ struct SettingsTests {
             "HTTP_HANDLER_DEADLINE_MS": "7", "HTTP_WRITE_DEADLINE_MS": "8", "HTTP_IDLE_DEADLINE_MS": "9",
             "HTTP_LINGER_DEADLINE_MS": "10", "HTTP_REQUESTS_PER_CONNECTION_MAX": "11", "HTTP_CONNECTIONS_MAX": "12",
             "HTTP_CONNECTIONS_PER_ADDRESS_MAX": "13", "HTTP_REQUESTS_IN_FLIGHT_MAX": "14",
+            "HTTP_UNSENT_BYTES_MAX": "17", "HTTP_UNSENT_BYTES_PER_CLIENT_MAX": "18",
             "HTTP_REQUESTS_IN_FLIGHT_PER_USER_MAX": "15", "HTTP_LONG_POLLS_MAX": "16",
             "TRUSTED_PROXIES": "10.0.0.0/8, ::1", "CORS_ORIGINS": "https://a.example,http://localhost:3000",
             "BELVO_CA_FILE": file.path, "BELVO_TIMEOUT_MS": "1", "BELVO_DIALECT": "amount=string,customer_version=v2",
@@ -130,9 +132,9 @@ struct SettingsTests {
         #expect(settings.androidApps.map(\.package) == ["shop.app", "shop.app.beta"])
         #expect(Set(settings.androidApps.map(\.fingerprint)) == [fingerprint])
         #expect(settings.paymentMaxAmount == Money(centavos: 1) && settings.orders == .optional)
-        #expect(settings.connectionLimits.bounds == Array(1...13))
-        #expect(settings.crowdLimits.requestsMax == 14 && settings.crowdLimits.requestsPerUserMax == 15)
-        #expect(settings.crowdLimits.longPollsMax == 16)
+        #expect(settings.connectionLimits.bounds == Array(1...13) + [17, 18])
+        #expect(settings.inFlightLimits.requestsMax == 14 && settings.inFlightLimits.requestsPerUserMax == 15)
+        #expect(settings.inFlightLimits.longPollsMax == 16)
         #expect(settings.userRate == 0 && settings.shopToken?.text == "sixteen-of-these")
         #expect(settings.shopWebhook?.url.description == "http://localhost:1/x")
         #expect(settings.shopWebhook?.secret.key == [UInt8](repeating: 7, count: 32))
@@ -185,6 +187,7 @@ extension ServerConfiguration {
             milliseconds(headerDeadline), bodyBytesPerSecondMin, milliseconds(handlerDeadline),
             milliseconds(writeDeadline), milliseconds(idleDeadline), milliseconds(lingerDeadline),
             requestsPerConnectionMax, connectionsMax, connectionsPerAddressMax,
+            unsentBytesMax, unsentBytesPerOwnerMax,
         ]
     }
 }
