@@ -50,14 +50,17 @@ extension User {
             do {
                 switch deed {
                 case .create: _ = try await user.createPayment()
-                case .sign: _ = try await user.signPayment()
+                case .sign, .steady: _ = try await user.signPayment()
                 case .pay: try await user.pay(on: loop)
                 }
                 tally.add(Monotonic.now() - start)
+                if deed == .steady { try await loop.sleep(for: .seconds(1)) }
             } catch is CancellationError {
                 break
             } catch {
                 tally.addFailure("\(error)")
+                // Whoever is refused does not come again at once.
+                if deed == .steady { try? await loop.sleep(for: .seconds(1)) }
             }
         }
         return user

@@ -12,6 +12,7 @@ struct Drive: ParsableCommand {
               begin create N   N users begin to open payments, one after the other, each for itself
               begin sign N     N users begin to open payments and to sign them, and leave them to Belvo
               begin pay N      N users begin to pay: open, sign, authorize, and look until it is paid
+              begin steady N   N users begin to open payments and to sign them, each with a second's rest between two
               count            what was done since the last order: DONE FAILED ELAPSED_US P50_US P99_US
               end              they finish the request they are at
             The line "enrolled" comes first. The end of the input ends the program.

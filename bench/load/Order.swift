@@ -27,4 +27,6 @@ enum Deed: String, Sendable {
     case sign
     /// Opens a payment, signs it, and waits until it is paid.
     case pay
+    /// Opens a payment, signs it, and rests for a second, which does not count.
+    case steady
 }

@@ -1,4 +1,4 @@
-"""./dev attack: what others notice while thousands of slow clients hold on to the server."""
+"""./dev attack: what others notice of floods, and while thousands of slow clients hold on to the server."""
 
 import os
 import pathlib
@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from . import report
 from .figures import Figures
+from .floods import Floods
 from .processes import Child, Failure, output_of, say, status_field
 from .report import row, table
 from .site import Site, free_port
@@ -33,11 +34,14 @@ class Amounts:
     good_rate: int = 50
     idle_connections: int = 10_000
     rest_seconds: int = 8
+    customers: int = 6
+    flood_seconds: int = 8
 
     @staticmethod
     def least() -> "Amounts":
         """So little that it only shows whether everything works."""
-        return Amounts(attackers=100, rounds=1, round_seconds=1, idle_connections=200, rest_seconds=2)
+        return Amounts(attackers=100, rounds=1, round_seconds=1, idle_connections=200, rest_seconds=2,
+                       customers=2, flood_seconds=2)
 
 
 def run(site: Site, amounts: Amounts, keep: bool) -> str:
@@ -69,6 +73,10 @@ class Attack:
     token: str = field(init=False)
 
     def measure(self) -> str:
+        floods = Floods(
+            self.site, self.amounts.rounds, self.amounts.flood_seconds, self.amounts.customers,
+            self.amounts.rest_seconds)
+        floods.measure()
         self.token = self.site.tokens("good", 1).read_text().strip()
         merchant = self.site.start_merchant()
         self._measure_idle_connections(merchant)
@@ -80,7 +88,7 @@ class Attack:
         for attack in _attacks:
             self._measure_attack(attack, targets, merchant)
         self.site.stop(merchant)
-        return self._report(document_kib)
+        return self._report(document_kib, floods.report())
 
     def _measure_idle_connections(self, merchant: Child) -> None:
         amounts, figures = self.amounts, self.figures
@@ -183,7 +191,7 @@ class Attack:
 
     # The report.
 
-    def _report(self, document_kib: int) -> str:
+    def _report(self, document_kib: int, floods: str) -> str:
         figures, amounts, site = self.figures, self.amounts, self.site
         slowhttptest = output_of("dpkg-query", "--show", "--showformat=${Version}", "slowhttptest")
         machine = report.bullets([
@@ -217,6 +225,8 @@ notice.
 Medians, with the least and the greatest of {amounts.rounds} rounds in brackets.
 
 {machine}
+
+{floods}
 
 ## Slow clients
 

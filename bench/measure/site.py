@@ -194,7 +194,9 @@ class Site:
             "BELVO_CA_FILE": self.scratch / "secrets/ca.pem", "BELVO_SECRET_ID": "sandbox-id",
             "BELVO_SECRET_PASSWORD": "sandbox-password", "BELVO_BENEFICIARY_BANK_ACCOUNT": beneficiary,
             "ORDERS": "optional", "USER_RATE": 0, "HTTP_CONNECTIONS_PER_ADDRESS_MAX": 0,
-            "HTTP_REQUESTS_IN_FLIGHT_PER_USER_MAX": 0, "BELVO_RATE": 0}
+            "HTTP_REQUESTS_IN_FLIGHT_PER_USER_MAX": 0, "BELVO_RATE": 0, "BELVO_USER_RATE": 0,
+            "BELVO_STRANGER_RATE": 0, "ADDRESS_RATE": 0, "USER_OPEN_ENROLLMENTS_MAX": 0,
+            "USER_ENROLLMENTS_PER_DAY_MAX": 0, "USER_OPEN_PAYMENTS_MAX": 0}
         lines = (self.scratch / "secrets/secrets.env").read_text().splitlines()
         lines += [f"{name}={value}" for name, value in values.items()]
         self.settings.write_text("\n".join(lines) + "\n")
