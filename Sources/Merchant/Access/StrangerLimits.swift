@@ -12,10 +12,14 @@ final class StrangerLimits: Sendable {
     /// Different redirects of one sender, at one stroke and then in a second. A user comes back from a bank now and
     /// then; a burst is a whole office's behind one address.
     static let redirects = (perSecond: 1, burst: 20)
+    /// Different redirects of all browsers that belong to no enrollment known here: a few times as many as Belvo is
+    /// told of by default. Storing more would only take the database's and the processor's time from others.
+    static let unknownRedirects = (perSecond: 20, burst: 100)
 
     /// Nil where there is no limit.
     private let rate: RateLimiter?
     private let redirectRate: RateLimiter?
+    private let unknownRedirectRate: RateLimiter?
     private let refusedCount = Atomic(0)
     /// Addresses from which a shared token has come, the latest last.
     private let holders = Mutex<[IPAddress]>([])
@@ -27,6 +31,9 @@ final class StrangerLimits: Sendable {
         redirectRate =
             settings.addressRate == 0
             ? nil : RateLimiter(perSecond: Self.redirects.perSecond, burst: Self.redirects.burst)
+        unknownRedirectRate =
+            settings.addressRate == 0
+            ? nil : RateLimiter(perSecond: Self.unknownRedirects.perSecond, burst: Self.unknownRedirects.burst)
     }
 
     /// Requests that were refused here.
@@ -70,7 +77,7 @@ final class StrangerLimits: Sendable {
             } else if let poster {
                 redirectRate?.take(for: poster, at: now)
             } else {
-                redirectRate?.take(for: client.subscriber, at: now)
+                redirectRate?.take(for: client.subscriber, at: now) ?? unknownRedirectRate?.take(for: 0, at: now)
             }
         guard let wait else { return }
         throw refusal("Too many redirects have come.", retryAfter: wait)

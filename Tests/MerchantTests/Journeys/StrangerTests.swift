@@ -107,6 +107,27 @@ import Testing
         }
     }
 
+    @Test func `however many addresses they come from, so many unknown redirects are new`() async throws {
+        let clock = HandClock()
+        let environment = ["ADDRESS_RATE": "1000", "TRUSTED_PROXIES": "127.0.0.1"]
+        try await Stage.open(environment: environment, clock: clock.intervals) { stage in
+            func open(_ query: String, from address: Int) async throws -> Int {
+                try await stranger(stage).send(
+                    .get, "/enrollments/callback?\(query)", headers: ["x-forwarded-for": "203.0.113.\(address)"]
+                ).status
+            }
+            var pages: [Int] = []
+            for number in 0..<102 { pages.append(try await open("state=s\(number)&code=c", from: number)) }
+            #expect(pages.count { $0 == 422 } == 100 && pages.suffix(2) == [429, 429])
+            let shopper = try await Shopper.arrive(on: stage)
+            let reply = try await shopper.decide(shopper.startEnrollment())
+            #expect(try await open(Browser.form(reply), from: 200) == 200)
+            clock.advance(by: .milliseconds(50))
+            #expect(try await open("state=other&code=c", from: 201) == 422)
+            #expect(try await open("state=another&code=c", from: 202) == 429)
+        }
+    }
+
     @Test(arguments: [
         Fault.tooManyRequests(retryAfter: 3_600), .refused(500, code: "unexpected"), .dropAnswer,
         .refused(401, code: "authentication_failed"),
