@@ -141,10 +141,10 @@ each payment of theirs of which a request was not granted. Each of {self.rounds}
 long beside the flood, and is compared with itself; Status 0
 is no answer.
 
-The measure is fair in this: the server has a processor to itself; customers, flood, database and stand-in share the
-other one, and there the flood has only the time that the others leave (`chrt --idle`), so that what customers wait for is the
-server and not the flood's own work. How much of a flood got through stands in its answers. {self.rest_seconds} s lie
-between its end and what is held after it.
+The measure is fair in this: the server has a processor to itself; customers, flood, database and stand-in share
+the other one, and there the flood has only the time that the others leave (`chrt --idle`), so that what customers
+wait for is the server and not the flood's own work. How much of a flood got through stands in its answers.
+{self.rest_seconds} s lie between its end and what is held after it.
 
 {served}
 
