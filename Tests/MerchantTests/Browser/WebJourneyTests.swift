@@ -11,6 +11,7 @@ struct WebJourneyTests {
         let algorithm: Algorithms
         let residentKey: ResidentKey
         var keepsKeys = true
+        var spelling = OptionBytes.base64URL
 
         var testDescription: String {
             "\(algorithm), \(residentKey)\(keepsKeys ? "" : ", without a store of keys")"
@@ -27,6 +28,7 @@ struct WebJourneyTests {
             var variants = Variants()
             variants.algorithms = algorithm
             variants.residentKey = residentKey
+            variants.optionBytes = spelling
             return variants
         }
     }
@@ -35,6 +37,26 @@ struct WebJourneyTests {
     func `a page enrolls its browser and pays with what the browser gives`(
         machine: Machine, dialect: ShopSite.Dialect
     ) async throws {
+        try await Self.play(machine, dialect)
+    }
+
+    @Test(arguments: [OptionBytes.paddedBase64URL, .base64])
+    func `Belvo's web SDK reads options in any base64, and the browser's own functions do not`(
+        spelling: OptionBytes
+    ) async throws {
+        let machine = Machine(algorithm: .both, residentKey: .unsaid, spelling: spelling)
+        try await Self.play(machine, .sdk)
+        try await ShopSite.open(.native) { site in
+            let challenge = spelling == .base64 ? "+/+/" : "-_-_AA=="
+            let user = "{id: 'AAAA', name: 'x', displayName: 'x'}"
+            let options = "{rp: {name: 'x'}, user: \(user), challenge: '\(challenge)', pubKeyCredParams: []}"
+            let parsing = "PublicKeyCredential.parseCreationOptionsFromJSON(\(options)).challenge.byteLength"
+            let result = try await site.text("(() => { try { return '' + \(parsing) } catch (e) { return e.name } })()")
+            #expect(result == "EncodingError")
+        }
+    }
+
+    private static func play(_ machine: Machine, _ dialect: ShopSite.Dialect) async throws {
         try await ShopSite.open(dialect, .init(keepsKeys: machine.keepsKeys), variants: machine.variants) { site in
             let (stage, tab) = (site.stage, site.tab)
             let enrollment = try await tab.value("enroll('\(Shopper.bank)')")
