@@ -57,6 +57,7 @@ let package = Package(
                 .embedInCode("0014_take_in_what_others_made.sql"),
                 .embedInCode("0015_count_parked_events.sql"),
                 .embedInCode("0016_bound_what_strangers_bring.sql"),
+                .embedInCode("0017_remember_whether_belvo_may_still_pay.sql"),
             ],
             swiftSettings: strict
         ),

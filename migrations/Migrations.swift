@@ -26,6 +26,9 @@ public let migrations: [Migration] = [
     Migration("0014_take_in_what_others_made", PackageResources._014_take_in_what_others_made_sql),
     Migration("0015_count_parked_events", PackageResources._015_count_parked_events_sql),
     Migration("0016_bound_what_strangers_bring", PackageResources._016_bound_what_strangers_bring_sql),
+    Migration(
+        "0017_remember_whether_belvo_may_still_pay",
+        PackageResources._017_remember_whether_belvo_may_still_pay_sql),
 ]
 
 extension Migration {

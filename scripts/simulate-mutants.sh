@@ -11,7 +11,8 @@ cd "$(dirname "$0")/.."
 read -ra flags <<<"${SWIFT_BUILD_FLAGS:-}"
 
 # Guards in the database and in statements, taken out while it runs (Tests/SimulationTests/Judgement/Mutant.swift).
-in_statements=(unique_reference fencing_token order_in_use price_held key_claimed_once unless_paid)
+in_statements=(one_at_a_time authorized_alone token_holders alarms_raised fencing_token order_in_use price_held
+    key_claimed_once)
 missed=()
 applied=
 

@@ -56,4 +56,12 @@ public enum ProviderStatus: Sendable, Hashable {
     case failed
     /// A word that is not known: decides nothing, and somebody has to look.
     case unknown
+
+    /// Whether it says, or leaves open, that somebody has signed and nothing has ended.
+    var isSigned: Bool {
+        switch self {
+        case .pending, .failed: false
+        case .processing, .succeeded, .unknown: true
+        }
+    }
 }

@@ -9,6 +9,8 @@ public struct Order: Sendable, Equatable {
         /// A payment for it was authorized, and nobody knows how it ended.
         case inDoubt = "in_doubt"
         case paid
+        /// Money has arrived for its reference that is not its own payment, once: another amount, or twice.
+        case disputed
         /// Its time is over, and it was not paid.
         case expired
     }

@@ -7,20 +7,22 @@ extension Payment {
         case authorizationSent(digest: [UInt8])
         /// Belvo took the assertion.
         case authorizationAccepted
-        /// The assertion never left, or was not let in: the same one may be sent again.
-        case authorizationNotSent
+        /// Nothing of the assertion has left this machine; whether one had been sent before it is said along.
+        case authorizationKeptBack(sentBefore: Bool)
+        /// An answer says that the assertion was not let in: it may be sent again, and may have arrived all the same.
+        case authorizationNotLetIn
         /// Belvo was read, or answered with the payment.
         case reported(Report)
-        /// Belvo refused to create or to authorize it.
+        /// Belvo refused to create it, or never got to hear of it.
         case refused(Failure)
-        /// The state has lasted too long.
+        /// The state has lasted too long, and Belvo has just been read.
         case timedOut
         /// The creation was sent, and Belvo does not know of it.
         case creationLost
         /// The creation was sent, and neither its answer nor a look-up says what became of it.
         case creationUnknown
-        /// The user gives it up.
-        case cancelRequested
+        /// The user gives it up; whether Belvo was read just before is said along.
+        case cancelRequested(isFreshlyRead: Bool)
     }
 
     /// What Belvo says of a payment intent.
@@ -62,37 +64,43 @@ extension Payment {
 
     /// In what a report differs from what was asked for; empty when it is this payment, paid as asked.
     ///
-    /// A member that is missing differs: before money counts as paid, nothing is guessed. An observed payment was asked
-    /// for by somebody else: it has to be what Belvo showed when it was taken in.
+    /// Where money counts as paid nothing is guessed: a member that is missing differs. For every other word a member
+    /// differs only if it is there. An observed payment was asked for by somebody else: it has to be what Belvo showed
+    /// when it was taken in.
     public func differences(from report: Report) -> [String] {
+        let isWhole = report.status == .succeeded
+        func differs<Value: Equatable>(_ theirs: Value?, _ ours: Value?) -> Bool {
+            theirs != ours && (isWhole || theirs != nil)
+        }
         var names: [String] = []
         if let belvoID, belvoID != report.belvoID { names.append("id") }
-        if origin == .own, report.externalID != id.description { names.append("external_id") }
-        if report.amount != amount { names.append("amount") }
-        if report.currency != Money.currency { names.append("currency") }
-        if report.customer != parties.customer { names.append("customer") }
-        if report.beneficiaryBankAccount != parties.beneficiaryBankAccount { names.append("beneficiary_bank_account") }
-        if report.enrollment != parties.enrollment { names.append("enrollment") }
-        if origin == .own, report.facts.endToEndID == nil { names.append("end_to_end_id") }
+        if origin == .own, differs(report.externalID, id.description) { names.append("external_id") }
+        if differs(report.amount, amount) { names.append("amount") }
+        if differs(report.currency, Money.currency) { names.append("currency") }
+        if differs(report.customer, parties.customer) { names.append("customer") }
+        if differs(report.beneficiaryBankAccount, parties.beneficiaryBankAccount) {
+            names.append("beneficiary_bank_account")
+        }
+        if differs(report.enrollment, parties.enrollment) { names.append("enrollment") }
+        if isWhole, origin == .own, report.facts.endToEndID == nil { names.append("end_to_end_id") }
         return names
+    }
+
+    /// Whether Belvo takes its own last word back with this report. It changes no state: somebody has to look.
+    public func isContradicted(by report: Report) -> Bool {
+        guard isClosedAtBelvo, differences(from: report).isEmpty else { return false }
+        return switch (state, report.status) {
+        case (.succeeded, .failed), (.failed, .succeeded): true
+        default: false
+        }
     }
 
     /// This payment without an end-to-end id that belongs to another one; and without a success that rests on it.
     public func withoutRepeatedEndToEndID(before: Payment) -> Payment {
         var plain = state == .succeeded ? before : self
         plain.facts.endToEndID = nil
+        plain.wasSeenSigned = true
         return plain
-    }
-
-    /// Whether this payment may be given up by time, or another one opened in its place, after Belvo said this of it.
-    ///
-    /// Not while money may be moving, whoever set it going, and not while anything is unclear.
-    public func mayLapse(after report: Report) -> Bool {
-        switch report.status {
-        case .failed: true
-        case .pending: assertionDigest == nil
-        case .succeeded, .processing, .unknown: false
-        }
     }
 
     /// The payment after the event: the one place that says which changes there are.
@@ -109,24 +117,33 @@ extension Payment {
 
         // What may be known at Belvo is given up when it is known there, or known to be absent.
         case (.creating, .cancelRequested): next.isCancelRequested = true
-        case (.awaitingOptions, .cancelRequested), (.awaitingSignature, .cancelRequested):
+        case (.awaitingOptions, .cancelRequested(let isRead)) where !isMaybeSigned,
+            (.awaitingSignature, .cancelRequested(let isRead)) where !isMaybeSigned:
             next.isCancelRequested = true
             next.fail(.canceled)
+            next.isReleased = isRead
 
-        case (.awaitingSignature, .authorizationSent(let digest)) where !isCancelRequested:
+        case (.awaitingSignature, .authorizationSent(let digest)) where !isCancelRequested && !wasSeenSigned:
             next.assertionDigest = digest
+            next.wasAuthorizeSent = true
             next.state = .authorizing
         case (.authorizing, .authorizationAccepted): next.isAuthorizationAccepted = true
-        case (.authorizing, .authorizationNotSent):
-            next.assertionDigest = nil
-            next.isInDoubt = false
-            next.state = .awaitingSignature
+        case (.authorizing, .authorizationKeptBack(let sentBefore)):
+            next.wasAuthorizeSent = sentBefore
+            next.awaitSignatureAgain()
+        case (.authorizing, .authorizationNotLetIn): next.awaitSignatureAgain()
 
-        case (_, .refused(let failure)): next.fail(failure)
-        // Never by time once it was authorized: the bank may still pay it.
-        case (.authorizing, .timedOut): next.isInDoubt = true
-        case (_, .timedOut): next.fail(isCancelRequested ? .canceled : .timedOut)
-        case (.creating, .creationLost): next.fail(isCancelRequested ? .canceled : .creationLost)
+        case (.creating, .refused(let failure)):
+            next.fail(failure)
+            next.isReleased = true
+        case (.creating, .creationLost):
+            next.fail(isCancelRequested ? .canceled : .creationLost)
+            next.isReleased = true
+        // Never by time once it may be signed: the bank may still pay it.
+        case (_, .timedOut) where isMaybeSigned: next.isInDoubt = true
+        case (_, .timedOut):
+            next.fail(isCancelRequested ? .canceled : .timedOut)
+            next.isReleased = true
         default: throw refusal(of: event)
         }
         return next
@@ -134,12 +151,15 @@ extension Payment {
 
     /// Takes over what Belvo says, unless Belvo itself has already said the last word.
     ///
-    /// A SUCCEEDED that differs from what was asked for changes nothing: the record stays as it is and the caller
-    /// raises the alarm.
+    /// Of a report that differs from what was asked for nothing is believed but that something may be moving; the
+    /// record stays as it is and the caller raises the alarm.
     private mutating func apply(_ report: Report) {
-        if state == .succeeded { return }
-        if state == .failed, failure?.authority == .belvo { return }
-        if report.status == .succeeded, !differences(from: report).isEmpty { return }
+        if isContradicted(by: report), state == .failed { isContradicted = true }
+        if isClosedAtBelvo { return }
+        guard differences(from: report).isEmpty else {
+            if report.status.isSigned { wasSeenSigned = true }
+            return
+        }
         belvoID = belvoID ?? report.belvoID
         providerStatus = report.providerStatus
         facts.take(report.facts)
@@ -150,15 +170,26 @@ extension Payment {
             state = .succeeded
             isInDoubt = false
             failure = nil
+            isClosedAtBelvo = true
         case .failed:
             fail(Failure(code: report.failureCode ?? "unexpected", message: report.failureMessage, authority: .belvo))
+            isClosedAtBelvo = true
         case .pending, .processing, .unknown:
+            if report.status.isSigned { wasSeenSigned = true }
             if state == .creating || state == .awaitingOptions {
                 state = fidoOptions == nil ? .awaitingOptions : .awaitingSignature
             }
+            guard !isMaybeSigned else { return }
             // Given up before it was known; unless somebody has authorized it elsewhere meanwhile.
-            if isCancelRequested, status == .pending, mayLapse(after: report) { fail(.canceled) }
+            if isCancelRequested, status == .pending { fail(.canceled) }
+            if state == .failed { isReleased = true }
         }
+    }
+
+    private mutating func awaitSignatureAgain() {
+        assertionDigest = nil
+        isInDoubt = false
+        state = .awaitingSignature
     }
 
     private mutating func fail(_ failure: Failure) {
@@ -189,7 +220,8 @@ extension Payment.Event {
         switch self {
         case .authorizationSent: "authorization_sent"
         case .authorizationAccepted: "authorization_accepted"
-        case .authorizationNotSent: "authorization_not_sent"
+        case .authorizationKeptBack: "authorization_kept_back"
+        case .authorizationNotLetIn: "authorization_not_let_in"
         case .reported: "reported"
         case .refused: "refused"
         case .timedOut: "timed_out"

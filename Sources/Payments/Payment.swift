@@ -69,10 +69,12 @@ public struct Payment: Sendable, Equatable {
     /// The same for every attempt to send this creation (belvo-api.md §1, `Belvo-Idempotency-Key`); nil where the
     /// creation was not ours.
     public let belvoIdempotencyKey: UUID?
+    /// Whether the price is an order's: only such a payment pays the order.
+    public let isPricedByOrder: Bool
     public let createdAt: Timestamp
 
     public package(set) var state: State
-    /// Authorized, past its deadline, and Belvo has not decided: only Belvo's word ends it.
+    /// Maybe signed, past its deadline, and Belvo has not decided: only Belvo's word ends it.
     public package(set) var isInDoubt: Bool
     public package(set) var belvoID: UUID?
     public package(set) var providerStatus: String?
@@ -87,11 +89,28 @@ public struct Payment: Sendable, Equatable {
     public package(set) var isCancelRequested = false
     public package(set) var failure: Failure?
 
+    // What decides whether Belvo may still pay it. Each is said once and stays.
+
+    /// Something of its authorize has left this machine, or may have. No answer of any status takes that back.
+    public package(set) var wasAuthorizeSent = false
+    /// Belvo has shown it as anything but unsigned, whoever signed it.
+    public package(set) var wasSeenSigned = false
+    /// Belvo has said its last word on it.
+    public package(set) var isClosedAtBelvo = false
+    /// It was given up and is known to be unsigned: Belvo was read since, or never had it.
+    public package(set) var isReleased = false
+    /// Belvo called it SUCCEEDED after FAILED: somebody has to find out which of the two is true.
+    public package(set) var isContradicted = false
+    /// Its user may hold a token for Belvo's SDK, which can sign it without us (belvo-api.md §2.1). As it was read;
+    /// unlike the others it changes by itself.
+    public package(set) var isSignableElsewhere = false
+
     /// A new payment: about to be asked for, or seen at Belvo.
     public init(
         id: ID, origin: Origin = .own, subject: UserSubject, enrollment: Enrollment.ID?, parties: Parties,
         amount: Money, description: PaymentDescription?, statementDescription: StatementDescription?,
-        reference: Reference?, metadata: Metadata?, belvoIdempotencyKey: UUID?, createdAt: Timestamp
+        reference: Reference?, metadata: Metadata?, belvoIdempotencyKey: UUID?, isPricedByOrder: Bool = false,
+        createdAt: Timestamp
     ) {
         self.id = id
         self.origin = origin
@@ -104,14 +123,25 @@ public struct Payment: Sendable, Equatable {
         self.reference = reference
         self.metadata = metadata
         self.belvoIdempotencyKey = belvoIdempotencyKey
+        self.isPricedByOrder = isPricedByOrder
         self.createdAt = createdAt
         state = origin == .own ? .creating : .observed
         isInDoubt = false
         facts = ProviderFacts()
     }
 
-    /// Whether another payment for the same reference is refused because of this one.
-    public var holdsReference: Bool { reference != nil && state != .failed }
+    /// The one question that decides about money (reliability.md, promise 1): may Belvo still pay this?
+    ///
+    /// While it may, no other payment for the same reference is opened or authorized, its order stays as it is, and it
+    /// is polled, whatever its own state says. `may_belvo_pay` says the same in the database, tokens aside.
+    public var mayBelvoStillPay: Bool {
+        if isContradicted { return true }
+        if isClosedAtBelvo { return false }
+        return isMaybeSigned || !isReleased || isSignableElsewhere && belvoID != nil
+    }
+
+    /// Whether a signature may be at Belvo, ours or somebody else's: money may be moving.
+    public var isMaybeSigned: Bool { wasAuthorizeSent || wasSeenSigned }
 
     /// The state as the history tells it.
     public var historyState: String { isInDoubt ? "in_doubt" : state.rawValue }
@@ -124,7 +154,7 @@ public struct Payment: Sendable, Equatable {
         }
     }
 
-    /// When a payment in its present state is looked at; nothing when it is terminal.
+    /// When a payment in its present state is polled; nothing when Belvo can do nothing more about it.
     ///
     /// `signatureTime` is the life of the challenge as the FIDO options give it.
     public func schedule(_ patience: Patience, signatureTime: Duration?) -> Schedule? {
@@ -134,11 +164,14 @@ public struct Payment: Sendable, Equatable {
         case .awaitingOptions: return Schedule(firstLook: patience.pollInterval, deadline: patience.pollDeadline)
         case .awaitingSignature:
             let deadline = min(signatureTime.map { $0 + .seconds(60) } ?? patience.userDeadline, patience.userDeadline)
-            return Schedule(firstLook: deadline, deadline: deadline)
+            return Schedule(firstLook: isMaybeSigned ? patience.pollInterval : deadline, deadline: deadline)
         case .authorizing: return Schedule(firstLook: patience.pollInterval, deadline: patience.pollDeadline)
         // No step of ours waits for it: the deadline only says from when on it is looked at ever less often.
         case .observed: return Schedule(firstLook: patience.pollInterval, deadline: patience.pollDeadline)
-        case .succeeded, .failed: return nil
+        case .succeeded: return nil
+        case .failed:
+            guard mayBelvoStillPay else { return nil }
+            return Schedule(firstLook: patience.pollInterval, deadline: patience.pollDeadline)
         }
     }
 }

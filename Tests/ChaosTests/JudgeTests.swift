@@ -36,7 +36,7 @@ import Testing
             let second = try await court.buy("once-more")
             // Where the unique index would have to be got round.
             try await court.tamper(
-                "UPDATE payments SET reference = 'once', holds_reference = false WHERE id::text = \(second)")
+                "UPDATE payments SET reference = 'once' WHERE id::text = \(second)")
             let verdict = try await court.judge()
             #expect(verdict.double == ["user-0/once was paid 2 times"])
             #expect(!verdict.isGood)

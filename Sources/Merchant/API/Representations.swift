@@ -149,9 +149,12 @@ extension Stored<Payment> {
         switch record.state {
         case .creating, .awaitingOptions, .authorizing, .observed: .poll(after: pollAfter)
         // Given up, and somebody else has authorized it at Belvo: its end is waited for.
-        case .awaitingSignature where record.isCancelRequested: .poll(after: pollAfter)
+        case .awaitingSignature where record.isCancelRequested || record.wasSeenSigned || record.isInDoubt:
+            .poll(after: pollAfter)
         case .awaitingSignature: record.fidoOptions.map(NextAction.sign(options:)) ?? .poll(after: pollAfter)
         case .succeeded: .nothing
+        // Belvo may still pay it, so that another one for its reference would be refused.
+        case .failed where record.mayBelvoStillPay: .poll(after: pollAfter)
         case .failed: .retry(RetryReason(failureCode: record.failure?.code))
         }
     }

@@ -188,9 +188,6 @@ final class BelvoGate: Sendable {
         case .heldBack(let error):
             pass()
             throw error
-        case .lockedOut(let status):
-            pass()
-            return Response(HTTP.Status(status))
         }
         let departure = Monotonic.now()
         let verdict: Verdict

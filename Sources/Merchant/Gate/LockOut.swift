@@ -38,10 +38,10 @@ struct LockOut: Sendable {
 
     var isOn: Bool { status != nil }
 
-    /// Asks for leave to make a call; gives the status with which it is turned away.
-    mutating func ask(_ caller: Caller, at now: Monotonic) -> Int? {
-        guard let status else { return nil }
-        if now < nextTry[caller] { return status }
+    /// Asks for leave to make a call; gives the time after which the next one may try, where this one may not.
+    mutating func ask(_ caller: Caller, at now: Monotonic) -> Duration? {
+        guard isOn else { return nil }
+        if now < nextTry[caller] { return nextTry[caller] - now }
         nextTry[caller] = now + Self.pause(of: caller)
         return nil
     }

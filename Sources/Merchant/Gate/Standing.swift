@@ -14,8 +14,6 @@ struct Standing: Sendable {
         case go(isProbe: Bool)
         /// Nothing leaves: the same may be tried later.
         case heldBack(HeldBack)
-        /// Nothing leaves: Belvo would say this.
-        case lockedOut(status: Int)
     }
 
     /// What was noticed.
@@ -45,9 +43,9 @@ struct Standing: Sendable {
         case .probe: isProbe = true
         case .stay(let rest): return .heldBack(HeldBack(reason: "the circuit is open", retryAfter: rest))
         }
-        if let status = lockOut.ask(caller, at: now) {
+        if let rest = lockOut.ask(caller, at: now) {
             if isProbe { circuit.giveUpProbe() }
-            return .lockedOut(status: status)
+            return .heldBack(HeldBack(reason: "Belvo does not let these credentials in", retryAfter: rest))
         }
         return .go(isProbe: isProbe)
     }

@@ -140,7 +140,7 @@ extension CustomerJourney: LookingJourney {
     }
 
     func write(
-        _ next: Customer, over stored: Stored<Customer>, after event: Customer.Event
+        _ next: Customer, over stored: Stored<Customer>, after event: Customer.Event, causedBy cause: Cause
     ) async throws -> Stored<Customer>? {
         try await write(
             next, over: stored, event: event.name,

@@ -207,7 +207,7 @@ struct EnrollmentJourney: Sendable {
 // Looking and recording, for handlers and pollers alike.
 extension EnrollmentJourney: LookingJourney {
     func write(
-        _ next: Enrollment, over stored: Stored<Enrollment>, after event: Enrollment.Event
+        _ next: Enrollment, over stored: Stored<Enrollment>, after event: Enrollment.Event, causedBy cause: Cause
     ) async throws -> Stored<Enrollment>? {
         try await write(next, over: stored, event: event.name, cause: .poller)
     }

@@ -13,7 +13,9 @@ protocol LookingJourney: Sendable {
     /// How a state ends that has lasted too long; nil when it may not end by that alone.
     func lapse(of record: Record, after news: News<Record.Event>) -> Record.Event?
     /// Writes what an event has led to; nothing comes back when somebody else was faster.
-    func write(_ next: Record, over stored: Stored<Record>, after event: Record.Event) async throws -> Stored<Record>?
+    func write(
+        _ next: Record, over stored: Stored<Record>, after event: Record.Event, causedBy cause: Cause
+    ) async throws -> Stored<Record>?
     /// How long a record that has not changed is left alone; nil when there is nothing left to find out.
     func nextLook(at stored: Stored<Record>) -> Duration?
     /// Hears of a record that goes on after a look.
@@ -45,13 +47,15 @@ extension LookingJourney {
     /// changed: whoever looks at many records sets the next looks of all of them at once.
     ///
     /// A late write of a server that was away must lose: there is no second attempt here.
-    func look(at stored: Stored<Record>) async throws -> Look {
+    func look(at stored: Stored<Record>, causedBy cause: Cause = .poller) async throws -> Look {
         let news = await news(of: stored.record, from: world.belvo)
         var current = stored
         if case .event(let event) = news {
             let next = try stored.record.transition(on: event)
             if next != stored.record {
-                guard let written = try await write(next, over: stored, after: event) else { return .recorded }
+                guard let written = try await write(next, over: stored, after: event, causedBy: cause) else {
+                    return .recorded
+                }
                 current = written
                 guard current.record.state == stored.record.state else { return .recorded }
             }
@@ -60,7 +64,7 @@ extension LookingJourney {
         var end = try await ownNews(of: current.record)
         if end == nil, stored.isOverdue { end = lapse(of: current.record, after: news) }
         if let end {
-            _ = try await write(try current.record.transition(on: end), over: current, after: end)
+            _ = try await write(try current.record.transition(on: end), over: current, after: end, causedBy: cause)
             return .recorded
         }
         return current.version == stored.version ? .unchanged(nextLook: nextLook(at: stored)) : .recorded

@@ -4,12 +4,12 @@ import Payments
 struct OrderJourney: Sendable {
     let world: World
 
-    /// Places an order, or changes one that nobody is paying. Says whether it is new.
+    /// Places an order, or changes one for whose reference no payment may still be paid. Says whether it is new.
     func place(_ order: Order) async throws -> (order: StoredOrder, isNew: Bool) {
         switch try await world.store.place(order) {
         case .new(let stored): return (stored, true)
         case .changed(let stored), .same(let stored): return (stored, false)
-        case .inUse(let stored): throw JourneyRefusal.orderInUse(stored.payment)
+        case .inUse(let stored): throw JourneyRefusal.orderInUse(stored?.payment)
         }
     }
 

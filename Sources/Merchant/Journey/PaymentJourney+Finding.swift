@@ -8,18 +8,20 @@ extension PaymentJourney {
     func ask(_ belvo: Belvo.Client, about payment: Payment) async throws -> Payment.Event? {
         if let belvoID = payment.belvoID {
             let intent = try await belvo.readPaymentIntent(Belvo.PaymentIntent.ID(belvoID))
-            return .reported(checked(report(intent), against: payment))
+            return .reported(try await checked(report(intent), against: payment))
         }
         let found = try await belvo.findPaymentIntents(externalID: payment.id.description)
         if found.named.count > 1 {
             world.log.error("payment.created_twice", metadata: ["payment_id": "\(payment.id)"])
+            _ = try await world.store.raise(
+                .createdTwice, of: payment.id, found.named.map { "\($0.id)" }.joined(separator: ", "))
         }
         // Of several the paid one counts; nobody may be asked to pay again while there is one.
         guard let intent = found.named.first(where: { $0.status == .succeeded }) ?? found.named.first else {
             try await check(found.others, against: payment)
             return nil
         }
-        return .reported(checked(report(intent), against: payment))
+        return .reported(try await checked(report(intent), against: payment))
     }
 
     /// Throws when Belvo lists something that can be this payment but for its name, so that nobody may call it absent.

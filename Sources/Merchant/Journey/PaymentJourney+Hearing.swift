@@ -18,7 +18,7 @@ extension PaymentJourney {
                 case .overtaken: continue
                 }
             }
-            let event = Payment.Event.reported(checked(report(told), against: stored.record))
+            let event = Payment.Event.reported(try await checked(report(told), against: stored.record))
             // Many may tell of the same at once, and must not stand in each other's way to write nothing new.
             if let next = try? stored.record.transition(on: event), next == stored.record { return true }
             try await record(event, on: stored, cause: occasion.cause)
@@ -36,6 +36,7 @@ extension PaymentJourney {
         if let payer = told.customer, payer.uuid != stored.record.parties.customer { return nil }
         guard let known = stored.record.belvoID, known != told.id.uuid else { return stored }
         world.log.error("payment.created_twice", metadata: ["payment_id": "\(own)", "belvo_id": "\(told.id)"])
+        _ = try await world.store.raise(.createdTwice, of: own, "\(known), \(told.id)")
         return nil
     }
 }
@@ -81,6 +82,7 @@ extension PaymentJourney {
         let open = try seen.transition(on: .reported(report.undecided))
         guard let taken = try await write(open, seen: seen, of: owner, on: occasion) else { return .overtaken }
         world.log.critical("payment.end_to_end_id_repeated", metadata: ["payment_id": "\(taken.record.id)"])
+        _ = try await world.store.raise(.endToEndIDRepeated, of: taken.record.id, "made without us")
         tell(taken, told)
         return .taken
     }

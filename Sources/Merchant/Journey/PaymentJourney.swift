@@ -23,26 +23,30 @@ struct PaymentJourney: Sendable {
         _ wish: Wish, by subject: UserSubject, as request: KeyedRequest<Payment>, on occasion: Occasion
     ) async throws -> Creation<Payment> {
         if let known = try await replay(request, of: subject) { return known }
-        let terms = try await terms(of: wish, for: subject)
-        let draft = try await draft(of: wish, on: terms, by: subject, occasion)
-        let payment = draft.payment
-        if let reference = wish.reference {
-            try await refuseIfPaid(reference, of: subject)
-            try await askAboutEarlier(reference, of: subject, on: occasion)
+        let bond = try await bond(for: wish, of: subject, occasion)
+        for _ in 0..<attemptsMax {
+            let terms = try await terms(of: wish, for: subject)
+            if let reference = wish.reference,
+                let refusal = try await refusal(by: reference, of: subject, on: occasion)
+            {
+                // The first request with this key may be what is in the way.
+                if let known = try await replay(request, of: subject) { return known }
+                throw refusal
+            }
+            let draft = try draft(of: wish, on: terms, from: bond, by: subject)
+            let planned = Planned.entered(draft.payment.schedule(world.patience, signatureTime: nil))
+            switch try await world.store.insert(
+                draft.payment, pricedBy: terms.order, claiming: request.claim, planned: planned, cause: occasion.cause)
+            {
+            case .payment(let remembered):
+                return .made(try await ask(draft.intent, for: remembered, request, on: occasion))
+            case .referenceTaken, .keyIsTaken:
+                // Somebody was faster: with this key, or another payment for the reference, which is said next time
+                // round; or the shop has just changed the order, whose new terms count.
+                if let known = try await replay(request, of: subject) { return known }
+            }
         }
-
-        let planned = Planned.entered(payment.schedule(world.patience, signatureTime: nil))
-        switch try await world.store.insert(
-            payment, pricedBy: terms.order, claiming: request.claim, planned: planned, cause: occasion.cause)
-        {
-        case .keyIsTaken:
-            if let known = try await replay(request, of: subject) { return known }
-            // The shop has just changed the order, or the first request with the key has just let go of it.
-            throw terms.order == nil ? JourneyRefusal.inProgress : .contended
-        case .referenceIsHeld: throw try await holder(of: wish.reference, subject: subject)
-        case .payment(let remembered):
-            return .made(try await ask(draft.intent, for: remembered, request, on: occasion))
-        }
+        throw JourneyRefusal.contended
     }
 
     func payment(_ id: Payment.ID, of subject: UserSubject) async throws -> Stored<Payment> {
@@ -50,101 +54,12 @@ struct PaymentJourney: Sendable {
         return payment
     }
 
-    /// Gives a payment up that was never sent to be authorized. While nobody knows whether Belvo has it, the wish is
-    /// remembered.
-    ///
-    /// Belvo has no such call: a payment that nobody authorizes lapses there by itself, and what Belvo says of it later
-    /// still counts.
-    func cancel(
-        _ id: Payment.ID, of subject: UserSubject, on occasion: Occasion
-    ) async throws -> Progress<Stored<Payment>> {
-        for _ in 0..<attemptsMax {
-            let stored = try await payment(id, of: subject)
-            let payment = stored.record
-            guard payment.assertionDigest == nil else { throw JourneyRefusal.wrongState(payment.state.rawValue) }
-            if payment.state == .failed { return .done(stored) }
-            // Somebody else has authorized it at Belvo, and money may be moving.
-            if let word = payment.providerStatus, ProviderStatus(PaymentIntentStatus(word)) != .pending {
-                throw JourneyRefusal.wrongState(word.lowercased())
-            }
-            guard let next = try? payment.transition(on: .cancelRequested) else {
-                throw JourneyRefusal.wrongState(payment.state.rawValue)
-            }
-            // The same wish again changes nothing.
-            if next == payment { return .pending(stored) }
-            let event = Payment.Event.cancelRequested
-            guard let written = try await write(next, over: stored, event: event.name, cause: occasion.cause) else {
-                continue
-            }
-            return written.record.state == .failed ? .done(written) : .pending(written)
-        }
-        throw JourneyRefusal.contended
-    }
-
-    /// Passes on the user's signature: the one call that moves money, made once.
-    ///
-    /// `clientData` is the part of the assertion that says what was signed.
-    func authorize(
-        _ id: Payment.ID, of subject: UserSubject, with assertion: RawJSON, riskSignals: RawJSON, digest: [UInt8],
-        clientData: String, on occasion: Occasion
-    ) async throws -> Progress<Stored<Payment>> {
-        let stored = try await payment(id, of: subject)
-        if let known = stored.record.assertionDigest {
-            guard known == digest else { throw JourneyRefusal.alreadyDone }
-            return try progress(of: stored)
-        }
-        guard stored.record.state == .awaitingSignature, !stored.record.isCancelRequested, !stored.isOverdue,
-            let options = stored.record.fidoOptions, let belvoID = stored.record.belvoID
-        else { throw JourneyRefusal.wrongState(stored.record.state.rawValue) }
-        if let reference = stored.record.reference {
-            try await refuseIfPaid(reference, of: subject)
-        }
-        do {
-            try ClientData.check(clientData, ceremony: .get, challenge: challenge(in: options) ?? "")
-        } catch {
-            throw JourneyRefusal.clientDataInvalid(SignedPart(member: "/assertion", fault: error))
-        }
-        guard let bond = stored.record.enrollment,
-            let enrollment = try await world.store.enrollment(bond, of: subject)
-        else { throw JourneyRefusal.notFound }
-        // Only one of several at once gets past this: the others find another version.
-        let next = try stored.record.transition(on: .authorizationSent(digest: digest))
-        let event = Payment.Event.authorizationSent(digest: digest)
-        guard let sent = try await write(next, over: stored, event: event.name, cause: occasion.cause, unlessPaid: true)
-        else {
-            return try await authorize(
-                id, of: subject, with: assertion, riskSignals: riskSignals, digest: digest, clientData: clientData,
-                on: occasion)
-        }
-        do {
-            try await world.belvo.authorizePaymentIntent(
-                Belvo.PaymentIntent.ID(belvoID),
-                Belvo.Authorization(
-                    riskSignals: riskSignals, assertion: assertion,
-                    platform: enrollment.record.platform.map(Belvo.Platform.init)),
-                trace: occasion.trace)
-            return .done(try await record(.authorizationAccepted, on: sent, cause: occasion.cause))
-        } catch let error as BelvoError {
-            return try await settle(sent, after: error, on: occasion)
-        }
-    }
 }
 
 // Creating.
 extension PaymentJourney {
-    /// What a repeated signature answers: taken, or not known yet, or what Belvo said of it.
-    private func progress(of stored: Stored<Payment>) throws -> Progress<Stored<Payment>> {
-        if stored.record.isAuthorizationAccepted { return .done(stored) }
-        switch stored.record.state {
-        case .failed: throw JourneyRefusal.paymentFailed(stored.record.failure)
-        case .succeeded: return .done(stored)
-        default: return .pending(stored)
-        }
-    }
-
-    private func draft(
-        of wish: Wish, on terms: PaymentTerms, by subject: UserSubject, _ occasion: Occasion
-    ) async throws -> PaymentDraft {
+    /// What pays: an enrollment that the bank has not taken back, and its user as Belvo knows one.
+    private func bond(for wish: Wish, of subject: UserSubject, _ occasion: Occasion) async throws -> Bond {
         guard var enrollment = try await world.store.enrollment(wish.enrollment, of: subject) else {
             throw JourneyRefusal.enrollmentUnknown
         }
@@ -155,17 +70,25 @@ extension PaymentJourney {
         guard enrollment.record.state == .succeeded, let bond = enrollment.record.belvoID,
             let payer = try await world.store.customer(of: subject)?.record.belvoID
         else { throw JourneyRefusal.enrollmentNotUsable }
+        return Bond(enrollment: bond, payer: payer)
+    }
+
+    private func draft(
+        of wish: Wish, on terms: PaymentTerms, from bond: Bond, by subject: UserSubject
+    ) throws -> PaymentDraft {
         let (beneficiary, key) = (world.policy.beneficiaryBankAccount, UUID())
         let payment = Payment(
             id: Payment.ID(world.identities.next()), subject: subject, enrollment: wish.enrollment,
-            parties: Payment.Parties(customer: payer, enrollment: bond, beneficiaryBankAccount: beneficiary),
+            parties: Payment.Parties(
+                customer: bond.payer, enrollment: bond.enrollment, beneficiaryBankAccount: beneficiary),
             amount: terms.amount, description: terms.description, statementDescription: terms.statementDescription,
-            reference: wish.reference, metadata: wish.metadata, belvoIdempotencyKey: key, createdAt: .earliest)
+            reference: wish.reference, metadata: wish.metadata, belvoIdempotencyKey: key,
+            isPricedByOrder: terms.order != nil, createdAt: .earliest)
         let intent = NewPaymentIntent(
             externalID: payment.id.description, idempotencyKey: key, amountCentavos: terms.amount.centavos,
-            customer: Belvo.Customer.ID(payer),
-            enrollment: Belvo.Enrollment.ID(bond), beneficiaryBankAccount: Belvo.BankAccount.ID(beneficiary),
-            purpose: terms.description.text, statementDescription: terms.statementDescription.text,
+            customer: Belvo.Customer.ID(bond.payer), enrollment: Belvo.Enrollment.ID(bond.enrollment),
+            beneficiaryBankAccount: Belvo.BankAccount.ID(beneficiary), purpose: terms.description.text,
+            statementDescription: terms.statementDescription.text,
             metadata: try wish.metadata.map { try RawJSON(parsing: $0.json) })
         return PaymentDraft(payment: payment, intent: intent)
     }
@@ -177,9 +100,13 @@ extension PaymentJourney {
         let payment = remembered.record
         do {
             let intent = try await world.belvo.createPaymentIntent(wanted, trace: occasion.trace)
-            let event = Payment.Event.reported(report(intent))
+            let report = try await checked(report(intent), against: payment)
+            // What is not this payment answers nothing: it is looked for like any creation without an answer.
+            guard payment.differences(from: report).isEmpty else {
+                throw BelvoError.outcomeUnknown(.nonsense(reason: "the answer shows another payment"))
+            }
             return .done(
-                try await record(event, on: remembered, cause: occasion.cause, settling: request.answered))
+                try await record(.reported(report), on: remembered, cause: occasion.cause, settling: request.answered))
         } catch let error as BelvoError {
             if let no = error.refusal {
                 try await record(.refused(.refused(no)), on: remembered, cause: occasion.cause) { _ in
@@ -192,7 +119,7 @@ extension PaymentJourney {
                 throw error
             }
             world.log.warning("payment.outcome_unknown", metadata: ["payment_id": "\(payment.id)"])
-            if case .event(let found) = await lookUp(payment) {
+            if case .event(let found) = await lookUp(payment), (try? payment.transition(on: found))?.belvoID != nil {
                 return .done(
                     try await record(found, on: remembered, cause: occasion.cause, settling: request.answered))
             }
@@ -212,65 +139,33 @@ extension PaymentJourney {
             isUnknown: { $0.state == .creating })
     }
 
-    /// Before a reference is used once more, Belvo says how the attempts ended that we gave up by ourselves. One of
-    /// which money may be moving, or of which nothing is certain, keeps the reference.
-    private func askAboutEarlier(_ reference: Reference, of subject: UserSubject, on occasion: Occasion) async throws {
-        let earlier = try await world.store.paymentsGivenUp(for: reference, of: subject, limit: 20)
-        try await withThrowingTaskGroup { group in
-            for payment in earlier { group.addTask { try await askAboutEarlier(payment, on: occasion) } }
-            try await group.waitForAll()
+    /// Why no payment for the reference is opened: one has been paid, or may still be.
+    ///
+    /// What we gave up ourselves is read once more: Belvo may have closed it meanwhile, or show it unsigned.
+    private func refusal(
+        by reference: Reference, of subject: UserSubject, on occasion: Occasion
+    ) async throws -> JourneyRefusal? {
+        var taking = try await world.store.payments(taking: reference, of: subject)
+        let givenUp = taking.filter { $0.record.state == .failed || ($0.isOverdue && !$0.record.isMaybeSigned) }
+        if !givenUp.isEmpty, taking.allSatisfy({ $0.record.state != .succeeded }) {
+            // More than a few are never open by themselves; the others are polled, and keep the reference until then.
+            try await withThrowingTaskGroup { group in
+                for earlier in givenUp.prefix(4) {
+                    group.addTask { _ = try await look(at: earlier, causedBy: occasion.cause) }
+                }
+                try await group.waitForAll()
+            }
+            taking = try await world.store.payments(taking: reference, of: subject)
         }
+        return taking.first.map { Self.refusal(by: $0.record) }
     }
 
-    private func askAboutEarlier(_ earlier: Stored<Payment>, on occasion: Occasion) async throws {
-        let event: Payment.Event?
-        do {
-            event = try await ask(world.belvo, about: earlier.record)
-        } catch BelvoError.notFound {
-            event = nil  // Given up long ago, and Belvo does not have it: there is nothing to be paid.
-        } catch let error as BelvoError {
-            throw error.withoutTheAppsDoing
-        }
-        guard case .reported(let report)? = event else { return }
-        let now = try await record(.reported(report), on: earlier, cause: occasion.cause)
-        if now.record.state == .succeeded { throw JourneyRefusal.alreadyPaid(now.record.id) }
-        guard now.record.mayLapse(after: report) else { throw JourneyRefusal.paymentInDoubt(now.record.id) }
-    }
-
-    private func holder(of reference: Reference?, subject: UserSubject) async throws -> JourneyRefusal {
-        guard let reference, let holder = try await world.store.payment(holding: reference, of: subject) else {
-            return .contended  // It has just let go: the app may try again at once.
-        }
-        return holder.record.state == .succeeded ? .alreadyPaid(holder.record.id) : .paymentInDoubt(holder.record.id)
-    }
-
-    /// A given-up payment may have been paid after all.
-    private func refuseIfPaid(_ reference: Reference, of subject: UserSubject) async throws {
-        let paid = try await world.store.payments(
-            of: subject, where: .init(status: .succeeded, reference: reference.text), before: nil, limit: 1)
-        if let other = paid.first { throw JourneyRefusal.alreadyPaid(other.record.id) }
-    }
-
-    /// Records what a failed authorize means.
-    private func settle(
-        _ sent: Stored<Payment>, after error: BelvoError, on occasion: Occasion
-    ) async throws -> Progress<Stored<Payment>> {
-        if let no = error.refusal {
-            try await record(.refused(.refused(no)), on: sent, cause: occasion.cause)
-            throw error
-        }
-        if error.leftNothing {
-            try await record(.authorizationNotSent, on: sent, cause: occasion.cause)
-            throw error
-        }
-        // It may have arrived, and money may move. Only reading can tell: now, or when the poller does.
-        world.log.warning("payment.authorization_unknown", metadata: ["payment_id": "\(sent.record.id)"])
-        guard case .event(let found) = await lookUp(sent.record) else { return .pending(sent) }
-        return try progress(of: try await record(found, on: sent, cause: occasion.cause))
+    static func refusal(by payment: Payment) -> JourneyRefusal {
+        payment.state == .succeeded ? .alreadyPaid(payment.id) : .paymentInDoubt(payment.id)
     }
 
     /// Reads Belvo once, and not for long, right after a call whose answer says nothing.
-    private func lookUp(_ payment: Payment) async -> News<Payment.Event> {
+    func lookUp(_ payment: Payment) async -> News<Payment.Event> {
         await news(of: payment, from: world.belvo.within(world.patience.lookUpDeadline))
     }
 }
@@ -278,9 +173,9 @@ extension PaymentJourney {
 // Looking and recording, for handlers and pollers alike.
 extension PaymentJourney: LookingJourney {
     func write(
-        _ next: Payment, over stored: Stored<Payment>, after event: Payment.Event
+        _ next: Payment, over stored: Stored<Payment>, after event: Payment.Event, causedBy cause: Cause
     ) async throws -> Stored<Payment>? {
-        try await write(next, over: stored, event: event.name, cause: .poller)
+        try await write(next, over: stored, event: event.name, cause: cause)
     }
 
     func nextLook(at stored: Stored<Payment>) -> Duration? { planned(stored.record, over: stored).nextLook }
@@ -307,32 +202,39 @@ extension PaymentJourney: LookingJourney {
 
     /// How a state ends that has lasted too long.
     ///
-    /// What was never authorized here ends by time also while Belvo is out of reach, but not against what Belvo has
-    /// just said: somebody else may have authorized it there. A creation has to be shown absent first.
+    /// What was never authorized ends by time only after a reading that shows it unsigned, and a creation only when it
+    /// is shown absent: what nobody could read may have been signed elsewhere.
     func lapse(of payment: Payment, after news: News<Payment.Event>) -> Payment.Event? {
-        if case .event(.reported(let report)) = news, payment.state != .authorizing, !payment.mayLapse(after: report) {
-            return nil
-        }
         switch (payment.state, news) {
         case (.creating, .absent): return .creationLost
         case (.creating, _), (.observed, _), (.succeeded, _), (.failed, _): return nil
         // Past its deadline it is in doubt; that is said once, and only Belvo's word ends it.
-        case (.authorizing, _): return payment.isInDoubt ? nil : .timedOut
-        case (.awaitingOptions, _), (.awaitingSignature, _): return .timedOut
+        case (_, _) where payment.isMaybeSigned: return payment.isInDoubt ? nil : .timedOut
+        case (_, .event(.reported(let report))) where payment.differences(from: report).isEmpty: return .timedOut
+        case (_, _): return nil
         }
     }
 
-    /// Raises the alarm when Belvo calls something paid that is not what was asked for. The transition then changes
-    /// nothing.
-    func checked(_ report: Payment.Report, against payment: Payment) -> Payment.Report {
-        guard report.status == .succeeded else { return report }
+    /// Raises the alarms about a report: that it shows something else than was asked for, or takes Belvo's last word
+    /// back. Neither changes a state.
+    func checked(_ report: Payment.Report, against payment: Payment) async throws -> Payment.Report {
         let differences = payment.differences(from: report)
         if !differences.isEmpty {
-            world.log.critical(
-                "payment.differs",
-                metadata: ["payment_id": "\(payment.id)", "differences": "\(differences.joined(separator: ","))"])
+            let names = differences.joined(separator: ",")
+            try await raise(.differs, of: payment, "\(report.providerStatus) with another \(names)")
+        }
+        if payment.isContradicted(by: report) {
+            try await raise(
+                .contradiction, of: payment, "\(report.providerStatus) after \(payment.status.rawValue)")
         }
         return report
+    }
+
+    /// Keeps an alarm until somebody has settled it, and logs it once.
+    private func raise(_ kind: MoneyAlarm.Kind, of payment: Payment, _ detail: String) async throws {
+        guard try await world.store.raise(kind, of: payment.id, detail) else { return }
+        world.log.critical(
+            "payment.\(kind.rawValue)", metadata: ["payment_id": "\(payment.id)", "detail": "\(detail)"])
     }
 
     /// Applies an event to the freshest state, however many others change the record meanwhile.
@@ -356,8 +258,8 @@ extension PaymentJourney: LookingJourney {
     }
 
     /// Writes the next state; nothing comes back when somebody else was faster.
-    private func write(
-        _ next: Payment, over stored: Stored<Payment>, event: String, cause: Cause, unlessPaid: Bool = false,
+    func write(
+        _ next: Payment, over stored: Stored<Payment>, event: String, cause: Cause,
         settling: (Stored<Payment>) -> IdempotencySettlement = { _ in .unchanged }
     ) async throws -> Stored<Payment>? {
         let moment = next == stored.record ? stored.updatedAt : stored.clock.now
@@ -368,23 +270,31 @@ extension PaymentJourney: LookingJourney {
         do {
             let written = try await world.store.update(
                 stored, to: next, event: event, planned: planned(next, over: stored), cause: cause, at: moment,
-                key: settling(preview), telling: world.event(next, before: stored.record, at: moment),
-                unlessPaid: unlessPaid)
+                key: settling(preview), telling: world.event(next, before: stored.record, at: moment))
             if let written { try await tell(written, after: stored, cause: cause) }
             return written
         } catch is EndToEndIDRepeated {
             // Two payments cannot be one Pix. Whichever was first keeps it, and this one is not believed.
-            world.log.critical("payment.end_to_end_id_repeated", metadata: ["payment_id": "\(next.id)"])
+            try await raise(
+                .endToEndIDRepeated, of: next, next.facts.endToEndID.map { "\($0) is another payment's" } ?? "")
             return try await write(
                 next.withoutRepeatedEndToEndID(before: stored.record), over: stored, event: event, cause: cause,
-                unlessPaid: unlessPaid, settling: settling)
+                settling: settling)
         }
     }
 
-    /// Tells those who wait of a change, and the log of a change of state; raises the loudest alarm there is when a
-    /// reference was paid twice.
+    /// Tells those who wait of a change, and the log of a change of state, and of the alarms that came with it: the
+    /// transaction that recorded the money has raised them.
     private func tell(_ written: Stored<Payment>, after stored: Stored<Payment>, cause: Cause) async throws {
         if written.record != stored.record { world.changes.announce(written.record.id) }
+        let hasArrived = written.record.state == .succeeded && stored.record.state != .succeeded
+        if hasArrived || written.record.isContradicted != stored.record.isContradicted {
+            for alarm in try await world.store.openAlarms(of: written.record.id) {
+                world.log.critical(
+                    "payment.\(alarm.kind.rawValue)",
+                    metadata: ["payment_id": "\(written.record.id)", "detail": "\(alarm.detail)"])
+            }
+        }
         guard written.record.historyState != stored.record.historyState else { return }
         world.log.log(
             level: written.record.isInDoubt ? .error : .info, "payment.\(written.record.historyState)",
@@ -392,27 +302,20 @@ extension PaymentJourney: LookingJourney {
                 "payment_id": "\(written.record.id)", "request_id": cause.requestID.map { "\($0)" } ?? "",
                 "caused_by": "\(cause.actor.rawValue)",
             ])
-        guard written.record.state == .succeeded, let reference = written.record.reference else { return }
-        let paid = try await world.store.payments(
-            of: written.record.subject, where: .init(status: .succeeded, reference: reference.text), before: nil,
-            limit: 2)
-        if paid.count > 1 {
-            world.log.critical(
-                "payment.double_paid",
-                metadata: ["payment_ids": "\(paid.map(\.record.id.description).joined(separator: ","))"])
-        }
     }
 
     private func planned(_ next: Payment, over stored: Stored<Payment>) -> Planned {
+        guard next.status == .pending || next.mayBelvoStillPay else { return .entered(nil) }
         let moment = stored.clock.now
-        guard next.state == stored.record.state, next.status == .pending else {
+        guard next.state == stored.record.state else {
             return .entered(schedule(of: next, created: moment - stored.record.createdAt))
         }
-        // What was due long ago is looked at ever less often, whatever keeps it open.
+        // What was due long ago is polled ever less often, whatever keeps it open.
         if stored.isOverdue, let deadline = stored.deadline {
             return .goesOn(nextLook: world.patience.doubtInterval(overdue: moment - deadline), deadline: deadline)
         }
-        let rest = next.state == .awaitingSignature ? stored.deadline.map { $0 - moment } : nil
+        let waitsForUser = next.state == .awaitingSignature && !next.isMaybeSigned
+        let rest = waitsForUser ? stored.deadline.map { $0 - moment } : nil
         return .goesOn(nextLook: max(rest ?? .zero, world.patience.pollInterval), deadline: stored.deadline)
     }
 
@@ -422,7 +325,7 @@ extension PaymentJourney: LookingJourney {
         let schedule = payment.schedule(world.patience, signatureTime: signatureTime(of: payment))
         guard payment.state == .awaitingSignature, let schedule else { return schedule }
         let rest = max(schedule.deadline - age, .zero)
-        return Schedule(firstLook: rest, deadline: rest)
+        return Schedule(firstLook: payment.isMaybeSigned ? schedule.firstLook : rest, deadline: rest)
     }
 
     /// How long the challenge lives, as the options say.

@@ -1,4 +1,5 @@
 import Belvo
+import FoundationEssentials
 import Payments
 
 /// What a payment costs and what it is called: the shop's word where there is an order, else the app's.
@@ -8,6 +9,13 @@ struct PaymentTerms: Sendable {
     let statementDescription: StatementDescription
     /// The order that they are from.
     let order: Order?
+}
+
+/// What a payment is made from, by Belvo's ids.
+struct Bond: Sendable {
+    let enrollment: UUID
+    /// The customer.
+    let payer: UUID
 }
 
 /// A payment that is about to be remembered, and how Belvo is asked for it then.

@@ -72,9 +72,9 @@ struct WidgetTokenJourney: Sendable {
         let reuse = WidgetTokenReuse(margin: Self.margin, withoutEnd: Self.reuseWithoutEnd)
         if try await world.store.keep(token, reuse: reuse, of: turn) { return token }
         // This server was away for longer than its turn lasted. What others have kept since is the user's token; ours
-        // is as good while they have none.
-        let kept = try await world.store.widgetToken(of: subject)
-        return kept ?? token
+        // is given to nobody, since no row would tell that the user holds it.
+        guard let kept = try await world.store.widgetToken(of: subject) else { throw JourneyRefusal.contended }
+        return kept
     }
 
     /// The token that Belvo gives for the refresh token; nothing where there is none, or where Belvo does not want it.

@@ -177,14 +177,31 @@ enum Progress<Resource: Sendable>: Sendable {
     }
 }
 
-/// What Belvo's failures mean for a wish that was on its way there.
+//// What Belvo's failures mean for a wish that was on its way there.
 extension BelvoError {
-    /// Whether the request certainly had no effect, so that the same may be tried again.
+    /// Whether the request certainly had no effect, as far as an answer can say so: the same may be tried again.
+    ///
+    /// Good enough for what moves no money. Something between us and Belvo may say so of what Belvo has taken.
     var leftNothing: Bool {
         switch self {
         case .denied, .throttled, .unreachable, .notFound: true
         case .refused, .conflict, .unanswered, .nonsense, .outcomeUnknown: false
         }
+    }
+
+    /// Whether an answer says that the request was not let in, so that the same may be sent again (reliability.md,
+    /// promise 3): 401, 403, 404, 425, 429.
+    var wasNotLetIn: Bool {
+        switch self {
+        case .denied, .throttled: true
+        case .notFound(let refusal): refusal.status == 404
+        default: false
+        }
+    }
+
+    /// Whether nothing of the request has left this machine: no answer speaks, and nobody can have taken it.
+    var neverLeft: Bool {
+        if case .unreachable = self { true } else { false }
     }
 
     /// Whether Belvo said no to the content, for good.

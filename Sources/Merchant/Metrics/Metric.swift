@@ -25,6 +25,7 @@ enum Metric: String, CaseIterable, Sendable {
     case paymentsInDoubt = "merchant_payments_in_doubt"
     case paymentsOldestInDoubt = "merchant_payments_oldest_in_doubt_seconds"
     case eventsParked = "merchant_events_parked"
+    case moneyAlarms = "merchant_money_alarms"
     case poolConnections = "merchant_database_connections"
     case poolBorrowed = "merchant_database_connections_borrowed"
     case poolStatements = "merchant_database_statements_under_way"
@@ -63,6 +64,7 @@ enum Metric: String, CaseIterable, Sendable {
         case .belvoUnderWay, .belvoInLine: ["caller"]
         case .belvoCircuit: ["state"]
         case .recordsPending, .recordsOldest, .recordsOverdue: ["record"]
+        case .moneyAlarms: ["kind"]
         case .poolConnections, .poolBorrowed, .poolStatements, .poolWaiting: ["loop", "lane"]
         case .loopDelay: ["loop"]
         default: []
@@ -98,6 +100,7 @@ enum Metric: String, CaseIterable, Sendable {
         case .recordsOverdue: "How late the most overdue look or attempt is; 0 where none is."
         case .paymentsInDoubt: "Authorized payments past their deadline without a word from Belvo on how they ended."
         case .paymentsOldestInDoubt: "For how long the oldest of them has been in doubt; 0 where there is none."
+        case .moneyAlarms: "Alarms about money that nobody has settled, by what is wrong; ops.money_alarms lists them."
         case .eventsParked: "Events that the shop was not told in three days and that wait for merchant requeue."
         case .poolConnections: "Connections to the database that are open."
         case .poolBorrowed: "Connections that a transaction has for itself."

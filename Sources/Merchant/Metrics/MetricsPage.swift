@@ -45,6 +45,11 @@ struct MetricsPage: Sendable {
         write(world.gate.snapshot, to: &text)
         text.write(.databaseUp, .flag(workload != nil))
         if let workload { write(workload, to: &text) }
+        if let alarms = await openAlarms() {
+            text.write(.moneyAlarms) { samples in
+                for kind in MoneyAlarm.Kind.allCases { samples.add([kind.rawValue], .whole(alarms[kind] ?? 0)) }
+            }
+        }
         writeLoops(to: &text)
         writeProcess(to: &text)
         return Response(
@@ -58,6 +63,15 @@ struct MetricsPage: Sendable {
             return try await world.store.workload(within: Self.databasePatience)
         } catch {
             world.log.warning("metrics.workload_unread", metadata: ["reason": "\(error)"])
+            return nil
+        }
+    }
+
+    private func openAlarms() async -> [MoneyAlarm.Kind: Int64]? {
+        do {
+            return try await world.store.openAlarms(within: Self.databasePatience)
+        } catch {
+            world.log.warning("metrics.alarms_unread", metadata: ["reason": "\(error)"])
             return nil
         }
     }

@@ -11,6 +11,7 @@ struct ShopEvent: Sendable, Equatable {
         case paymentInDoubt = "payment.in_doubt"
         case enrollmentSucceeded = "enrollment.succeeded"
         case enrollmentFailed = "enrollment.failed"
+        case orderDisputed = "order.disputed"
     }
 
     /// The `webhook-id`.
@@ -24,6 +25,8 @@ extension ShopEvent {
     /// What a payment's change is worth telling; nothing for a change that leads to no end and no doubt.
     init?(_ after: Payment, before: Payment, at moment: Timestamp, id: () -> UUID) {
         guard after.historyState != before.historyState else { return nil }
+        // A creation that never left is the app's to repeat, and nothing to the shop.
+        if before.state == .creating, after.failure == .notSent { return nil }
         let kind: Kind
         switch after.state {
         case .succeeded: kind = .paymentSucceeded
@@ -64,6 +67,20 @@ extension ShopEvent {
             told.member("subject", after.subject.text)
             told.member("status", after.status.rawValue)
             told.member("failure_code", after.failure?.code)
+        }
+    }
+
+    /// That money has arrived for an order which is not its own payment, once.
+    init(disputed order: Order, by payment: Payment.ID, at moment: Timestamp, id: UUID) {
+        self.id = id
+        kind = .orderDisputed
+        body = ShopEvent.body(.orderDisputed, at: moment) { told in
+            told.member("id", payment.description)
+            told.member("reference", order.reference.text)
+            told.member("subject", order.subject.text)
+            told.member("status", Order.Status.disputed.rawValue)
+            told.member("amount", order.amount.description)
+            told.member("currency", Money.currency)
         }
     }
 

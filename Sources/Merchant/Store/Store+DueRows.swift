@@ -3,7 +3,7 @@ import Postgres
 
 /// The tables whose rows carry their own next look.
 enum DueTable: Sendable, CaseIterable {
-    case customers, redirectReceipts, webhookReceipts, enrollments, payments, events
+    case customers, redirectReceipts, webhookReceipts, enrollments, payments, moneyAlarms, events
     /// The redirects that belong to no enrollment known here: a table of their own as far as work goes, so that those
     /// that are made up keep no others waiting.
     case unknownRedirects
@@ -15,6 +15,7 @@ enum DueTable: Sendable, CaseIterable {
         case .webhookReceipts: "webhook_receipts"
         case .enrollments: "enrollments"
         case .payments: "payments"
+        case .moneyAlarms: "money_alarms"
         case .events: "events"
         }
     }

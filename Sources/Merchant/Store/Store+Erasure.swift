@@ -12,30 +12,23 @@ public struct Erasure: Sendable, Equatable {
 }
 
 extension Store {
-    /// What is not at its end of the user's, and what the shop has yet to be told of it: a person cannot be forgotten
-    /// in the middle.
-    func openRecords(of subject: UserSubject) async throws -> [String] {
-        try await database.execute(
-            """
-            SELECT 'payment ' || id AS name FROM payments WHERE subject = \(subject) AND status = 'PENDING'
-            UNION ALL
-            SELECT 'enrollment ' || id FROM enrollments WHERE subject = \(subject) AND status = 'PENDING'
-            UNION ALL
-            SELECT 'customer ' || id FROM customers WHERE subject = \(subject) AND state = 'creating'
-            UNION ALL
-            SELECT 'event ' || id FROM events
-            WHERE next_attempt_at IS NOT NULL AND record_id IN (
-                SELECT id FROM payments WHERE subject = \(subject)
-                UNION ALL SELECT id FROM enrollments WHERE subject = \(subject))
-            ORDER BY name
-            """
-        ).map { try $0.decode("name") }
-    }
-
     /// Removes what tells of the person and puts a pseudonym in the place of the user's id, all of it or nothing.
     /// Nothing comes back when there is no such user.
+    ///
+    /// Throws `PersonInTheMiddle`, and changes nothing, while something of the user's is not at its end or the shop has
+    /// yet to be told of it. Whoever writes a record of the user's is waited for before that is looked at, and waits
+    /// from then on, so that nothing begins and nothing ends in between.
     func erase(_ subject: UserSubject, as pseudonym: UserSubject) async throws -> Erasure? {
         try await database.transaction { transaction in
+            // In the order in which others take them: customer, records, the user.
+            for table: SQL in ["customers", "enrollments", "payments"] {
+                try await transaction.execute(
+                    "SELECT id FROM \(fragment: table) WHERE subject = \(subject) ORDER BY id FOR UPDATE")
+            }
+            try await transaction.execute(
+                "SELECT pg_advisory_xact_lock(hashtextextended('user ' || \(subject), 0))")
+            let open = try await Self.openRecords(of: subject, in: transaction)
+            guard open.isEmpty else { throw PersonInTheMiddle(records: open) }
             let customers = try await transaction.execute(
                 """
                 UPDATE customers SET
@@ -48,14 +41,16 @@ extension Store {
                 UPDATE enrollments SET
                     subject = \(pseudonym), name = NULL, redirect_url = NULL, redirect_state_lookup = NULL,
                     device_ciphertext = NULL, device_lookup = NULL, registration_options_ciphertext = NULL,
-                    payer_information_ciphertext = NULL, metadata = NULL, hollowed_at = app_now(),
+                    payer_information_ciphertext = NULL, metadata = NULL, failure_message = NULL,
+                    hollowed_at = app_now(),
                     version = version + 1
                 WHERE subject = \(subject) RETURNING id
                 """)
             let payments = try await transaction.execute(
                 """
                 UPDATE payments SET
-                    subject = \(pseudonym), metadata = NULL, fido_options = NULL, hollowed_at = app_now(),
+                    subject = \(pseudonym), metadata = NULL, fido_options = NULL, failure_message = NULL,
+                    hollowed_at = app_now(),
                     version = version + 1
                 WHERE subject = \(subject) RETURNING id
                 """)
@@ -84,5 +79,28 @@ extension Store {
                 """)
             return Erasure(pseudonym: pseudonym.text, enrollments: enrollments.count, payments: payments.count)
         }
+    }
+
+    /// What is not at its end of the user's, and what the shop has yet to be told of it.
+    private static func openRecords(of subject: UserSubject, in transaction: Transaction) async throws -> [String] {
+        try await transaction.execute(
+            """
+            SELECT 'payment ' || id AS name FROM payments
+            WHERE subject = \(subject) AND (status = 'PENDING' OR next_poll_at IS NOT NULL)
+            UNION ALL
+            SELECT 'enrollment ' || id FROM enrollments WHERE subject = \(subject) AND status = 'PENDING'
+            UNION ALL
+            SELECT 'customer ' || id FROM customers WHERE subject = \(subject) AND state = 'creating'
+            UNION ALL
+            SELECT 'event ' || id FROM events
+            WHERE next_attempt_at IS NOT NULL AND record_id IN (
+                SELECT id FROM payments WHERE subject = \(subject)
+                UNION ALL SELECT id FROM enrollments WHERE subject = \(subject))
+            UNION ALL
+            SELECT 'alarm ' || id FROM money_alarms
+            WHERE next_poll_at IS NOT NULL AND payment_id IN (SELECT id FROM payments WHERE subject = \(subject))
+            ORDER BY name
+            """
+        ).map { try $0.decode("name") }
     }
 }

@@ -50,6 +50,11 @@ extension Store {
     /// How long a key is kept: long enough for a phone that was off over a long weekend.
     static let idempotencyLifetime = Duration.seconds(72 * 3_600)
 
+    /// Of a key, that what it stands for is at its end: until then the key is kept, however old it is.
+    static let isNotOpen: SQL = """
+        NOT EXISTS (SELECT FROM payments WHERE payments.id = record_id AND payments.next_poll_at IS NOT NULL)
+        """
+
     /// What the key stands for, if it was used before. One past its time is forgotten here.
     func usedKey(_ claim: IdempotencyClaim) async throws -> UsedKey? {
         let rows = try await database.rows(
@@ -62,10 +67,7 @@ extension Store {
         guard let row = rows.first else { return nil }
         let claimedAt: Timestamp = try row.decode("claimed_at")
         let age = try row.decode("read_at", as: Timestamp.self) - claimedAt
-        guard age < Self.idempotencyLifetime else {
-            try await forget(claim, claimedAt: claimedAt)
-            return nil
-        }
+        if age >= Self.idempotencyLifetime, try await forget(claim, claimedAt: claimedAt) { return nil }
         let status: Int32? = try row.decode("response_status")
         let body: [UInt8]? = try row.decode("response_body")
         return UsedKey(
@@ -75,13 +77,16 @@ extension Store {
             age: age)
     }
 
-    private func forget(_ claim: IdempotencyClaim, claimedAt: Timestamp) async throws {
-        try await database.execute(
+    /// False where it has to be kept.
+    private func forget(_ claim: IdempotencyClaim, claimedAt: Timestamp) async throws -> Bool {
+        try await !database.execute(
             """
             DELETE FROM idempotency_keys
             WHERE subject = \(claim.subject) AND route = \(claim.route.rawValue) AND key = \(claim.key)
-                AND claimed_at = \(claimedAt)
-            """)
+                AND claimed_at = \(claimedAt) AND \(fragment: Self.isNotOpen)
+            RETURNING record_id
+            """
+        ).isEmpty
     }
 
     /// The part of a record's insertion that claims its key, and gives the record's id, as `record_id`, if the key was

@@ -5,7 +5,7 @@ import Postgres
 struct StoredOrder: Sendable {
     let order: Order
     let status: Order.Status
-    /// The payment that is live, in doubt or has paid it.
+    /// The payment that has paid it, else one that may.
     let payment: Payment.ID?
     let createdAt: Timestamp
     let updatedAt: Timestamp
@@ -18,11 +18,12 @@ extension Store {
         case changed(StoredOrder)
         /// It was there already, letter by letter.
         case same(StoredOrder)
-        /// A payment for it is live, in doubt or has paid it; nothing was changed.
-        case inUse(StoredOrder)
+        /// A payment for its reference has been paid or may still be; nothing was changed. Without an order where
+        /// there is none.
+        case inUse(StoredOrder?)
     }
 
-    /// Places an order, or changes one that nobody is paying.
+    /// Places an order, or changes one. Not while a payment for its reference may still be paid.
     func place(_ order: Order) async throws -> Placed {
         do {
             let rows = try await database.execute(
@@ -50,8 +51,7 @@ extension Store {
             case nil: .same(stored)
             }
         } catch let error as DatabaseError where error.isRefusal(by: "orders_in_use_stay_as_they_are") {
-            guard let stored = try await self.order(order.reference) else { throw OrderVanished() }
-            return .inUse(stored)
+            return .inUse(try await self.order(order.reference))
         }
     }
 
@@ -61,21 +61,8 @@ extension Store {
             """
             SELECT orders.reference, orders.subject, orders.amount_centavos, orders.description,
                 orders.statement_description, orders.expires_at, orders.created_at, orders.updated_at,
-                payment.id AS payment_id,
-                CASE
-                    WHEN payment.state = 'succeeded' THEN 'paid'
-                    WHEN payment.in_doubt THEN 'in_doubt'
-                    WHEN payment.id IS NOT NULL THEN 'live'
-                    WHEN orders.expires_at <= app_now() THEN 'expired'
-                    ELSE 'open'
-                END AS status
-            FROM orders LEFT JOIN LATERAL (
-                SELECT id, state, in_doubt FROM payments
-                WHERE payments.subject = orders.subject AND payments.reference = orders.reference
-                    AND (state = 'succeeded' OR holds_reference)
-                ORDER BY state = 'succeeded' DESC, id
-                LIMIT 1
-            ) AS payment ON true
+                order_progress.payment_id, order_progress.status
+            FROM orders JOIN order_progress USING (reference)
             WHERE orders.reference = \(reference)
             """
         ).first.map(readOrder)
@@ -97,15 +84,16 @@ extension Store {
             """
     }
 
+    func readOrderTerms(_ row: Row) throws -> Order {
+        Order(
+            reference: try row.decode("reference"), subject: try row.decode("subject"),
+            amount: Money(centavos: try row.decode("amount_centavos")), description: try row.decode("description"),
+            statementDescription: try row.decode("statement_description"), expiresAt: try row.decode("expires_at"))
+    }
+
     private func readOrder(_ row: Row) throws -> StoredOrder {
         StoredOrder(
-            order: Order(
-                reference: try row.decode("reference"), subject: try row.decode("subject"),
-                amount: Money(centavos: try row.decode("amount_centavos")),
-                description: try row.decode("description"),
-                statementDescription: try row.decode("statement_description"),
-                expiresAt: try row.decode("expires_at")),
-            status: try row.decode("status"), payment: try row.decode("payment_id"),
+            order: try readOrderTerms(row), status: try row.decode("status"), payment: try row.decode("payment_id"),
             createdAt: try row.decode("created_at"), updatedAt: try row.decode("updated_at"))
     }
 }

@@ -5,9 +5,17 @@ import Postgres
 /// Another payment has this end-to-end id already.
 struct EndToEndIDRepeated: Error {}
 
+/// Another payment for the same reference has been paid, or may still be: this one is not authorized.
+struct ReferenceTaken: Error {}
+
 extension Store {
     static let paymentColumns: SQL = """
         id, origin, subject, enrollment_id, state, in_doubt, belvo_id, belvo_idempotency_key, reference,
+        priced_by_order, authorize_sent_at IS NOT NULL AS was_authorize_sent,
+        seen_signed_at IS NOT NULL AS was_seen_signed,
+        closed_at_belvo IS NOT NULL AS is_closed_at_belvo, released_at IS NOT NULL AS is_released,
+        contradicted_at IS NOT NULL AS is_contradicted,
+        closed_at_belvo IS NULL AND holds_widget_token(subject) AS is_signable_elsewhere,
         amount_centavos, description, statement_description, belvo_customer_id, belvo_enrollment_id,
         beneficiary_bank_account, provider_status, provider, consent_id, end_to_end_id, external_payment_id,
         provider_request_id, fido_options, assertion_digest, authorization_accepted, cancel_requested, failure_code,
@@ -19,8 +27,8 @@ extension Store {
         case payment(Stored<Payment>)
         /// The idempotency key was used before; nothing was remembered.
         case keyIsTaken
-        /// Another payment holds the reference; nothing was remembered.
-        case referenceIsHeld
+        /// Another payment for the reference has been paid or may still be; nothing was remembered.
+        case referenceTaken
     }
 
     /// Remembers a payment before Belvo is asked, and claims its idempotency key, in one statement; with an order only
@@ -34,12 +42,12 @@ extension Store {
                 WITH \(fragment: pricing(order)), \(fragment: claiming(
                     claim, for: payment.id.uuid, where: "EXISTS (SELECT FROM priced)")), made AS (
                     INSERT INTO payments (
-                        id, subject, enrollment_id, state, belvo_idempotency_key, reference, holds_reference,
+                        id, subject, enrollment_id, state, belvo_idempotency_key, reference, priced_by_order,
                         amount_centavos, description, statement_description, belvo_customer_id, belvo_enrollment_id,
                         beneficiary_bank_account, metadata, created_at, updated_at, next_poll_at, deadline_at)
                     SELECT
                         record_id, \(payment.subject), \(payment.enrollment), \(payment.state),
-                        \(payment.belvoIdempotencyKey), \(payment.reference), \(payment.holdsReference),
+                        \(payment.belvoIdempotencyKey), \(payment.reference), \(payment.isPricedByOrder),
                         \(payment.amount.centavos), \(payment.description), \(payment.statementDescription),
                         \(payment.parties.customer), \(payment.parties.enrollment),
                         \(payment.parties.beneficiaryBankAccount), \(payment.metadata.map { JSONColumn($0.json) }),
@@ -56,8 +64,8 @@ extension Store {
                 """)
             guard let row = rows.first else { return .keyIsTaken }
             return .payment(try readPayment(row))
-        } catch let error as DatabaseError where error.isUniqueViolation(of: "one_live_payment_per_reference") {
-            return .referenceIsHeld
+        } catch let error as DatabaseError where error.isRefusal(by: Self.oneLivePaymentPerReference) {
+            return .referenceTaken
         }
     }
 
@@ -82,28 +90,15 @@ extension Store {
         ).first.map(readPayment)
     }
 
-    /// The payment that holds the user's reference.
-    func payment(holding reference: Reference, of subject: UserSubject) async throws -> Stored<Payment>? {
-        try await database.rows(
-            """
-            SELECT \(fragment: Self.paymentColumns) FROM payments
-            WHERE subject = \(subject) AND reference = \(reference) AND holds_reference
-            """
-        ).first.map(readPayment)
-    }
-
-    /// Earlier payments for the reference that we gave up ourselves after Belvo had, or may have had, them: before
-    /// another one is opened, Belvo is asked about them once more.
-    func paymentsGivenUp(
-        for reference: Reference, of subject: UserSubject, limit: Int
-    ) async throws -> [Stored<Payment>] {
+    /// The user's payments for the reference that have been paid or may still be: while there is one, no other is
+    /// opened or authorized. Whatever may be paid is polled (`what_may_be_paid_is_polled`).
+    func payments(taking reference: Reference, of subject: UserSubject) async throws -> [Stored<Payment>] {
         try await database.rows(
             """
             SELECT \(fragment: Self.paymentColumns) FROM payments
             WHERE subject = \(subject) AND reference = \(reference)
-                AND state = 'failed' AND failure_authority = 'merchant' AND failure_code <> \(Failure.notSent.code)
-            ORDER BY id DESC
-            LIMIT \(limit)
+                AND (state = 'succeeded' OR next_poll_at IS NOT NULL)
+            ORDER BY state = 'succeeded' DESC, id
             """
         ).map(readPayment)
     }
@@ -143,36 +138,41 @@ extension Store {
         ).map(readPayment)
     }
 
+    /// The name under which the database refuses a second payment for a reference, be it new or about to be authorized.
+    private static let oneLivePaymentPerReference = "one_live_payment_per_reference"
+
     /// Writes a payment's next state, and with it what its idempotency key answers from now on. Nothing comes back
-    /// when somebody else was faster, or, with `unlessPaid`, when the reference has been paid by another one.
+    /// when somebody else was faster.
     func update(
         _ before: Stored<Payment>, to after: Payment, event: String, planned: Planned, cause: Cause,
-        at moment: Timestamp, key: IdempotencySettlement = .unchanged, telling told: ShopEvent? = nil,
-        unlessPaid: Bool = false
+        at moment: Timestamp, key: IdempotencySettlement = .unchanged, telling told: ShopEvent? = nil
     ) async throws -> Stored<Payment>? {
         do {
             return try await database.execute(
                 changing(
                     before, to: after, event: event, planned: planned, cause: cause, at: moment, key: key,
-                    telling: told, unlessPaid: unlessPaid)
+                    telling: told)
             ).first.map(readPayment)
         } catch let error as DatabaseError where error.isUniqueViolation(of: "one_payment_per_end_to_end_id") {
             throw EndToEndIDRepeated()
+        } catch let error as DatabaseError where error.isRefusal(by: Self.oneLivePaymentPerReference) {
+            throw ReferenceTaken()
         }
     }
 
     private func changing(
         _ before: Stored<Payment>, to after: Payment, event: String, planned: Planned, cause: Cause,
-        at moment: Timestamp, key: IdempotencySettlement, telling told: ShopEvent?, unlessPaid: Bool
+        at moment: Timestamp, key: IdempotencySettlement, telling told: ShopEvent?
     ) -> SQL {
         """
         WITH changed AS (
             UPDATE payments SET
                 state = \(after.state), in_doubt = \(after.isInDoubt), belvo_id = \(after.belvoID),
-                holds_reference = \(after.holdsReference) AND (holds_reference OR NOT EXISTS (
-                    SELECT FROM payments AS other
-                    WHERE other.subject = \(after.subject) AND other.reference = \(after.reference)
-                        AND other.holds_reference)),
+                authorize_sent_at = CASE WHEN \(after.wasAuthorizeSent) THEN coalesce(authorize_sent_at, \(moment)) END,
+                seen_signed_at = CASE WHEN \(after.wasSeenSigned) THEN coalesce(seen_signed_at, \(moment)) END,
+                closed_at_belvo = CASE WHEN \(after.isClosedAtBelvo) THEN coalesce(closed_at_belvo, \(moment)) END,
+                released_at = CASE WHEN \(after.isReleased) THEN coalesce(released_at, \(moment)) END,
+                contradicted_at = CASE WHEN \(after.isContradicted) THEN coalesce(contradicted_at, \(moment)) END,
                 provider_status = \(after.providerStatus), provider = \(after.facts.provider),
                 consent_id = \(after.facts.consentID), end_to_end_id = \(after.facts.endToEndID),
                 external_payment_id = \(after.facts.externalPaymentID),
@@ -189,10 +189,6 @@ extension Store {
                     \(planned.keptDeadline),
                     app_now() + \(planned.deadlineMicroseconds) * interval '1 microsecond')
             WHERE id = \(after.id) AND version = \(before.version)
-                AND NOT (\(unlessPaid) AND EXISTS (
-                    SELECT FROM payments AS paid
-                    WHERE paid.subject = \(after.subject) AND paid.reference = \(after.reference)
-                        AND paid.state = 'succeeded'))
             RETURNING \(fragment: Self.paymentColumns)
         ), recorded AS (
             INSERT INTO state_history (
@@ -221,7 +217,14 @@ extension Store {
             amount: Money(centavos: try row.decode("amount_centavos")), description: try row.decode("description"),
             statementDescription: try row.decode("statement_description"), reference: try row.decode("reference"),
             metadata: try row.decode("metadata", as: JSONColumn?.self).map { try Metadata(json: $0.bytes) },
-            belvoIdempotencyKey: try row.decode("belvo_idempotency_key"), createdAt: try row.decode("created_at"))
+            belvoIdempotencyKey: try row.decode("belvo_idempotency_key"),
+            isPricedByOrder: try row.decode("priced_by_order"), createdAt: try row.decode("created_at"))
+        payment.wasAuthorizeSent = try row.decode("was_authorize_sent")
+        payment.wasSeenSigned = try row.decode("was_seen_signed")
+        payment.isClosedAtBelvo = try row.decode("is_closed_at_belvo")
+        payment.isReleased = try row.decode("is_released")
+        payment.isContradicted = try row.decode("is_contradicted")
+        payment.isSignableElsewhere = try row.decode("is_signable_elsewhere")
         payment.state = try row.decode("state")
         payment.isInDoubt = try row.decode("in_doubt")
         payment.belvoID = try row.decode("belvo_id")

@@ -36,6 +36,7 @@ extension Store {
                     SELECT ctid FROM idempotency_keys
                     WHERE claimed_at
                         < app_now() - \(Self.idempotencyLifetime.wholeMicroseconds) * interval '1 microsecond'
+                        AND \(fragment: Self.isNotOpen)
                     ORDER BY claimed_at LIMIT \(limit)
                 ) RETURNING 1 AS gone
                 """
@@ -83,7 +84,7 @@ extension Store {
                 """
                 DELETE FROM widget_tokens WHERE id IN (
                     SELECT id FROM widget_tokens
-                    WHERE coalesce(expires_at, obtained_at) < app_now() - interval '7 days'
+                    WHERE held_until < app_now() - interval '7 days'
                         AND (leased_until IS NULL OR leased_until < app_now())
                     LIMIT \(limit)
                 ) RETURNING 1 AS gone

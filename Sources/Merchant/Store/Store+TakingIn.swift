@@ -87,15 +87,16 @@ extension Store {
             """
             WITH \(fragment: owning(customer)), made AS (
                 INSERT INTO payments (
-                    id, origin, subject, enrollment_id, state, belvo_id, holds_reference, amount_centavos, description,
+                    id, origin, subject, enrollment_id, state, belvo_id, closed_at_belvo, amount_centavos, description,
                     statement_description, belvo_customer_id, belvo_enrollment_id, beneficiary_bank_account,
                     provider_status, provider, consent_id, end_to_end_id, external_payment_id, provider_request_id,
                     failure_code, failure_message, failure_authority, metadata, created_at, updated_at, next_poll_at,
                     deadline_at)
                 SELECT
                     \(payment.id), \(payment.origin), owner.subject, \(payment.enrollment), \(payment.state),
-                    \(payment.belvoID), false, \(payment.amount.centavos), \(payment.description),
-                    \(payment.statementDescription), \(payment.parties.customer), \(payment.parties.enrollment),
+                    \(payment.belvoID), CASE WHEN \(payment.isClosedAtBelvo) THEN app_now() END,
+                    \(payment.amount.centavos), \(payment.description), \(payment.statementDescription),
+                    \(payment.parties.customer), \(payment.parties.enrollment),
                     \(payment.parties.beneficiaryBankAccount), \(payment.providerStatus), \(payment.facts.provider),
                     \(payment.facts.consentID), \(payment.facts.endToEndID), \(payment.facts.externalPaymentID),
                     \(payment.facts.providerRequestID), \(payment.failure?.code), \(payment.failure?.message),

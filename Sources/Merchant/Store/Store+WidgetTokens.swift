@@ -78,11 +78,14 @@ extension Store {
     }
 
     /// Keeps what came of a turn, and ends it. False when the turn had passed to somebody else.
+    ///
+    /// The token can sign whatever of the user's is open at Belvo, also what was given up here: that is polled again.
     func keep(_ token: WidgetTokenPair, reuse: WidgetTokenReuse, of turn: WidgetTokenTurn) async throws -> Bool {
         let access = vault.seal(Array(token.access.text.utf8), in: .widgetTokensAccess, of: turn.id)
         let refresh = token.refresh.map { vault.seal(Array($0.text.utf8), in: .widgetTokensRefresh, of: turn.id) }
         return try await !database.execute(
             """
+            WITH kept AS (
             UPDATE widget_tokens SET
                 access_ciphertext = \(access), refresh_ciphertext = \(refresh), expires_at = \(token.expiresAt),
                 reuse_until = CASE
@@ -94,7 +97,13 @@ extension Store {
                     END,
                 obtained_at = app_now(), version = version + 1, leased_until = NULL
             WHERE id = \(turn.id) AND version = \(turn.version)
-            RETURNING id
+            RETURNING id, subject
+            ), polled AS (
+                UPDATE payments SET next_poll_at = app_now(), deadline_at = app_now() FROM kept
+                WHERE payments.subject = kept.subject AND state = 'failed' AND belvo_id IS NOT NULL
+                    AND closed_at_belvo IS NULL AND next_poll_at IS NULL
+            )
+            SELECT id FROM kept
             """
         ).isEmpty
     }
@@ -109,7 +118,14 @@ extension Store {
     }
 
     private func forgetWidgetToken(_ id: UUID, version: Int64) async throws {
-        try await database.execute("DELETE FROM widget_tokens WHERE id = \(id) AND version = \(version)")
+        // Until when a token may be held is still true.
+        try await database.execute(
+            """
+            UPDATE widget_tokens SET
+                access_ciphertext = NULL, refresh_ciphertext = NULL, expires_at = NULL, reuse_until = NULL,
+                obtained_at = NULL, version = version + 1
+            WHERE id = \(id) AND version = \(version)
+            """)
     }
 
     private func refreshToken(in row: Row, of id: UUID) throws -> Secret? {

@@ -33,6 +33,14 @@ extension World {
                 claim: { try await store.claimDuePayments(limit: $0, lease: lease) },
                 look: { try await PaymentJourney(world: self).look(at: $0) },
                 rest: { try await store.rest($0, in: .payments) }, id: { $0.id.uuid }),
+            Poller<MoneyAlarm>(
+                name: "money_alarms", table: .moneyAlarms, limit: 64, width: 4, log: log, gate: nil, window: window,
+                claim: { try await store.claimDueAlarms(limit: $0, lease: lease) },
+                look: {
+                    try await tell(of: $0)
+                    return .recorded
+                },
+                rest: { try await store.rest($0, in: .moneyAlarms) }, id: { $0.id }),
         ]
     }
 
@@ -44,5 +52,15 @@ extension World {
             claim: { try await store.claimDueReceipts(in: table, limit: $0, lease: lease) },
             look: { try await RedirectionJourney(world: self).look(at: $0) },
             rest: { try await store.rest($0, in: table) }, id: { $0.id })
+    }
+
+    /// Tells the shop of a disputed order, where there is one and the shop wants to hear.
+    private func tell(of alarm: Stored<MoneyAlarm>) async throws {
+        guard policy.tellsShop, let order = try await store.disputedOrder(of: alarm.record.payment) else {
+            return try await store.noteTold(alarm, telling: nil)
+        }
+        let event = ShopEvent(
+            disputed: order, by: alarm.record.payment, at: alarm.clock.now, id: identities.next())
+        try await store.noteTold(alarm, telling: event)
     }
 }

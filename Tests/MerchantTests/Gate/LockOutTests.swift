@@ -35,11 +35,11 @@ import Transport
 
     @Test func `locked out, a worker tries every 30 seconds and people every second`() {
         var (lockOut, _) = denied(3)
-        #expect(lockOut.ask(.background, at: at(29)) == 401)
+        #expect(lockOut.ask(.background, at: at(29)) == .seconds(1))
         #expect(lockOut.ask(.background, at: at(30)) == nil)
-        #expect(lockOut.ask(.background, at: at(31)) == 401)
+        #expect(lockOut.ask(.background, at: at(31)) == .seconds(29))
         #expect(lockOut.ask(.person, at: at(31)) == nil)
-        #expect(lockOut.ask(.person, at: at(31.5)) == 401)
+        #expect(lockOut.ask(.person, at: at(31.5)) == .seconds(0.5))
         #expect(lockOut.ask(.person, at: at(32)) == nil)
     }
 

@@ -1,5 +1,6 @@
 import BelvoSandbox
 import HTTP
+import Postgres
 import Testing
 
 /// A user gives a payment up, so as to choose another bank.
@@ -83,13 +84,21 @@ import Testing
         }
     }
 
-    @Test func `a signature that never left does not stand in the way`() async throws {
+    @Test func `a signature that never left does not stand in the way, and one that was turned away does`() async throws
+    {
         try await Stage.open { stage in
             var shopper = try await Shopper.arrive(on: stage)
-            let bill = try await shopper.bill(try await shopper.enroll())
-            stage.sandbox.next(.tooManyRequests(retryAfter: 1), on: .authorizePaymentIntent)
-            #expect(try await shopper.authorize(bill).status == 503)
-            #expect(try await shopper.cancel(bill).string("failure_code") == "canceled")
+            let bond = try await shopper.enroll()
+            let turnedAway = try await shopper.bill(bond)
+            let kept = try await shopper.bill(bond, reference: "order-2", key: "tap-2")
+            stage.sandbox.next(.tooManyRequests(retryAfter: 60), on: .authorizePaymentIntent)
+            #expect(try await shopper.authorize(turnedAway).status == 503)
+            // While Belvo asks for silence nothing leaves.
+            let calls = stage.countCalls(.authorizePaymentIntent)
+            #expect(try await shopper.authorize(kept).status == 503)
+            #expect(stage.countCalls(.authorizePaymentIntent) == calls)
+            #expect(try await shopper.cancel(turnedAway).status == 409)
+            #expect(try await shopper.cancel(kept).string("failure_code") == "canceled")
         }
     }
 
@@ -147,34 +156,60 @@ import Testing
 
 /// What becomes of a payment that was given up.
 @Suite struct CancelAftermathTests {
-    @Test func `a reference is free again after a fresh look at Belvo`() async throws {
+    @Test func `a reference is free again after a fresh look at Belvo, and not before`() async throws {
         try await Stage.open { stage in
             var shopper = try await Shopper.arrive(on: stage)
             let bond = try await shopper.enroll()
             let bill = try await shopper.bill(bond)
-            _ = try await shopper.cancel(bill)
-            let looks = stage.countCalls(.getPaymentIntent)
             // While Belvo cannot be asked about the first, there is no second.
-            stage.sandbox.next(.dropRequest, on: .getPaymentIntent)
-            #expect(try await shopper.openPayment(bond, key: "tap-2").status == 503)
-            #expect(stage.countCalls(.createPaymentIntent) == 1)
+            stage.sandbox.next(.dropRequest, on: .getPaymentIntent, count: nil)
+            let given = try await shopper.cancel(bill)
+            #expect(try given.string("failure_code") == "canceled")
+            #expect(try given.string("next_action", "type") == "poll")
+            let early = try await shopper.openPayment(bond, key: "tap-2")
+            #expect(early.status == 409)
+            #expect(try early.string("code") == "payment_in_doubt")
+            #expect(try early.string("payment_intent") == bill.id)
+            #expect(try await stage.lines("SELECT id::text AS line FROM ops.may_be_paid") == [bill.id])
+            stage.sandbox.clearFaults()
             let next = try await shopper.openPayment(bond, key: "tap-2")
             #expect(next.status == 201)
-            #expect(stage.countCalls(.getPaymentIntent) == looks + 2)
-            #expect(try await shopper.payment(bill).string("failure_code") == "canceled")
+            #expect(try await shopper.payment(bill).string("next_action", "reason") == "now")
+            #expect(try await stage.lines("SELECT id::text AS line FROM ops.may_be_paid").isEmpty)
         }
     }
 
-    @Test func `Belvo's late success corrects it, and keeps the reference from being paid twice`() async throws {
+    @Test func `what was seen unsigned is not read again for every further attempt`() async throws {
+        try await Stage.open { stage in
+            var shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.enroll()
+            for number in 1...5 {
+                let bill = try await shopper.bill(bond, key: "tap-\(number)")
+                let looks = stage.countCalls(.getPaymentIntent)
+                #expect(try await shopper.cancel(bill).status == 200)
+                #expect(stage.countCalls(.getPaymentIntent) == looks + 1)
+            }
+            let looks = stage.countCalls(.getPaymentIntent)
+            #expect(try await shopper.openPayment(bond, key: "tap-6").status == 201)
+            #expect(stage.countCalls(.getPaymentIntent) == looks)
+        }
+    }
+
+    @Test func `what its user could sign with a token keeps its reference until Belvo has closed it`() async throws {
         try await Stage.open { stage in
             var shopper = try await Shopper.arrive(on: stage)
             let bond = try await shopper.enroll()
             let first = try await shopper.bill(bond)
             _ = try await shopper.cancel(first)
             let second = try await shopper.bill(bond, key: "tap-2")
-            // A widget token can authorize at Belvo without us.
-            try stage.sandbox.settle(intent: first.belvoID)
             _ = try await shopper.cancel(second)
+            // From here on the user can sign either without us.
+            #expect(try await shopper.app.send(.post, "/v1/widget-token").status == 201)
+            let early = try await shopper.openPayment(bond, key: "tap-3")
+            #expect(early.status == 409)
+            #expect(try early.string("code") == "payment_in_doubt")
+            try stage.sandbox.fail(intent: second.belvoID)
+            try stage.sandbox.settle(intent: first.belvoID)
             let third = try await shopper.openPayment(bond, key: "tap-3")
             #expect(third.status == 409)
             #expect(try third.string("code") == "already_paid")
@@ -187,6 +222,20 @@ import Testing
         }
     }
 
+    @Test func `what a token could sign is polled until the token has ended`() async throws {
+        try await Stage.open { stage in
+            var shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.enroll()
+            let bill = try await shopper.bill(bond)
+            #expect(try await shopper.app.send(.post, "/v1/widget-token").status == 201)
+            #expect(try await shopper.cancel(bill).string("failure_code") == "canceled")
+            try await stage.pass(.seconds(300))
+            #expect(try await shopper.openPayment(bond, key: "tap-2").status == 409)
+            try await stage.pass(.seconds(601))
+            #expect(try await shopper.openPayment(bond, key: "tap-2").status == 201)
+        }
+    }
+
     @Test func `a live payment beside one that was paid late is shown as it is, and not authorized`() async throws {
         try await Stage.open { stage in
             var shopper = try await Shopper.arrive(on: stage)
@@ -195,7 +244,8 @@ import Testing
             _ = try await shopper.cancel(first)
             let second = try await shopper.bill(bond, key: "tap-2")
             try stage.sandbox.settle(intent: first.belvoID)
-            // The look before the next intent finds it.
+            try await stage.tell("PAYMENT_INTENTS", of: first.belvoID)
+            try await stage.work()
             #expect(try await shopper.openPayment(bond, key: "tap-3").string("payment_intent") == first.id)
             let signed = try await shopper.authorize(second)
             #expect(signed.status == 409)

@@ -67,17 +67,16 @@ import Testing
             let bond = try await shopper.enroll()
             _ = try await shopper.bill(bond)
             _ = try await shopper.startEnrollment()
-            for (table, constraint) in [
-                ("payments", "no_orphaned_payment"), ("enrollments", "no_orphaned_enrollment"),
-            ] {
-                do {
-                    try await stage.database.execute(
-                        SQL(trusted: "UPDATE \(table) SET next_poll_at = NULL WHERE status = 'PENDING'"))
-                    Issue.record("\(table) took an orphan")
-                } catch let error as DatabaseError {
-                    #expect("\(error)".contains(constraint))
-                }
+            do {
+                try await stage.database.execute("UPDATE enrollments SET next_poll_at = NULL WHERE status = 'PENDING'")
+                Issue.record("enrollments took an orphan")
+            } catch let error as DatabaseError {
+                #expect("\(error)".contains("no_orphaned_enrollment"))
             }
+            // What may be paid gets one from the database itself, whoever forgot it.
+            try await stage.database.execute("UPDATE payments SET next_poll_at = NULL WHERE status = 'PENDING'")
+            let orphans: SQL = "SELECT id::text AS line FROM payments WHERE next_poll_at IS NULL"
+            #expect(try await stage.lines(orphans).isEmpty)
         }
     }
 }

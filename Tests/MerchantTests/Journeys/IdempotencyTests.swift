@@ -139,6 +139,10 @@ import Testing
             try await stage.advance(by: .seconds(72 * 3_600 - 60))
             #expect(try await ana.openPayment(hers, reference: nil).string("id") == first.string("id"))
             try await stage.advance(by: .seconds(60))
+            // While what it stands for is open, a key is kept; then it goes with its time.
+            #expect(try await ana.openPayment(hers, reference: nil).string("id") == first.string("id"))
+            try await stage.pass(.seconds(1))
+            #expect(try await ana.payment(first.string("id")).string("failure_code") == "timed_out")
             #expect(try await ana.openPayment(hers, reference: nil).string("id") != first.string("id"))
         }
     }

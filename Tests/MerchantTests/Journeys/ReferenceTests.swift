@@ -116,6 +116,7 @@ import Testing
             try await stage.pass(.seconds(361))
             #expect(try await shopper.payment(bill).string("failure_code") == "timed_out")
             // A widget token can authorize at Belvo without us.
+            #expect(try await shopper.app.send(.post, "/v1/widget-token").status == 201)
             try stage.sandbox.settle(intent: bill.belvoID)
             let second = try await shopper.openPayment(bond, key: "tap-2")
             #expect(second.status == 409)

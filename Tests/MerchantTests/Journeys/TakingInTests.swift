@@ -360,7 +360,7 @@ import Testing
                 ("UPDATE payments SET beneficiary_bank_account = NULL", "own_payments_are_whole"),
                 ("UPDATE payments SET state = 'observed'", "only_observed_payments_are_followed"),
                 (
-                    "UPDATE payments SET origin = 'observed', reference = NULL, holds_reference = false",
+                    "UPDATE payments SET origin = 'observed', reference = NULL",
                     "observed_payments_are_only_followed"
                 ),
                 ("UPDATE enrollments SET platform = NULL", "own_enrollments_are_whole"),

@@ -309,7 +309,7 @@ import Transport
 
 extension Stage {
     /// What an operator's collector is told, read by the format's rules.
-    fileprivate func metrics() async throws -> Exposition {
+    func metrics() async throws -> Exposition {
         let answer = try await App(client: admin, token: nil).send(.get, "/metrics")
         #expect(answer.status == 200)
         return try Exposition(parsing: answer.text)

@@ -17,8 +17,12 @@ import Testing
             metadata: nil, belvoIdempotencyKey: UUID(), createdAt: .earliest)
         payment.state = state
         if state != .creating { payment.belvoID = belvoID }
-        if state == .authorizing { payment.assertionDigest = [1] }
+        if state == .authorizing {
+            payment.assertionDigest = [1]
+            payment.wasAuthorizeSent = true
+        }
         if state == .failed { payment.failure = .timedOut }
+        if state == .succeeded { payment.isClosedAtBelvo = true }
         return payment
     }
 
@@ -45,9 +49,8 @@ import Testing
 
     @Test(
         arguments: [
-            .authorizationAccepted, .authorizationNotSent, .refused(.notSent), .timedOut, .creationLost,
-            .creationUnknown,
-            .cancelRequested,
+            .authorizationAccepted, .authorizationKeptBack(sentBefore: false), .authorizationNotLetIn,
+            .refused(.notSent), .timedOut, .creationLost, .creationUnknown, .cancelRequested(isFreshlyRead: true),
         ] as [Payment.Event])
     func `a payment that somebody else made follows Belvo's word and nothing else`(event: Payment.Event) throws {
         let payment = try payment(.observed)
@@ -71,7 +74,7 @@ import Testing
     func `a payment that was never authorized ends by time`(state: Payment.State) throws {
         let ended = try payment(state).transition(on: .timedOut)
         #expect(ended.failure == .timedOut)
-        #expect(!ended.holdsReference)
+        #expect(!ended.mayBelvoStillPay)
     }
 
     @Test(arguments: Payment.State.allCases.filter { $0 != .succeeded })
@@ -92,8 +95,8 @@ import Testing
         #expect(throws: TransitionRefused.self) { try paid.transition(on: .timedOut) }
     }
 
-    @Test func `a success that differs in anything changes nothing`() throws {
-        let payment = try payment(.authorizing)
+    @Test func `a success that differs in anything is not believed, and is polled for as long as it takes`() throws {
+        let payment = try payment(.awaitingSignature)
         let whole = report(of: payment, .succeeded)
         let spoilers: [(String, (inout Payment.Report) -> Void)] = [
             ("id", { $0.belvoID = UUID() }), ("external_id", { $0.externalID = nil }),
@@ -106,9 +109,57 @@ import Testing
             var report = whole
             spoil(&report)
             #expect(payment.differences(from: report) == [name])
-            #expect(try payment.transition(on: .reported(report)) == payment, "\(name)")
-            #expect(!payment.mayLapse(after: report), "\(name)")
+            let next = try payment.transition(on: .reported(report))
+            var expected = payment
+            expected.wasSeenSigned = true
+            #expect(next == expected, "\(name)")
+            #expect(try next.transition(on: .timedOut).isInDoubt, "\(name)")
         }
+    }
+
+    @Test func `a failure is believed only of this payment, as far as Belvo shows whose it is`() throws {
+        let payment = try payment(.authorizing)
+        let whole = report(of: payment, .failed)
+        let spoilers: [(String, (inout Payment.Report) -> Void)] = [
+            ("id", { $0.belvoID = UUID() }), ("external_id", { $0.externalID = "another" }),
+            ("amount", { $0.amount = Money(centavos: 1) }), ("currency", { $0.currency = "USD" }),
+            ("customer", { $0.customer = UUID() }),
+            ("beneficiary_bank_account", { $0.beneficiaryBankAccount = UUID() }),
+            ("enrollment", { $0.enrollment = UUID() }),
+        ]
+        for (name, spoil) in spoilers {
+            var report = whole
+            spoil(&report)
+            #expect(payment.differences(from: report) == [name])
+            #expect(try payment.transition(on: .reported(report)) == payment, "\(name)")
+        }
+        var bare = whole
+        (bare.externalID, bare.amount, bare.currency, bare.customer) = (nil, nil, nil, nil)
+        (bare.beneficiaryBankAccount, bare.enrollment, bare.facts) = (nil, nil, Payment.ProviderFacts())
+        let failed = try payment.transition(on: .reported(bare))
+        #expect(failed.failure?.authority == .belvo)
+        #expect(!failed.mayBelvoStillPay)
+    }
+
+    @Test func `what Belvo shows for another amount is not given to the user to sign`() throws {
+        let payment = try payment(.creating)
+        var other = report(of: payment, .pending, options: [1])
+        other.amount = Money(centavos: 40_000)
+        #expect(try payment.transition(on: .reported(other)) == payment)
+    }
+
+    @Test func `Belvo taking its last word back is noticed, and keeps a reference where money may have arrived`() throws
+    {
+        let payment = try payment(.authorizing)
+        let failed = try payment.transition(on: .reported(report(of: payment, .failed)))
+        #expect(failed.isContradicted(by: report(of: payment, .succeeded)))
+        #expect(!failed.isContradicted(by: report(of: payment, .processing)))
+        let contradicted = try failed.transition(on: .reported(report(of: payment, .succeeded)))
+        #expect(contradicted.state == .failed)
+        #expect(contradicted.mayBelvoStillPay)
+        let paid = try payment.transition(on: .reported(report(of: payment, .succeeded)))
+        #expect(paid.isContradicted(by: report(of: payment, .failed)))
+        #expect(try paid.transition(on: .reported(report(of: payment, .failed))) == paid)
     }
 
     @Test func `a payment goes on to its signature once the options are there`() throws {
@@ -120,11 +171,28 @@ import Testing
         #expect(ready.fidoOptions == [1])
     }
 
-    @Test func `a signature that never left can be sent again`() throws {
+    @Test func `a signature that never left can be sent again, and leaves nothing behind`() throws {
         let sent = try payment(.awaitingSignature).transition(on: .authorizationSent(digest: [7]))
-        let back = try sent.transition(on: .authorizationNotSent)
+        #expect(sent.wasAuthorizeSent)
+        let back = try sent.transition(on: .authorizationKeptBack(sentBefore: false))
         #expect(back.state == .awaitingSignature)
         #expect(back.assertionDigest == nil)
+        #expect(!back.isMaybeSigned)
+        let again = try sent.transition(on: .authorizationKeptBack(sentBefore: true))
+        #expect(again.isMaybeSigned)
+    }
+
+    @Test func `a signature that an answer says was not let in may have arrived all the same`() throws {
+        let sent = try payment(.awaitingSignature).transition(on: .authorizationSent(digest: [7]))
+        let back = try sent.transition(on: .authorizationNotLetIn)
+        #expect(back.state == .awaitingSignature)
+        #expect(back.wasAuthorizeSent)
+        #expect(throws: TransitionRefused.self) { try back.transition(on: .cancelRequested(isFreshlyRead: true)) }
+        let pending = try back.transition(on: .reported(report(of: back, .pending)))
+        let overdue = try pending.transition(on: .timedOut)
+        #expect(overdue.isInDoubt)
+        #expect(overdue.mayBelvoStillPay)
+        #expect(try back.transition(on: .authorizationSent(digest: [7])).state == .authorizing)
     }
 
     @Test(
@@ -135,10 +203,12 @@ import Testing
     func `only what was never sent to be authorized can be given up`(state: Payment.State, end: Payment.State?) throws {
         let payment = try payment(state)
         guard let end else {
-            #expect(throws: TransitionRefused.self) { try payment.transition(on: .cancelRequested) }
+            #expect(throws: TransitionRefused.self) {
+                try payment.transition(on: .cancelRequested(isFreshlyRead: true))
+            }
             return
         }
-        let next = try payment.transition(on: .cancelRequested)
+        let next = try payment.transition(on: .cancelRequested(isFreshlyRead: true))
         #expect(next.state == end)
         #expect(next.isCancelRequested)
         #expect(next.failure == (end == .failed ? .canceled : nil))
@@ -146,7 +216,7 @@ import Testing
 
     @Test func `what was given up before it was known ends as soon as it is known, unless money may be moving`() throws
     {
-        let given = try payment(.creating).transition(on: .cancelRequested)
+        let given = try payment(.creating).transition(on: .cancelRequested(isFreshlyRead: false))
         let known = try given.transition(on: .reported(report(of: given, .pending, options: [1])))
         #expect(known.failure == .canceled)
         #expect(known.belvoID == belvoID)
@@ -156,17 +226,38 @@ import Testing
         let moving = try given.transition(on: .reported(report(of: given, .processing, options: [1])))
         #expect(moving.state == .awaitingSignature)
         #expect(throws: TransitionRefused.self) { try moving.transition(on: .authorizationSent(digest: [7])) }
-        #expect(try moving.transition(on: .reported(report(of: moving, .pending))).failure == .canceled)
-        #expect(try moving.transition(on: .timedOut).failure == .canceled)
+        // Once signed, always: what Belvo shows later does not take it back.
+        let shownUnsigned = try moving.transition(on: .reported(report(of: moving, .pending)))
+        #expect(shownUnsigned.status == .pending)
+        #expect(try shownUnsigned.transition(on: .timedOut).isInDoubt)
     }
 
-    @Test func `money that may be moving keeps a payment from lapsing`() throws {
+    @Test func `what was given up keeps its reference until Belvo was read and showed it unsigned`() throws {
         let payment = try payment(.awaitingSignature)
-        #expect(payment.mayLapse(after: report(of: payment, .pending)))
-        #expect(payment.mayLapse(after: report(of: payment, .failed)))
-        #expect(!payment.mayLapse(after: report(of: payment, .processing)))
-        #expect(!payment.mayLapse(after: report(of: payment, .unknown)))
-        let signed = try payment.transition(on: .authorizationSent(digest: [7]))
-        #expect(!signed.mayLapse(after: report(of: signed, .pending)))
+        let unread = try payment.transition(on: .cancelRequested(isFreshlyRead: false))
+        #expect(unread.mayBelvoStillPay)
+        #expect(try !payment.transition(on: .cancelRequested(isFreshlyRead: true)).mayBelvoStillPay)
+        #expect(try !unread.transition(on: .reported(report(of: payment, .pending))).mayBelvoStillPay)
+        let signed = try unread.transition(on: .reported(report(of: payment, .processing)))
+        #expect(signed.state == .failed)
+        #expect(try signed.transition(on: .reported(report(of: payment, .pending))).mayBelvoStillPay)
+        #expect(try !signed.transition(on: .reported(report(of: payment, .failed))).mayBelvoStillPay)
+        #expect(try signed.transition(on: .reported(report(of: payment, .succeeded))).state == .succeeded)
+    }
+
+    @Test func `what its user could sign with a token keeps its reference although it was given up`() throws {
+        var released = try payment(.awaitingSignature).transition(on: .cancelRequested(isFreshlyRead: true))
+        #expect(released.isReleased)
+        released.isSignableElsewhere = true
+        #expect(released.mayBelvoStillPay)
+    }
+
+    @Test(arguments: [ProviderStatus.processing, .unknown])
+    func `once Belvo shows it as anything but unsigned, only Belvo ends it`(status: ProviderStatus) throws {
+        let payment = try payment(.awaitingSignature)
+        let signed = try payment.transition(on: .reported(report(of: payment, status)))
+        #expect(try signed.transition(on: .timedOut).status == .pending)
+        #expect(throws: TransitionRefused.self) { try signed.transition(on: .cancelRequested(isFreshlyRead: true)) }
+        #expect(throws: TransitionRefused.self) { try signed.transition(on: .authorizationSent(digest: [7])) }
     }
 }

@@ -57,6 +57,7 @@ struct Judge {
         try await judgeHistory(database, payments)
         try await judgeEnrollments(database)
         try await judgeEvents(database, payments)
+        try await judgeMoney(database, payments)
         try await judgeAnswers(database, payments)
         for text in belvo.violations { blame(.double, text) }
     }
@@ -70,16 +71,21 @@ struct Judge {
 extension Judge {
     /// Only what was paid without us may have been paid twice; that is found, and nothing else is.
     private mutating func judge(_ differences: [Difference], _ payments: [String: PaymentRow]) {
-        let paidElsewhere = payments.values.filter { $0.belvoID.map { belvo.paidElsewhere[$0] != nil } ?? false }
+        let odd = payments.values.filter { $0.belvoID.map(isOdd) ?? false }
         for difference in differences {
             let payment = difference.payment.flatMap { payments[$0.uuidString.lowercased()] }
+            let isTakenBack = payment?.belvoID.map(belvo.takenBack.contains) ?? false
             let isExpected =
                 difference.kind == .doublePaid
-                && paidElsewhere.contains {
-                    $0.subject == payment?.subject && $0.reference == payment?.reference
-                }
+                && odd.contains { $0.subject == payment?.subject && $0.reference == payment?.reference }
+                || [.status, .chargeStatus, .chargedTwice].contains(difference.kind) && isTakenBack
             if !isExpected { blame(difference.kind == .doublePaid ? .double : .wrong, "reconcile finds \(difference)") }
         }
+    }
+
+    /// Whether it was paid without us, or Belvo has said one thing of it and then the opposite.
+    private func isOdd(_ intent: String) -> Bool {
+        belvo.paidElsewhere[intent] != nil || belvo.takenBack.contains(intent)
     }
 
     /// Every intent is one payment of ours, and of those for one reference one is paid.
@@ -102,6 +108,7 @@ extension Judge {
             if intent.amount.text != payment.amount {
                 blame(.wrong, "payment \(external) is \(payment.amount) here and \(intent.amount.text) at Belvo")
             }
+            if belvo.takenBack.contains(intent.id) { continue }
             if intent.status == .succeeded {
                 if belvo.paidElsewhere[intent.id] == nil {
                     paid["\(payment.subject)/\(payment.reference)", default: []].append(intent.id)
@@ -135,6 +142,7 @@ extension Judge {
     /// No intent was opened beside one that had been authorized and might still be paid; and none without asking how
     /// the earlier ones stand.
     private mutating func judgeOpenings(_ payments: [String: PaymentRow]) {
+        judgeAuthorizations(payments)
         let asked = begun()
         for opening in belvo.openings {
             guard let payment = payments[opening.externalID] else { continue }
@@ -151,6 +159,52 @@ extension Judge {
                     blame(
                         .double, "payment \(payment.id) was opened without asking about \(earlier.id), which was paid")
                 }
+            }
+        }
+    }
+
+    /// Nothing was authorized beside what had been signed, by us or elsewhere, and that Belvo had not closed.
+    private mutating func judgeAuthorizations(_ payments: [String: PaymentRow]) {
+        for authorization in belvo.authorizations {
+            guard let payment = payments[authorization.externalID] else { continue }
+            for other in authorization.others where other.externalID != authorization.externalID {
+                guard let earlier = other.externalID.flatMap({ payments[$0] }), earlier.subject == payment.subject,
+                    earlier.reference == payment.reference, !belvo.takenBack.contains(other.id)
+                else { continue }
+                let wasSigned = other.isAuthorized && belvo.paidElsewhere[other.id] == nil
+                if wasSigned, other.status != .failed, other.status != .canceled {
+                    blame(.double, "\(payment.id) was authorized while \(earlier.id) was \(other.status.rawValue)")
+                }
+            }
+        }
+    }
+
+    /// What is wrong with money has an alarm.
+    private mutating func judgeMoney(
+        _ database: SimulatedDatabase, _ payments: [String: PaymentRow]
+    ) async throws {
+        var alarms: [String: Set<String>] = [:]
+        for row in try await database.rows("SELECT payment_id::text AS id, kind FROM money_alarms") {
+            alarms[try row.text("id"), default: []].insert(try row.text("kind"))
+        }
+        let paid = Dictionary(grouping: payments.values.filter { $0.state == "succeeded" }) {
+            "\($0.subject)/\($0.reference)"
+        }
+        for (reference, rows) in paid where rows.count > 1 {
+            if !rows.contains(where: { alarms[$0.id]?.contains("double_paid") ?? false }) {
+                blame(.wrong, "\(reference) was paid \(rows.count) times and nobody is alarmed")
+            }
+        }
+        let orders = try await database.rows(
+            """
+            SELECT payments.id::text AS id, order_progress.status
+            FROM payments JOIN orders USING (reference, subject) JOIN order_progress USING (reference)
+            WHERE state = 'succeeded' AND payments.amount_centavos <> orders.amount_centavos
+            """)
+        for row in orders {
+            let id = try row.text("id")
+            if try row.text("status") != "disputed" || !(alarms[id]?.contains("paid_beside_order") ?? false) {
+                blame(.wrong, "payment \(id) is not what its order asks for, and nobody is alarmed")
             }
         }
     }
@@ -242,9 +296,12 @@ extension Judge {
         _ database: SimulatedDatabase, _ payments: [String: PaymentRow]
     ) async throws {
         var told: [String: Int] = [:]
-        for row in try await database.rows("SELECT record_id::text FROM events WHERE type = 'payment.succeeded'") {
+        for row in try await database.rows(
+            "SELECT record_id::text FROM events WHERE type = 'payment.succeeded' AND delivered_at IS NULL")
+        {
             told[try row.text("record_id"), default: 0] += 1
         }
+        for id in shop.heard { told[id, default: 0] += 1 }
         for payment in payments.values where told[payment.id, default: 0] != (payment.state == "succeeded" ? 1 : 0) {
             blame(.lost, "the shop was told \(told[payment.id] ?? 0) times that payment \(payment.id) was paid")
         }
@@ -317,7 +374,7 @@ extension Judge {
             """
             SELECT id::text, subject, coalesce(reference, '') AS reference, state, failure_code, belvo_id::text,
                 CASE WHEN in_doubt THEN 'in_doubt' ELSE state END AS history_state,
-                (amount_centavos / 100.0)::numeric(18, 2)::text AS amount, assertion_digest IS NOT NULL AS is_signed
+                (amount_centavos / 100.0)::numeric(18, 2)::text AS amount, authorize_sent_at IS NOT NULL AS is_signed
             FROM payments ORDER BY id
             """
         ).map { row in

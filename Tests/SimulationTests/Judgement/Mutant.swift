@@ -12,7 +12,30 @@ struct Mutant: Sendable {
     static let all = [
         // The sources themselves were changed before they were built.
         Mutant(name: "sources"),
-        Mutant(name: "unique_reference", preparation: ["DROP INDEX one_live_payment_per_reference"]),
+        // An attempt begins, and is authorized, beside others.
+        Mutant(
+            name: "one_at_a_time",
+            preparation: [
+                "ALTER TABLE payments DISABLE TRIGGER payments_begin_alone",
+                "ALTER TABLE payments DISABLE TRIGGER payments_are_authorized_alone",
+            ],
+            rewrite: {
+                $0.replacing("AND (state = 'succeeded' OR next_poll_at IS NOT NULL)", with: "AND false")
+            }),
+        Mutant(
+            name: "authorized_alone",
+            preparation: ["ALTER TABLE payments DISABLE TRIGGER payments_are_authorized_alone"]),
+        Mutant(
+            name: "token_holders",
+            preparation: [
+                """
+                CREATE OR REPLACE FUNCTION holds_widget_token(holder text) RETURNS boolean LANGUAGE sql STABLE
+                AS 'SELECT false'
+                """
+            ]),
+        Mutant(
+            name: "alarms_raised",
+            preparation: ["ALTER TABLE payments DISABLE TRIGGER payments_that_arrive_are_checked"]),
         Mutant(
             name: "fencing_token", rewrite: { $0.replacing(" AND version = $", with: " AND 0 <= $") }),
         Mutant(
@@ -25,13 +48,6 @@ struct Mutant: Sendable {
                 let claim = "ON CONFLICT ON CONSTRAINT idempotency_keys_are_scoped DO"
                 return $0.replacing(
                     "\(claim) NOTHING", with: "\(claim) UPDATE SET record_id = excluded.record_id")
-            }),
-        // In the statement, and in the question before it: each alone is backed by the other.
-        Mutant(
-            name: "unless_paid",
-            rewrite: {
-                $0.replacing("AND NOT ($", with: "AND NOT (false AND $").replacing(
-                    " AND status = $2 AND reference = $3", with: " AND status = $2 AND reference = $3 AND false")
             }),
     ]
 }

@@ -50,6 +50,13 @@ struct Fate: Sendable {
         setGoing("shop", every: .seconds(1), weight: 3) {
             if scheduler.chance(20) { await shop.changePrice() }
         }
+        setGoing("postman", every: .seconds(5), weight: 1) { try? await shop.hear(database) }
+        setGoing("operator", every: .seconds(10), weight: 1) {
+            guard scheduler.chance(10), let shopper = scheduler.pick(shoppers),
+                scheduler.fault(among: [.erasure]) != nil
+            else { return }
+            await fleet.erase(shopper.user)
+        }
         let isTwofold = scheduler.chance(40)
         await together(isTwofold ? orders + orders : orders) { shopper, reference, place in
             await shopper.pay(reference, by: .app("\(shopper.user)/\(place)"))
@@ -88,8 +95,10 @@ struct Fate: Sendable {
 
     private func becomeQuiet() async throws -> Bool {
         var pause = Duration.seconds(2)
-        for _ in 0..<Self.passesMax {
+        for pass in 0..<Self.passesMax {
             belvo.decideEverything()
+            // By then everything that ends by time has ended.
+            if pass > 15 { belvo.letLapse() }
             mail.collect(from: belvo.sandbox)
             // The servers look by themselves meanwhile.
             scheduler.leastSleep = pause / 2
@@ -101,11 +110,12 @@ struct Fate: Sendable {
     }
 
     static let passesMax = 40
-    private static let storms = ["bank", "mailman", "killer", "clock", "shop", "weather"]
+    private static let storms = ["bank", "mailman", "killer", "clock", "shop", "weather", "postman", "operator"]
 
     /// Everything that has yet to reach its end.
     static let open: SQL = """
-        SELECT 'payment' AS kind, id::text, state FROM payments WHERE status = 'PENDING' OR next_poll_at IS NOT NULL
+        SELECT 'payment' AS kind, id::text, state FROM payments
+        WHERE status = 'PENDING' OR next_poll_at IS NOT NULL AND contradicted_at IS NULL
         UNION ALL SELECT 'enrollment', id::text, state FROM enrollments WHERE status = 'PENDING'
         UNION ALL SELECT 'customer', id::text, state FROM customers WHERE state = 'creating'
         UNION ALL SELECT 'redirect', id::text, outcome FROM redirect_receipts WHERE outcome IN ('received', 'sent')

@@ -15,6 +15,8 @@ final class Fleet: @unchecked Sendable {
     private var letters: [Party: [Letter]] = [:]
     /// What servers have said, whether or not anybody has heard it.
     private(set) var said: [Said] = []
+    /// Who may have been erased.
+    private(set) var erased: Set<String> = []
 
     /// An answer that has left a server.
     struct Said {
@@ -61,6 +63,18 @@ final class Fleet: @unchecked Sendable {
     /// Compares the day with Belvo.
     func reconcile() async throws -> [Difference] {
         try await servers.first?.reconcile() ?? []
+    }
+
+    /// Erases a person, as an operator does when that person asks for it; refused while anything is open.
+    func erase(_ user: String) async {
+        guard let server = scheduler.pick(servers) else { return }
+        do {
+            guard try await server.erase(user) else { return }
+            scheduler.note("\(user) is erased")
+            erased.insert(user)
+        } catch {
+            scheduler.note("\(user) is not erased")
+        }
     }
 
     func closeAll() async {

@@ -1,5 +1,6 @@
 import HTTP
 import JSON
+import Postgres
 import Transport
 
 /// The merchant's shop: sets prices, and changes its mind.
@@ -11,6 +12,8 @@ final class Shop: @unchecked Sendable {
     private var users: [String: String] = [:]
     /// The prices that a reference may have: the last one that was confirmed, and those since of which nobody knows.
     private(set) var prices: [String: Set<String>] = [:]
+    /// The payments of which it has heard that they were paid, as often as it has.
+    private(set) var heard: [String] = []
 
     init(fleet: Fleet, scheduler: Scheduler) {
         self.fleet = fleet
@@ -20,6 +23,18 @@ final class Shop: @unchecked Sendable {
     func place(_ reference: String, for user: String) async {
         users[reference] = user
         await put(reference, amount: "19.90")
+    }
+
+    /// Takes the events that wait for it.
+    func hear(_ database: SimulatedDatabase) async throws {
+        let told = try await database.rows(
+            """
+            UPDATE events SET delivered_at = app_now(), next_attempt_at = NULL WHERE next_attempt_at IS NOT NULL
+            RETURNING record_id::text AS id, type
+            """)
+        for row in told where try row.decode("type", as: String.self) == "payment.succeeded" {
+            heard.append(try row.decode("id"))
+        }
     }
 
     /// Asks for another price for one of its orders, which is granted only while nobody pays.

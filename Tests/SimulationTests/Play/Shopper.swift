@@ -1,6 +1,7 @@
 import BelvoSandbox
 import HTTP
 import JSON
+import Payments
 import SoftwareAuthenticator
 import Transport
 
@@ -20,6 +21,8 @@ final class Shopper: @unchecked Sendable {
     private var phone = Phone()
     private var enrollment: String?
     private var signals = "{}"
+    /// As Belvo knows the user.
+    private var customer: String?
 
     init(user: String, token: String, taxID: String, fleet: Fleet, belvo: SimulatedBelvo, scheduler: Scheduler) {
         self.user = user
@@ -42,6 +45,7 @@ final class Shopper: @unchecked Sendable {
         guard let customer = await insist(.put, "/v1/customer", person, by: app),
             let tenure = customer["account_tenure"]?.string
         else { return }
+        self.customer = customer["belvo_id"]?.string
         signals = String(decoding: phone.riskSignals(accountTenure: tenure), as: UTF8.self)
         let wish =
             #"{"institution": "\#(Self.bank)", "platform": "IOS", "name": "Phone", "risk_signals": \#(signals)}"#
@@ -81,6 +85,15 @@ final class Shopper: @unchecked Sendable {
             guard let enrollment else { return }
             let key = "\(app)-\(reference)-\(attempt)".replacing(" ", with: "-")
             let wish = #"{"enrollment": "\#(enrollment)", "reference": "\#(reference)"}"#
+            await getToken(by: app)
+            if attempt == 1, scheduler.fault(among: [.manyAttempts]) != nil {
+                for number in 1...25 {
+                    let made = await insist(
+                        .post, "/v1/payment-intents", wish, key: "\(key)-\(number)", by: app)
+                    guard let id = made?["id"]?.string else { break }
+                    _ = await insist(.post, "/v1/payment-intents/\(id)/cancel", nil, by: app)
+                }
+            }
             var answer: Heard?
             if scheduler.chance(20) {
                 async let first = insist(.post, "/v1/payment-intents", wish, key: key, by: app)
@@ -143,6 +156,15 @@ final class Shopper: @unchecked Sendable {
         return await wait(for: path, by: app) { answer -> String? in
             answer["status"]?.string.flatMap { $0 == "PENDING" ? nil : $0 }
         }
+    }
+
+    /// The app gets a token with which the user can sign at Belvo what was opened here.
+    private func getToken(by app: Party) async {
+        guard let customer, scheduler.fault(among: [.widgetToken]) != nil,
+            let answer = await insist(.post, "/v1/widget-token", nil, by: app), answer.code == 201,
+            let text = answer["expires_at"]?.string, let end = try? Payments.Timestamp(text)
+        else { return }
+        belvo.give(tokenTo: customer, until: end - SimulatedTime.beginning)
     }
 
     private func authorization(_ options: JSONValue) -> String? {

@@ -17,9 +17,15 @@ final class SimulatedBelvo: @unchecked Sendable {
     private(set) var openings: [Opening] = []
     /// Intents that Belvo shows otherwise than they were asked for, and how.
     private(set) var falsified: [String: BelvoSandbox.Fault] = [:]
-    /// Intents that somebody authorized at Belvo without us: with a widget token, for instance.
+    /// Intents that somebody authorized at Belvo without us, with a token for the SDK.
     /// With the steps at which it was done.
     private(set) var paidElsewhere: [String: Int] = [:]
+    /// Intents whose last word Belvo has taken back.
+    private(set) var takenBack: Set<String> = []
+    /// Until when the users whom Belvo knows by these ids have a token.
+    private var tokens: [String: Duration] = [:]
+    /// Signatures that reached Belvo, and what was there already.
+    private(set) var authorizations: [Opening] = []
     /// At which steps servers have heard how an intent stands.
     private(set) var readings: [String: [Int]] = [:]
     private(set) var violations: [String] = []
@@ -33,12 +39,22 @@ final class SimulatedBelvo: @unchecked Sendable {
         var leftNothing = false
     }
 
-    /// An intent was opened, and these were there already.
+    /// An intent was opened or authorized, and these were there already.
     struct Opening {
         let externalID: String
         let others: [PaymentIntent]
-        /// The step at which it was opened.
+        /// The step at which it was done.
         let step: Int
+    }
+
+    /// A user has a token for the SDK, for so long.
+    func give(tokenTo customer: String, until end: Duration) {
+        tokens[customer] = max(tokens[customer] ?? .zero, end)
+    }
+
+    /// Whether somebody could sign the intent without us.
+    private func isSignable(_ intent: PaymentIntent) -> Bool {
+        tokens[intent.customer].map { scheduler.elapsed < $0 } ?? false
     }
 
     init(sandbox: Sandbox, scheduler: Scheduler) {
@@ -127,13 +143,19 @@ final class SimulatedBelvo: @unchecked Sendable {
         if let last = attempts[subject]?.last, !last.leftNothing {
             violations.append("sent blindly a second time: \(subject)")
         }
+        if path.hasSuffix("/authorize/"), let intent = intents.first(where: { path.contains($0.id) }) {
+            authorizations.append(
+                Opening(externalID: intent.externalID ?? "", others: intents, step: scheduler.trace.count))
+        }
         let attempt = Attempt()
         attempts[subject, default: []].append(attempt)
         return attempt
     }
 
     private func answer(to request: Request, _ fault: Fault?) async -> SandboxAnswer {
-        if let planned = fault?.atSandbox ?? falsification(of: request) { sandbox.next(planned, on: nil) }
+        if let planned = planned(fault, for: request) ?? falsification(of: request) {
+            sandbox.next(planned, on: nil)
+        }
         let before = intents
         let answer = await sandbox.respond(to: request)
         if let opened = intents.last, intents.count > before.count {
@@ -145,6 +167,20 @@ final class SimulatedBelvo: @unchecked Sendable {
             }
         }
         return answer
+    }
+
+    /// The fault in the sandbox's words.
+    private func planned(_ fault: Fault?, for request: Request) -> BelvoSandbox.Fault? {
+        switch fault {
+        case .belvo4xxAfter?: scheduler.pick([400, 401, 403, 404, 409, 410, 422, 425, 429]).map { .statusAfter($0) }
+        case .belvoFailedOfAnother?:
+            request.method == .get && intents.contains(where: { request.target.path.contains($0.id) })
+                ? .altered([
+                    .init("/status", #""FAILED""#), .init("/amount", #""0.01""#),
+                    .init("/external_id", #""99999999-9999-4999-8999-999999999999""#),
+                ]) : nil
+        default: fault?.atSandbox
+        }
     }
 
     /// How the intent is shown that the request reads, by itself or in a list of its `external_id`.
@@ -163,7 +199,7 @@ final class SimulatedBelvo: @unchecked Sendable {
     private func holdUp(_ server: Party, after request: Request) async {
         guard let intent = intents.first(where: { request.target.path.contains($0.id) && !$0.status.isTerminal })
         else { return }
-        payElsewhere(intent)
+        if isSignable(intent) { payElsewhere(intent) }
         await scheduler.pause(
             server, "comes to itself after a refusal", for: scheduler.span(.seconds(5), .seconds(60)))
     }
@@ -203,10 +239,38 @@ extension SimulatedBelvo {
             scheduler.note("the bank takes enrollment \(enrollment.id) back")
             try? sandbox.revoke(enrollment: enrollment.id)
         }
-        if let intent = scheduler.pick(intents.filter { !$0.isAuthorized && !$0.status.isTerminal }),
+        if let intent = scheduler.pick(
+            intents.filter { !$0.isAuthorized && !$0.status.isTerminal && isSignable($0) }),
             scheduler.fault(among: [.belvoPaidElsewhere]) != nil
         {
             payElsewhere(intent)
+        }
+        if let intent = scheduler.pick(
+            intents.filter { $0.isAuthorized && $0.status.isTerminal && !takenBack.contains($0.id) }),
+            scheduler.chance(20), scheduler.fault(among: [.belvoTakesBack]) != nil
+        {
+            takeBack(intent)
+        }
+    }
+
+    /// Belvo says the opposite of its last word.
+    private func takeBack(_ intent: PaymentIntent) {
+        scheduler.note("Belvo takes its last word on intent \(intent.id) back")
+        takenBack.insert(intent.id)
+        sandbox.change { world in
+            world.intents.change(intent.id) { $0.status = .processing }
+            if intent.status == .succeeded {
+                world.failIntent(intent.id, .insufficientFunds)
+            } else {
+                world.succeedIntent(intent.id)
+            }
+        }
+    }
+
+    /// What nobody has signed lapses at Belvo by itself, after long.
+    func letLapse() {
+        for intent in intents where !intent.isAuthorized && !intent.status.isTerminal {
+            try? sandbox.cancel(intent: intent.id)
         }
     }
 
@@ -241,6 +305,7 @@ extension Fault {
         case .belvo400, .heldUpAfterRefusal: .refused(400, code: "invalid")
         case .belvo401: .refused(401, code: "authentication_failed")
         case .belvo403: .forbiddenPage
+        case .belvo404: .refused(404, code: "not_found")
         case .belvo408: .refused(408, code: "timeout")
         case .belvo409: .refused(409, code: "conflict")
         case .belvo429: .tooManyRequests(retryAfter: nil)

@@ -84,6 +84,12 @@ struct SimulatedServer: Sendable {
         try await Reconciliation(world: background).run(UTCDay(of: SimulatedTime.beginning))
     }
 
+    /// Erases a person; false when there is none.
+    func erase(_ user: String) async throws -> Bool {
+        let pseudonym = try UserSubject("erased-\(background.identities.next())")
+        return try await background.store.erase(try UserSubject(user), as: pseudonym) != nil
+    }
+
     /// Lets go of what a dead process would not hold.
     func close() async {
         await database.close()

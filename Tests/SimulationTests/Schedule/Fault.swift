@@ -16,11 +16,14 @@ enum Fault: String, CaseIterable, Sendable {
     case belvo400 = "Belvo: 400"
     case belvo401 = "Belvo: 401"
     case belvo403 = "Belvo: the firewall's 403"
+    case belvo404 = "Belvo: 404"
     case belvo408 = "Belvo: 408"
     case belvo409 = "Belvo: 409"
     case belvo429 = "Belvo: 429"
     case belvo500 = "Belvo: 500, not done"
     case belvo500After = "Belvo: 500, and done"
+    case belvo4xxAfter = "Belvo: done, and answered 400 to 429"
+    case belvoFailedOfAnother = "Belvo: FAILED, of another payment"
     case belvoTruncated = "Belvo: the answer breaks off"
     case belvoNonsense = "Belvo: 200 with nonsense"
     case belvoWithoutID = "Belvo: the id is missing"
@@ -30,6 +33,7 @@ enum Fault: String, CaseIterable, Sendable {
     case belvoDiffers = "Belvo: another amount or party than asked for, for good"
     case belvoPaidElsewhere = "Belvo: a payment is authorized without us"
 
+    case belvoTakesBack = "Belvo: says its last word, and then the opposite"
     case bankRevokes = "Belvo: the bank takes an enrollment back"
 
     // Between apps, Belvo's webhooks and servers.
@@ -37,6 +41,9 @@ enum Fault: String, CaseIterable, Sendable {
     case answerLost = "app: the answer was lost"
     case webhookLost = "webhook: lost"
     case webhookDoubled = "webhook: sent twice"
+    case widgetToken = "app: has a token for Belvo's SDK"
+    case manyAttempts = "app: gives up twenty-five attempts for one reference"
+    case erasure = "operator: erases a person"
     case priceChangesMeanwhile = "shop: changes prices while a payment begins"
 
     // What becomes of servers and clocks.
@@ -53,7 +60,9 @@ extension Fault {
     /// Of one call; the others are of an intent.
     static let atBelvo = allCases.filter {
         $0.rawValue.hasPrefix("Belvo")
-            && ![.belvoAway, .belvoAwayAfterLoss, .belvoDiffers, .belvoPaidElsewhere, .bankRevokes].contains($0)
+            && ![
+                .belvoAway, .belvoAwayAfterLoss, .belvoDiffers, .belvoPaidElsewhere, .belvoTakesBack, .bankRevokes,
+            ].contains($0)
     }
 }
 
@@ -73,7 +82,7 @@ struct Weather: Sendable {
         // These are asked for rarely.
         let rare: [Fault] = [
             .crash, .freeze, .leap, .belvoAway, .belvoAwayAfterLoss, .belvoDiffers, .belvoPaidElsewhere,
-            .heldUpAfterRefusal, .priceChangesMeanwhile,
+            .heldUpAfterRefusal, .priceChangesMeanwhile, .belvoTakesBack, .widgetToken, .erasure,
         ]
         for fault in rare where rates[fault] != nil {
             rates[fault] = Int.random(in: 50...400, using: &random)

@@ -1,0 +1,99 @@
+import FoundationEssentials
+import Payments
+import Postgres
+
+/// Something that is wrong with money, until somebody has settled it (reliability.md, promise 5).
+struct MoneyAlarm: Sendable {
+    /// What is wrong. The first three and the contradiction to SUCCEEDED are raised by the database, in the transaction
+    /// that records the money; the others by who reads Belvo.
+    enum Kind: String, Sendable, CaseIterable, PostgresValue {
+        case doublePaid = "double_paid"
+        case paidBesideOrder = "paid_beside_order"
+        case lateSuccess = "late_success"
+        case contradiction
+        case differs
+        case endToEndIDRepeated = "end_to_end_id_repeated"
+        case createdTwice = "created_twice"
+    }
+
+    let id: UUID
+    let kind: Kind
+    let payment: Payment.ID
+    let detail: String
+}
+
+extension Store {
+    /// Raises an alarm about a payment, unless the same is open already: false then.
+    func raise(_ kind: MoneyAlarm.Kind, of payment: Payment.ID, _ detail: String) async throws -> Bool {
+        try await !database.execute(
+            """
+            INSERT INTO money_alarms (kind, payment_id, detail, next_poll_at)
+            VALUES (\(kind), \(payment), \(detail), NULL)
+            ON CONFLICT DO NOTHING
+            RETURNING id
+            """
+        ).isEmpty
+    }
+
+    /// The alarms about a payment that nobody has settled.
+    func openAlarms(of payment: Payment.ID) async throws -> [MoneyAlarm] {
+        try await database.rows(
+            """
+            SELECT id, kind, payment_id, coalesce(detail, '') AS detail FROM money_alarms
+            WHERE payment_id = \(payment) AND settled_at IS NULL ORDER BY raised_at
+            """
+        ).map(readAlarm)
+    }
+
+    /// How many alarms of each kind nobody has settled.
+    func openAlarms(within limit: Duration) async throws -> [MoneyAlarm.Kind: Int64] {
+        let rows = try await database.rows(
+            "SELECT kind, count(*) AS alarms FROM money_alarms WHERE settled_at IS NULL GROUP BY kind", within: limit)
+        var counts: [MoneyAlarm.Kind: Int64] = [:]
+        for row in rows { counts[try row.decode("kind")] = try row.decode("alarms") }
+        return counts
+    }
+
+    /// Takes up to `limit` alarms of which the shop may have to be told, for so long. See `claimDue`.
+    func claimDueAlarms(limit: Int, lease: Duration) async throws -> [Stored<MoneyAlarm>] {
+        let rows = try await claimDue(
+            in: .moneyAlarms, limit: limit, lease: lease,
+            giving: "id, kind, payment_id, coalesce(detail, '') AS detail, raised_at, version, app_now() AS read_at")
+        return readEach(rows, of: "money_alarms") { row in
+            Stored(
+                record: try readAlarm(row), version: try row.decode("version"),
+                updatedAt: try row.decode("raised_at"), deadline: nil, clock: try clock(row))
+        }
+    }
+
+    /// The order of the payment, if money for it is disputed.
+    func disputedOrder(of payment: Payment.ID) async throws -> Order? {
+        try await database.rows(
+            """
+            SELECT orders.reference, orders.subject, orders.amount_centavos, orders.description,
+                orders.statement_description, orders.expires_at
+            FROM payments JOIN orders USING (reference, subject) JOIN order_progress USING (reference)
+            WHERE payments.id = \(payment) AND order_progress.status = 'disputed'
+            """
+        ).first.map(readOrderTerms)
+    }
+
+    /// Notes that an alarm is told, with the event that tells the shop, where there is one.
+    func noteTold(_ alarm: Stored<MoneyAlarm>, telling event: ShopEvent?) async throws {
+        try await database.execute(
+            """
+            WITH changed AS (
+                UPDATE money_alarms SET next_poll_at = NULL, leased_until = NULL, version = version + 1
+                WHERE id = \(alarm.record.id) AND version = \(alarm.version)
+                RETURNING payment_id AS id
+            )\(fragment: telling(event, of: "payment"))
+            SELECT id FROM changed
+            """)
+    }
+
+    private func readAlarm(_ row: Row) throws -> MoneyAlarm {
+        MoneyAlarm(
+            id: try row.decode("id"), kind: try row.decode("kind"), payment: try row.decode("payment_id"),
+            detail: try row.decode("detail"))
+    }
+}
