@@ -17,6 +17,8 @@ extension Payment {
         case refused(Failure)
         /// The state has lasted too long, and Belvo has just been read.
         case timedOut
+        /// Belvo answered its creation with this id, and with something that differs from what was asked for.
+        case acknowledged(UUID)
         /// The creation was sent, and Belvo does not know of it.
         case creationLost
         /// The creation was sent, and neither its answer nor a look-up says what became of it.
@@ -114,6 +116,7 @@ extension Payment {
         case (.succeeded, _), (.failed, _), (.observed, _): throw refusal(of: event)
 
         case (.creating, .creationUnknown): break
+        case (.creating, .acknowledged(let id)): next.belvoID = belvoID ?? id
 
         // What may be known at Belvo is given up when it is known there, or known to be absent.
         case (.creating, .cancelRequested): next.isCancelRequested = true
@@ -225,6 +228,7 @@ extension Payment.Event {
         case .reported: "reported"
         case .refused: "refused"
         case .timedOut: "timed_out"
+        case .acknowledged: "acknowledged"
         case .creationLost: "creation_lost"
         case .creationUnknown: "creation_unknown"
         case .cancelRequested: "cancel_requested"

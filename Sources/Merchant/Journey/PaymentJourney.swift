@@ -101,9 +101,12 @@ extension PaymentJourney {
         do {
             let intent = try await world.belvo.createPaymentIntent(wanted, trace: occasion.trace)
             let report = try await checked(report(intent), against: payment)
-            // What is not this payment answers nothing: it is looked for like any creation without an answer.
+            // Nobody signs what is not what was asked for. It is read until Belvo shows it so.
             guard payment.differences(from: report).isEmpty else {
-                throw BelvoError.outcomeUnknown(.nonsense(reason: "the answer shows another payment"))
+                return .pending(
+                    try await record(.acknowledged(report.belvoID), on: remembered, cause: occasion.cause) { _ in
+                        request.outcomeUnknown
+                    })
             }
             return .done(
                 try await record(.reported(report), on: remembered, cause: occasion.cause, settling: request.answered))
@@ -119,7 +122,8 @@ extension PaymentJourney {
                 throw error
             }
             world.log.warning("payment.outcome_unknown", metadata: ["payment_id": "\(payment.id)"])
-            if case .event(let found) = await lookUp(payment), (try? payment.transition(on: found))?.belvoID != nil {
+            if case .event(let found) = await lookUp(payment), (try? payment.transition(on: found))?.state != .creating
+            {
                 return .done(
                     try await record(found, on: remembered, cause: occasion.cause, settling: request.answered))
             }

@@ -146,6 +146,11 @@ import Testing
         var other = report(of: payment, .pending, options: [1])
         other.amount = Money(centavos: 40_000)
         #expect(try payment.transition(on: .reported(other)) == payment)
+        let known = try payment.transition(on: .acknowledged(belvoID))
+        #expect(known.state == .creating && known.belvoID == belvoID)
+        #expect(try known.transition(on: .reported(other)) == known)
+        #expect(
+            try known.transition(on: .reported(report(of: known, .pending, options: [1]))).state == .awaitingSignature)
     }
 
     @Test func `Belvo taking its last word back is noticed, and keeps a reference where money may have arrived`() throws

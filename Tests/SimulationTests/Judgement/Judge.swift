@@ -78,6 +78,8 @@ extension Judge {
             let isExpected =
                 difference.kind == .doublePaid
                 && odd.contains { $0.subject == payment?.subject && $0.reference == payment?.reference }
+                || difference.kind == .externalID
+                    && belvo.everFalsified.contains(difference.intent?.uuidString.lowercased() ?? "")
                 || [.status, .chargeStatus, .chargedTwice].contains(difference.kind) && isTakenBack
             if !isExpected { blame(difference.kind == .doublePaid ? .double : .wrong, "reconcile finds \(difference)") }
         }
@@ -264,6 +266,7 @@ extension Judge {
                 if after == "failed", payment.failureCode == "creation_lost",
                     belvo.intents.contains(where: {
                         $0.externalID == id && $0.createdAt.microseconds < changedAt.microsecondsSince1970
+                            && ![.failed, .canceled].contains($0.status)
                     })
                 {
                     blame(.lost, "payment \(id) was given up as unknown to Belvo, which had it")

@@ -17,6 +17,8 @@ final class SimulatedBelvo: @unchecked Sendable {
     private(set) var openings: [Opening] = []
     /// Intents that Belvo shows otherwise than they were asked for, and how.
     private(set) var falsified: [String: BelvoSandbox.Fault] = [:]
+    /// Those that were, at some time.
+    private(set) var everFalsified: Set<String> = []
     /// Intents that somebody authorized at Belvo without us, with a token for the SDK.
     /// With the steps at which it was done.
     private(set) var paidElsewhere: [String: Int] = [:]
@@ -161,6 +163,7 @@ final class SimulatedBelvo: @unchecked Sendable {
         if let opened = intents.last, intents.count > before.count {
             openings.append(Opening(externalID: opened.externalID ?? "", others: before, step: scheduler.trace.count))
             if scheduler.fault(among: [.belvoDiffers]) != nil {
+                everFalsified.insert(opened.id)
                 falsified[opened.id] = scheduler.pick([
                     .otherAmount, .otherCurrency, .otherCustomer, .otherBeneficiary, .otherEnrollment, .otherExternalID,
                 ])
