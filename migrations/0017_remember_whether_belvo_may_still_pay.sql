@@ -105,6 +105,7 @@ ALTER TABLE payments
     ADD CONSTRAINT what_may_be_paid_is_polled CHECK (next_poll_at IS NOT NULL OR NOT may_belvo_pay(
         closed_at_belvo, released_at, authorize_sent_at, seen_signed_at, contradicted_at));
 
+CREATE INDEX payments_of_an_order ON payments (reference) WHERE reference IS NOT NULL;
 CREATE INDEX payments_that_may_be_paid ON payments (reference)
     WHERE reference IS NOT NULL
         AND may_belvo_pay(closed_at_belvo, released_at, authorize_sent_at, seen_signed_at, contradicted_at);
@@ -150,6 +151,19 @@ COMMENT ON COLUMN money_alarms.version IS 'Grows with every change and every lea
 COMMENT ON COLUMN money_alarms.next_poll_at IS 'When the shop is to be told by an event; null once it is written.';
 COMMENT ON COLUMN money_alarms.leased_until IS 'Until when one server has it in hand.';
 
+-- What was wrong before is an alarm from the beginning; the shop is told of what comes.
+INSERT INTO money_alarms (kind, payment_id, detail, next_poll_at)
+    SELECT 'double_paid', id, 'paid beside another payment, found when alarms began', NULL FROM payments AS later
+    WHERE state = 'succeeded' AND reference IS NOT NULL AND EXISTS (
+        SELECT FROM payments AS earlier
+        WHERE earlier.subject = later.subject AND earlier.reference = later.reference
+            AND earlier.state = 'succeeded' AND earlier.id < later.id);
+INSERT INTO money_alarms (kind, payment_id, detail, next_poll_at)
+    SELECT 'paid_beside_order', payments.id, payments.amount_centavos || ' centavos for an order of '
+        || orders.amount_centavos || ', found when alarms began', NULL
+    FROM payments JOIN orders USING (reference, subject)
+    WHERE state = 'succeeded' AND (NOT priced_by_order OR payments.amount_centavos <> orders.amount_centavos);
+
 -- Who changes what is open for a reference holds this lock until the commit, so that each sees what the others did.
 CREATE FUNCTION lock_reference(reference text) RETURNS void LANGUAGE sql AS $$
     SELECT pg_advisory_xact_lock(hashtextextended('reference ' || reference, 0))
@@ -189,11 +203,15 @@ BEGIN
     PERFORM lock_user(NEW.subject);
     IF NEW.reference IS NOT NULL AND (may_pay OR NEW.state = 'succeeded') THEN
         PERFORM lock_reference(NEW.reference);
-        IF (begins OR authorizes) AND EXISTS (
+        -- An order's reference is the whole merchant's, and what has no order is not opened beside one.
+        IF (begins OR authorizes) AND (EXISTS (
             SELECT FROM payments AS other
-            WHERE other.subject = NEW.subject AND other.reference = NEW.reference AND other.id <> NEW.id
+            WHERE (other.subject = NEW.subject OR NEW.priced_by_order AND other.priced_by_order)
+                AND other.reference = NEW.reference AND other.id <> NEW.id
                 -- What may be paid is polled, and what a token could sign is polled while the user holds one.
                 AND (other.state = 'succeeded' OR other.next_poll_at IS NOT NULL))
+            OR begins AND NOT NEW.priced_by_order AND EXISTS (
+                SELECT FROM orders WHERE orders.reference = NEW.reference))
         THEN
             RAISE EXCEPTION 'another payment for this reference has been paid or may still be paid'
                 USING ERRCODE = 'unique_violation', CONSTRAINT = 'one_live_payment_per_reference', TABLE = 'payments';
@@ -236,8 +254,8 @@ BEGIN
     END IF;
     IF NEW.reference IS NULL THEN RETURN NULL; END IF;
     SELECT string_agg(id::text, ', ' ORDER BY id) INTO others FROM payments
-    WHERE subject = NEW.subject AND reference = NEW.reference AND id <> NEW.id
-        AND (state = 'succeeded' OR contradicted_at IS NOT NULL);
+    WHERE (subject = NEW.subject OR priced_by_order AND NEW.priced_by_order)
+        AND reference = NEW.reference AND id <> NEW.id AND (state = 'succeeded' OR contradicted_at IS NOT NULL);
     IF others IS NOT NULL THEN
         INSERT INTO money_alarms (kind, payment_id, detail)
         VALUES ('double_paid', NEW.id, 'paid beside ' || others) ON CONFLICT DO NOTHING;
@@ -272,6 +290,8 @@ BEGIN
     THEN
         RETURN NEW;
     END IF;
+    -- The order before its reference, as those do who open a payment for it.
+    IF TG_OP = 'INSERT' THEN PERFORM FROM orders WHERE reference = place FOR UPDATE; END IF;
     PERFORM lock_reference(place);
     IF NEW.reference <> place THEN PERFORM lock_reference(NEW.reference); END IF;
     -- An insertion that turns out to be a change is checked as one.
@@ -284,6 +304,10 @@ BEGIN
             SELECT FROM payments
             WHERE subject = coalesce(OLD.subject, NEW.subject) AND reference = place
                 AND (TG_OP <> 'INSERT' AND state = 'succeeded' OR state = 'failed' AND next_poll_at IS NOT NULL))
+        -- Its user stays while Belvo has anything open under it: else two users could pay one order.
+        OR TG_OP = 'UPDATE' AND NEW.subject <> OLD.subject AND EXISTS (
+            SELECT FROM payments
+            WHERE subject = OLD.subject AND reference = place AND belvo_id IS NOT NULL AND closed_at_belvo IS NULL)
     THEN
         RAISE EXCEPTION 'a payment for this order may still be paid, or has paid it'
             USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = 'orders_in_use_stay_as_they_are',
@@ -369,7 +393,7 @@ CREATE VIEW order_progress AS
             count(*) FILTER (WHERE in_doubt OR state = 'failed') AS doubtful,
             (array_agg(id ORDER BY state = 'succeeded' DESC, id))[1] AS deciding
         FROM payments
-        WHERE payments.subject = orders.subject AND payments.reference = orders.reference
+        WHERE payments.reference = orders.reference AND (payments.subject = orders.subject OR priced_by_order)
             AND (state = 'succeeded' OR next_poll_at IS NOT NULL)
     ) AS payment;
 

@@ -30,6 +30,13 @@ public struct Configuration: Sendable {
     /// The most entries of one list, all pages together, that are kept in memory.
     public var itemsMax = 10_000
 
+    /// Entries of one page of a day's list. Belvo gives 100 unless it is asked for more, and 1,000 at most
+    /// (belvo-api.md §1); 250 of the longest fit into `answerBytesMax`.
+    public var dayPageSize = 250
+
+    /// The most pages of a day's list: a million payments.
+    public var dayPagesMax = 4_000
+
     public init(origin: URL.Origin, credentials: Credentials) {
         self.origin = origin
         self.credentials = credentials

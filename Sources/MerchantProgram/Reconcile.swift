@@ -10,15 +10,19 @@ struct Reconcile: ParsableCommand {
             """)
 
     @OptionGroup var options: SettingsOptions
-    @Option(help: "The day in UTC, as YYYY-MM-DD.") var day: String
+    @Option(help: "The day, as YYYY-MM-DD.") var day: String
+    @Option(help: "Whose day it is, as Z or -03:00: --time-zone=-03:00 for Brasília.") var timeZone = "Z"
     @Flag(help: "Prints JSON.") var json = false
 
     func validate() throws {
         guard UTCDay(day) != nil else { throw ValidationError("--day is a day of the calendar, as YYYY-MM-DD.") }
+        guard UTCDay(day, zone: timeZone) != nil else {
+            throw ValidationError("--time-zone is Z, or a distance from UTC such as -03:00 (--time-zone=-03:00).")
+        }
     }
 
     func run() throws {
-        guard let day = UTCDay(day) else { return }
+        guard let day = UTCDay(day, zone: timeZone) else { return }
         try options.operate { [json] operators in
             let differences = try await operators.reconcile(day)
             if json {

@@ -19,6 +19,8 @@ public struct Customer: Sendable, Equatable {
     public var person: Person
     public package(set) var state: State
     public package(set) var belvoID: UUID?
+    /// Why it could not be created; nil unless it has failed.
+    public package(set) var failureCode: String?
     /// When Belvo created it: the day is the account tenure (belvo-api.md §3.1).
     public package(set) var belvoCreatedAt: Timestamp?
     public let createdAt: Timestamp
@@ -40,7 +42,7 @@ public struct Customer: Sendable, Equatable {
 
     public init(
         id: ID, subject: UserSubject, person: Person, state: State = .creating, belvoID: UUID? = nil,
-        belvoCreatedAt: Timestamp? = nil, createdAt: Timestamp
+        belvoCreatedAt: Timestamp? = nil, failureCode: String? = nil, createdAt: Timestamp
     ) {
         self.id = id
         self.subject = subject
@@ -48,8 +50,13 @@ public struct Customer: Sendable, Equatable {
         self.state = state
         self.belvoID = belvoID
         self.belvoCreatedAt = belvoCreatedAt
+        self.failureCode = failureCode
         self.createdAt = createdAt
     }
+
+    /// The code of a customer whose tax number Belvo has under another name than ours: another account's, or that of
+    /// somebody who was erased.
+    public static let identifierInUse = "identifier_in_use"
 
     public var accountTenure: AccountTenure? { belvoCreatedAt.map(AccountTenure.init(customerCreatedAt:)) }
 
@@ -58,7 +65,7 @@ public struct Customer: Sendable, Equatable {
         /// Belvo has it under this id since then.
         case found(belvoID: UUID, createdAt: Timestamp)
         /// Belvo refused it, or it never arrived there.
-        case notCreated
+        case notCreated(code: String)
         /// The user asks for it once more after a failure.
         case triedAgain
     }
@@ -69,10 +76,15 @@ public struct Customer: Sendable, Equatable {
         switch (state, event) {
         case (.creating, .found(let belvoID, let createdAt)), (.failed, .found(let belvoID, let createdAt)):
             next.state = .created
+            next.failureCode = nil
             next.belvoID = belvoID
             next.belvoCreatedAt = createdAt
-        case (.creating, .notCreated): next.state = .failed
-        case (.failed, .triedAgain): next.state = .creating
+        case (.creating, .notCreated(let code)):
+            next.state = .failed
+            next.failureCode = code
+        case (.failed, .triedAgain):
+            next.state = .creating
+            next.failureCode = nil
         default: throw TransitionRefused(state: state.rawValue, event: event.name)
         }
         return next

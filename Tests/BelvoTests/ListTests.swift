@@ -76,6 +76,15 @@ struct ListTests {
         #expect(belvo.requests.count == 3)
     }
 
+    @Test func `a day's list has as many pages as it has, each with the time of a call`() async throws {
+        let base = "https://api.belvo.example/payments/br/charges/"
+        let pages = (2...60).map { reply(200, Sample.page(next: "\(base)?page=\($0)")) } + [reply(200, "[]")]
+        let belvo = Upstream(answers: pages)
+        _ = try await belvo.client { $0.pagesMax = 3 }.listCharges(createdFrom: "a", to: "b")
+        #expect(belvo.requests.count == 60)
+        #expect(belvo.requests.first?.target.query?.contains("page_size=250") == true)
+    }
+
     @Test func `a list of too many entries is given up`() async throws {
         let belvo = Upstream(reply(200, "[0,0,0,0]"))
         await #expect(throws: BelvoError.nonsense(reason: "the list is too long")) {

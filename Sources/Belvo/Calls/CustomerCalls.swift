@@ -15,9 +15,13 @@ extension Client {
             if let phone = customer.phone { $0.member("phone", phone) }
         }
         let request = versioned(post(Path.customers, body, trace))
-        return try await object(.createCustomer, request) { (answer) throws(Nonsense) in
-            try created(Customer(answer), as: customer.externalID, \.externalID)
+        let made = try await object(.createCustomer, request) { (answer) throws(Nonsense) in try Customer(answer) }
+        // Belvo may answer with the customer that has this tax number already: somebody else's.
+        guard made.externalID.map({ $0.utf8.elementsEqual(customer.externalID.utf8) }) ?? true else {
+            throw BelvoError.conflict(
+                Refusal(status: 409, items: [.init(code: "exists", message: nil, field: "identifier")]))
         }
+        return made
     }
 
     /// Finds the customers that were created with an `external_id`: none, one, or, since Belvo does not

@@ -16,18 +16,24 @@ extension Client {
     public func listCharges(
         createdFrom begin: String, to end: String, trace: TraceParent? = nil
     ) async throws(BelvoError) -> [Charge] {
-        let request = get(Path.charges, query: ["created_at__gte": begin, "created_at__lte": end], trace)
-        return try await list(.listCharges, request) { (item) throws(Nonsense) in try Charge(Answer(item)) }
+        let request = get(Path.charges, query: day(begin, end), trace)
+        return try await list(.listCharges, request, isDay: true) { (item) throws(Nonsense) in
+            try Charge(Answer(item))
+        }
     }
 
     /// Lists the payment intents that were created between two moments; see `listCharges`.
     public func listPaymentIntents(
         createdFrom begin: String, to end: String, trace: TraceParent? = nil
     ) async throws(BelvoError) -> [PaymentIntent] {
-        let request = get(Path.paymentIntents, query: ["created_at__gte": begin, "created_at__lte": end], trace)
-        return try await list(.findPaymentIntents, request) { (item) throws(Nonsense) in
+        let request = get(Path.paymentIntents, query: day(begin, end), trace)
+        return try await list(.findPaymentIntents, request, isDay: true) { (item) throws(Nonsense) in
             try PaymentIntent(Answer(item))
         }
+    }
+
+    private func day(_ begin: String, _ end: String) -> KeyValuePairs<String, String> {
+        ["created_at__gte": begin, "created_at__lte": end, "page_size": "\(configuration.dayPageSize)"]
     }
 
     /// Reads one transaction, by Belvo's id.

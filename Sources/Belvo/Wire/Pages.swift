@@ -6,24 +6,28 @@ extension Client {
     /// Reads a list to its end: every page of an envelope, or a bare array, which is whole by itself
     /// (belvo-api.md §11, line 10).
     ///
-    /// All pages share the time of one call. A list that does not end is nonsense rather than a shorter
-    /// list, because from a list somebody may conclude that something is not there.
+    /// All pages share the time of one call, unless `isDay`: a whole day's list has as many pages as it has, each with
+    /// the time of a call. A list that does not end is nonsense rather than a shorter list, because from a list
+    /// somebody may conclude that something is not there.
     func list<Item>(
         _ call: Call,
         _ first: Request,
+        isDay: Bool = false,
         reading read: (JSONValue) throws(Nonsense) -> Item
     ) async throws(BelvoError) -> [Item] {
         let elapsed = stopwatch(clock)
         var items: [Item] = []
         var request = first
-        for _ in 0..<configuration.pagesMax {
-            let remaining = configuration.timeout - elapsed()
+        let pagesMax = isDay ? configuration.dayPagesMax : configuration.pagesMax
+        let itemsMax = isDay ? pagesMax * configuration.dayPageSize : configuration.itemsMax
+        for _ in 0..<pagesMax {
+            let remaining = configuration.timeout - (isDay ? .zero : elapsed())
             guard remaining > .zero else { throw BelvoError(.timedOut, to: call) }
             let response = try await exchange(call, request, within: remaining)
             let next = try judge(call) { () throws(Nonsense) -> String? in
                 let page = try Page(root(response))
                 for item in page.items {
-                    guard items.count < configuration.itemsMax else { throw Nonsense(reason: "the list is too long") }
+                    guard items.count < itemsMax else { throw Nonsense(reason: "the list is too long") }
                     try items.append(read(item))
                 }
                 return page.next
@@ -31,7 +35,7 @@ extension Client {
             guard let next else { return items }
             request.target = try judge(call) { () throws(Nonsense) in try follow(next, from: request.target) }
         }
-        throw BelvoError(.unusable(reason: "the list has more than \(configuration.pagesMax) pages"), to: call)
+        throw BelvoError(.unusable(reason: "the list has more than \(pagesMax) pages"), to: call)
     }
 
     /// Where the next page is, if that is a place to which our credentials may be sent: the same path of the

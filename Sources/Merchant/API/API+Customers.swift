@@ -25,6 +25,10 @@ extension API {
     /// `GET /v1/customer`
     func getCustomer(_ inbound: Inbound, _ subject: UserSubject) async throws -> Response {
         _ = try inbound.query(["wait"])
+        // Trying again would end the same way: what helps is said here too.
+        if try await world.store.customer(of: subject)?.record.failureCode == Customer.identifierInUse {
+            throw JourneyRefusal.identifierInUse
+        }
         return try await look(at: .customer, of: subject).answer(to: inbound)
     }
 

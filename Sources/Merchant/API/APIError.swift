@@ -115,6 +115,10 @@ extension APIError {
             self.init(.conflict, .customerRequired, "Create the user's customer first: PUT /v1/customer.")
         case .identifierDiffers:
             self.init(.conflict, .identifierDiffers, "The user is a customer with another CPF or CNPJ.")
+        case .identifierInUse:
+            self.init(
+                .conflict, .identifierInUse,
+                "Another account has this CPF or CNPJ at Belvo already. Use that account, or ask the shop for help.")
         case .accountTenureDiffers(let expected):
             self = .invalid(
                 "/risk_signals/accountTenure", "differs", "The account tenure of this customer is \(expected).")

@@ -19,6 +19,7 @@ enum ProblemCode: String, CaseIterable, Sendable {
     // 409
     case customerRequired = "customer_required"
     case identifierDiffers = "identifier_differs"
+    case identifierInUse = "identifier_in_use"
     case enrollmentFailed = "enrollment_failed"
     case enrollmentNotUsable = "enrollment_not_usable"
     case wrongState = "wrong_state"

@@ -42,11 +42,9 @@ struct CustomerJourney: Sendable {
 
     /// Writes the next state and tells those who wait; nothing comes back when somebody else was faster.
     private func write(
-        _ next: Customer, over stored: Stored<Customer>, event: String, failureCode: String? = nil, planned: Planned,
-        cause: Cause
+        _ next: Customer, over stored: Stored<Customer>, event: String, planned: Planned, cause: Cause
     ) async throws -> Stored<Customer>? {
-        let written = try await world.store.update(
-            stored, to: next, event: event, failureCode: failureCode, planned: planned, cause: cause)
+        let written = try await world.store.update(stored, to: next, event: event, planned: planned, cause: cause)
         if let written, written.record != stored.record { world.changes.announce(written.record.id) }
         return written
     }
@@ -65,13 +63,28 @@ struct CustomerJourney: Sendable {
             }
             return .done(try await record(event, on: stored, cause: occasion.cause))
         } catch let error as BelvoError {
+            if error.saysIdentifierIsTaken { return try await settleTaken(stored, on: occasion) }
             if error.refusal != nil || error.leftNothing {
                 let code = error.refusal.map(Failure.refused)?.code ?? Failure.notSent.code
-                try await record(.notCreated, failureCode: code, on: stored, cause: occasion.cause)
+                try await record(.notCreated(code: code), on: stored, cause: occasion.cause)
                 throw error
             }
             world.log.warning("customer.outcome_unknown", metadata: ["customer_id": "\(stored.record.id)"])
             return try await lookUp(stored, on: occasion)
+        }
+    }
+
+    /// Belvo has a customer with this tax number: ours, if it shows one under our name, or somebody else's.
+    private func settleTaken(
+        _ stored: Stored<Customer>, on occasion: Occasion
+    ) async throws -> Progress<Stored<Customer>> {
+        switch await news(of: stored.record, from: world.belvo.within(world.patience.lookUpDeadline)) {
+        case .event(let found): return .done(try await record(found, on: stored, cause: occasion.cause))
+        case .absent:
+            try await record(.notCreated(code: Customer.identifierInUse), on: stored, cause: occasion.cause)
+            world.log.warning("customer.identifier_in_use", metadata: ["customer_id": "\(stored.record.id)"])
+            throw JourneyRefusal.identifierInUse
+        case .unreadable: return try await lookUp(stored, on: occasion)
         }
     }
 
@@ -93,14 +106,14 @@ struct CustomerJourney: Sendable {
 
     @discardableResult
     private func record(
-        _ event: Customer.Event, failureCode: String? = nil, on stored: Stored<Customer>, cause: Cause
+        _ event: Customer.Event, on stored: Stored<Customer>, cause: Cause
     ) async throws -> Stored<Customer> {
         var current = stored
         for _ in 0..<attemptsMax {
             if current.record.state == .created { return current }
             let next = try current.record.transition(on: event)
             let written = try await write(
-                next, over: current, event: event.name, failureCode: failureCode, planned: .entered(nil), cause: cause)
+                next, over: current, event: event.name, planned: .entered(nil), cause: cause)
             if let written { return written }
             guard let fresh = try await world.store.customer(of: stored.record.subject) else { break }
             current = fresh
@@ -136,21 +149,38 @@ extension CustomerJourney: LookingJourney {
     }
 
     func lapse(of customer: Customer, after news: News<Customer.Event>) -> Customer.Event? {
-        if case .absent = news { .notCreated } else { nil }
+        if case .absent = news { .notCreated(code: Failure.creationLost.code) } else { nil }
     }
 
     func write(
         _ next: Customer, over stored: Stored<Customer>, after event: Customer.Event, causedBy cause: Cause
     ) async throws -> Stored<Customer>? {
-        try await write(
-            next, over: stored, event: event.name,
-            failureCode: event == .notCreated ? Failure.creationLost.code : nil, planned: .entered(nil), cause: .poller)
+        try await write(next, over: stored, event: event.name, planned: .entered(nil), cause: cause)
     }
 
     func nextLook(at stored: Stored<Customer>) -> Duration? {
         guard stored.record.state == .creating else { return nil }
         let overdue = stored.isOverdue ? stored.deadline.map { stored.clock.now - $0 } : nil
         return overdue.map(world.patience.doubtInterval) ?? world.patience.pollInterval
+    }
+}
+
+extension BelvoError {
+    /// Whether Belvo says that it has a customer with this tax number already: 409, or a fault of `identifier` that a
+    /// word for a repeated value names (belvo-api.md §3.1 leaves open which).
+    fileprivate var saysIdentifierIsTaken: Bool {
+        switch self {
+        case .conflict: true
+        case .refused(let refusal):
+            refusal.items.contains { item in
+                let words = [item.code, item.message].compactMap { $0?.lowercased() }
+                let isRepeated = words.contains { text in
+                    ["unique", "exist", "duplicate", "already"].contains { text.contains($0) }
+                }
+                return item.field == "identifier" && isRepeated
+            }
+        default: false
+        }
     }
 }
 

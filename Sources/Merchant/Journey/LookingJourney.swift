@@ -18,6 +18,9 @@ protocol LookingJourney: Sendable {
     ) async throws -> Stored<Record>?
     /// How long a record that has not changed is left alone; nil when there is nothing left to find out.
     func nextLook(at stored: Stored<Record>) -> Duration?
+    /// How long a record with nothing more to find out is left alone, where this look has not shown that; nil when it
+    /// has.
+    func pauseUntilRead(of stored: Stored<Record>, after news: News<Record.Event>) -> Duration?
     /// Hears of a record that goes on after a look.
     func remind(of stored: Stored<Record>)
 }
@@ -67,9 +70,11 @@ extension LookingJourney {
             _ = try await write(try current.record.transition(on: end), over: current, after: end, causedBy: cause)
             return .recorded
         }
-        return current.version == stored.version ? .unchanged(nextLook: nextLook(at: stored)) : .recorded
+        guard current.version == stored.version else { return .recorded }
+        return .unchanged(nextLook: nextLook(at: stored) ?? pauseUntilRead(of: stored, after: news))
     }
 
     func ownNews(of record: Record) async throws -> Record.Event? { nil }
+    func pauseUntilRead(of stored: Stored<Record>, after news: News<Record.Event>) -> Duration? { nil }
     func remind(of stored: Stored<Record>) {}
 }

@@ -24,7 +24,7 @@ extension PaymentJourney {
             if payment.belvoID != nil, payment.status == .pending, !isFreshlyRead,
                 case .event(let found) = await lookUp(payment)
             {
-                isFreshlyRead = true
+                isFreshlyRead = payment.isShown(by: found)
                 let next = try payment.transition(on: found)
                 if next != payment {
                     try await record(found, on: stored, cause: occasion.cause)

@@ -16,8 +16,9 @@ extension PaymentJourney {
             _ = try await world.store.raise(
                 .createdTwice, of: payment.id, found.named.map { "\($0.id)" }.joined(separator: ", "))
         }
-        // Of several the paid one counts; nobody may be asked to pay again while there is one.
-        guard let intent = found.named.first(where: { $0.status == .succeeded }) ?? found.named.first else {
+        // Of several the one counts with which most may have happened: while one may be paid, none has failed.
+        guard let intent = found.named.max(by: { ProviderStatus($0.status).weight < ProviderStatus($1.status).weight })
+        else {
             try await check(found.others, against: payment)
             return nil
         }
@@ -41,8 +42,26 @@ extension PaymentJourney {
 }
 
 extension Payment {
+    /// Whether the event is a reading that shows this payment, and not another one.
+    func isShown(by event: Event) -> Bool {
+        if case .reported(let report) = event { differences(from: report).isEmpty } else { false }
+    }
+
     /// Whether all that was asked for is shown, under whatever name.
     fileprivate func isLike(_ report: Report) -> Bool {
         Set(differences(from: report)).isSubset(of: ["external_id", "end_to_end_id"])
+    }
+}
+
+extension ProviderStatus {
+    /// How much money may have to do with it.
+    fileprivate var weight: Int {
+        switch self {
+        case .failed: 0
+        case .pending: 1
+        case .unknown: 2
+        case .processing: 3
+        case .succeeded: 4
+        }
     }
 }

@@ -184,6 +184,16 @@ extension PaymentJourney: LookingJourney {
 
     func nextLook(at stored: Stored<Payment>) -> Duration? { planned(stored.record, over: stored).nextLook }
 
+    /// What was given up is let go of only by a look that has shown it: a token may have ended while nobody could read.
+    func pauseUntilRead(of stored: Stored<Payment>, after news: News<Payment.Event>) -> Duration? {
+        if stored.record.isClosedAtBelvo { return nil }
+        switch news {
+        case .event(let event) where stored.record.isShown(by: event): return nil
+        case .absent: return nil
+        case .event, .unreadable: return .seconds(10)
+        }
+    }
+
     /// Raises an alarm about what has been in doubt for so long that somebody has to ask Belvo by other means.
     func remind(of stored: Stored<Payment>) {
         guard stored.record.isInDoubt, let deadline = stored.deadline else { return }
@@ -227,7 +237,8 @@ extension PaymentJourney: LookingJourney {
             let names = differences.joined(separator: ",")
             try await raise(.differs, of: payment, "\(report.providerStatus) with another \(names)")
         }
-        if payment.isContradicted(by: report) {
+        // Where money arrived after all the transaction that records it raises the alarm.
+        if payment.isContradicted(by: report), payment.state == .succeeded {
             try await raise(
                 .contradiction, of: payment, "\(report.providerStatus) after \(payment.status.rawValue)")
         }

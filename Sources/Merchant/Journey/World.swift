@@ -93,6 +93,8 @@ enum JourneyRefusal: Error, Sendable, Equatable {
     case customerRequired
     /// The user is a customer with another tax number.
     case identifierDiffers
+    /// Belvo has the tax number under another account.
+    case identifierInUse
     /// The risk signals name another day than the customer's own.
     case accountTenureDiffers(expected: AccountTenure)
     /// The bank does not offer Biometric Pix, or does not exist.

@@ -32,16 +32,20 @@ public struct Difference: Sendable, Hashable {
     public let theirs: String?
 }
 
-/// A day in UTC.
+/// A day of the calendar, in UTC unless a distance from it is named.
 public struct UTCDay: Sendable, Hashable, CustomStringConvertible {
     public let begin: Timestamp
+    /// As it was named.
+    public let description: String
     /// The first moment that is not of this day any more.
     public var end: Timestamp { begin + .seconds(86_400) }
 
-    /// Reads `YYYY-MM-DD`; nil for anything else.
-    public init?(_ text: String) {
-        guard text.utf8.count == 10, let begin = try? Timestamp("\(text)T00:00:00Z") else { return nil }
+    /// Reads `YYYY-MM-DD`, and the zone as `Z`, `+HH:MM` or `-HH:MM` (RFC 3339 §5.6); nil for anything else. Brazil has
+    /// had no summer time since 2019: Brasília is at -03:00.
+    public init?(_ text: String, zone: String = "Z") {
+        guard text.utf8.count == 10, let begin = try? Timestamp("\(text)T00:00:00\(zone)") else { return nil }
         self.begin = begin
+        description = text
     }
 
     /// The day on which the moment lies.
@@ -49,10 +53,9 @@ public struct UTCDay: Sendable, Hashable, CustomStringConvertible {
         let day: Int64 = 86_400_000_000
         let rest = moment.microsecondsSince1970 % day
         begin = Timestamp(microsecondsSince1970: moment.microsecondsSince1970 - (rest < 0 ? rest + day : rest))
+        description = String(begin.description.prefix(10))
     }
 
     /// Whether the moment is of this day.
     public func contains(_ moment: Timestamp) -> Bool { begin <= moment && moment < end }
-
-    public var description: String { String(begin.description.prefix(10)) }
 }

@@ -5,8 +5,8 @@ import Postgres
 
 extension Store {
     private static let customerColumns: SQL = """
-        id, subject, state, belvo_id, belvo_created_at, person_ciphertext, created_at, updated_at, version,
-        deadline_at, app_now() AS read_at
+        id, subject, state, belvo_id, belvo_created_at, failure_code, person_ciphertext, created_at, updated_at,
+        version, deadline_at, app_now() AS read_at
         """
 
     /// The user's customer, in whatever state.
@@ -52,8 +52,7 @@ extension Store {
 
     /// Writes a customer's next state. Nothing comes back when somebody else was faster.
     func update(
-        _ before: Stored<Customer>, to after: Customer, event: String, failureCode: String? = nil, planned: Planned,
-        cause: Cause
+        _ before: Stored<Customer>, to after: Customer, event: String, planned: Planned, cause: Cause
     ) async throws -> Stored<Customer>? {
         try await database.execute(
             """
@@ -62,7 +61,8 @@ extension Store {
                     state = \(after.state), belvo_id = \(after.belvoID), belvo_created_at = \(after.belvoCreatedAt),
                     person_ciphertext = \(seal(after)),
                     tax_id_lookup = \(vault.lookup(after.person.taxID.text, for: .taxID)),
-                    failure_code = \(failureCode), updated_at = app_now(), version = version + 1, leased_until = NULL,
+                    failure_code = \(after.failureCode), updated_at = app_now(), version = version + 1,
+                    leased_until = NULL,
                     next_poll_at = app_now() + \(planned.nextLookMicroseconds) * interval '1 microsecond',
                     deadline_at = coalesce(
                         \(planned.keptDeadline),
@@ -94,7 +94,8 @@ extension Store {
             record: Customer(
                 id: id, subject: try row.decode("subject"), person: try Customer.Person(json: person),
                 state: try row.decode("state"), belvoID: try row.decode("belvo_id"),
-                belvoCreatedAt: try row.decode("belvo_created_at"), createdAt: try row.decode("created_at")),
+                belvoCreatedAt: try row.decode("belvo_created_at"), failureCode: try row.decode("failure_code"),
+                createdAt: try row.decode("created_at")),
             version: try row.decode("version"), updatedAt: try row.decode("updated_at"),
             deadline: try row.decode("deadline_at"), clock: try clock(row))
     }

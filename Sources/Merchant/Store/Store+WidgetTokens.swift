@@ -99,9 +99,13 @@ extension Store {
             WHERE id = \(turn.id) AND version = \(turn.version)
             RETURNING id, subject
             ), polled AS (
-                UPDATE payments SET next_poll_at = app_now(), deadline_at = app_now() FROM kept
-                WHERE payments.subject = kept.subject AND state = 'failed' AND belvo_id IS NOT NULL
-                    AND closed_at_belvo IS NULL AND next_poll_at IS NULL
+                -- The version tells whoever is about to give one up that there is a token now.
+                UPDATE payments SET
+                    version = payments.version + 1,
+                    next_poll_at = CASE WHEN state = 'failed' THEN app_now() ELSE next_poll_at END,
+                    deadline_at = CASE WHEN state = 'failed' THEN app_now() ELSE deadline_at END
+                FROM kept
+                WHERE payments.subject = kept.subject AND belvo_id IS NOT NULL AND closed_at_belvo IS NULL
             )
             SELECT id FROM kept
             """

@@ -18,7 +18,11 @@ final class Upstream: Sendable {
     /// By how much each answer moves the clock on.
     private let answerTakes: Duration
 
-    init(_ answers: Result<Response, any Error>..., answerTakes: Duration = .zero) {
+    convenience init(_ answers: Result<Response, any Error>..., answerTakes: Duration = .zero) {
+        self.init(answers: answers, answerTakes: answerTakes)
+    }
+
+    init(answers: [Result<Response, any Error>], answerTakes: Duration = .zero) {
         state = Mutex(State(answers: answers))
         self.answerTakes = answerTakes
     }

@@ -21,6 +21,31 @@ import Testing
         }
     }
 
+    @Test(arguments: [DuplicateCustomers.refused, .returned, nil])
+    func `a tax number that Belvo has under another account is said, and stays said`(
+        reading: DuplicateCustomers?
+    ) async throws {
+        try await Stage.open { stage in
+            if let reading { stage.sandbox.variants.duplicateCustomers = reading }
+            _ = try await stage.app(of: "ana").send(.put, "/v1/customer", Shopper.customerBody())
+            let app = try await stage.app(of: "ana's second account")
+            if reading == nil { stage.sandbox.next(.refused(409, code: "conflict"), on: .createCustomer, count: nil) }
+            for _ in 0..<2 {
+                for (method, body) in [(HTTP.Method.put, Shopper.customerBody()), (.get, nil)] {
+                    let answer = try await app.send(method, "/v1/customer", body)
+                    #expect(answer.status == 409, "\(method)")
+                    #expect(try answer.string("code") == "identifier_in_use", "\(method)")
+                }
+                try await stage.pass(.seconds(90))
+            }
+            // Where Belvo has let go of it the same request succeeds.
+            stage.sandbox.clearFaults()
+            stage.sandbox.variants.duplicateCustomers = .created
+            #expect(try await app.send(.put, "/v1/customer", Shopper.customerBody()).status == 201)
+            #expect(try await app.send(.get, "/v1/customer").status == 200)
+        }
+    }
+
     @Test func `a customer without a time of creation is read again`() async throws {
         try await Stage.open { stage in
             let app = try await stage.app(of: "ana")

@@ -53,6 +53,12 @@ import Testing
         }
     }
 
+    @Test func `a day may be Brasília's, and a zone that is none is refused`() {
+        #expect(UTCDay("2026-11-21", zone: "-03:00")?.begin == UTCDay("2026-11-21")!.begin + .seconds(3 * 3_600))
+        #expect(UTCDay("2026-11-21", zone: "-03:00")?.description == "2026-11-21")
+        for zone in ["", "BRT", "-3", "-03:00:00", "+25:00"] { #expect(UTCDay("2026-11-21", zone: zone) == nil) }
+    }
+
     @Test func `a payment that an app's SDK made without us is found`() async throws {
         try await atNoon { stage in
             var shopper = try await Shopper.arrive(on: stage)
