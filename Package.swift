@@ -58,6 +58,7 @@ let package = Package(
                 .embedInCode("0015_count_parked_events.sql"),
                 .embedInCode("0016_bound_what_strangers_bring.sql"),
                 .embedInCode("0017_remember_whether_belvo_may_still_pay.sql"),
+                .embedInCode("0018_show_what_may_be_paid.sql"),
             ],
             swiftSettings: strict
         ),

@@ -29,6 +29,7 @@ public let migrations: [Migration] = [
     Migration(
         "0017_remember_whether_belvo_may_still_pay",
         PackageResources._017_remember_whether_belvo_may_still_pay_sql),
+    Migration("0018_show_what_may_be_paid", PackageResources._018_show_what_may_be_paid_sql),
 ]
 
 extension Migration {

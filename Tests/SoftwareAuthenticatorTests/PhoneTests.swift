@@ -155,7 +155,7 @@ struct PhoneTests {
                 "/rp/id", "/user/id", "/challenge", "/pubKeyCredParams",
             ]
         ),
-        (#"{"rp":{"id":"a"},"user":{"id":"b"},"challenge":"YQ==","pubKeyCredParams":[]}"#, ["/challenge"]),
+        (#"{"rp":{"id":"a"},"user":{"id":"b"},"challenge":"Y Q","pubKeyCredParams":[]}"#, ["/challenge"]),
     ])
     func `options that are none are refused with the places of their faults`(json: String, places: [String]) throws {
         var phone = Phone()

@@ -150,7 +150,7 @@ extension Stored<Payment> {
         case .creating, .awaitingOptions, .authorizing, .observed: .poll(after: pollAfter)
         // Given up, and somebody else has authorized it at Belvo: its end is waited for.
         case .awaitingSignature
-            where record.isCancelRequested || record.wasSeenSigned || record.isInDoubt || isOverdue:
+        where record.isCancelRequested || record.wasSeenSigned || record.isInDoubt || isOverdue:
             .poll(after: pollAfter)
         case .awaitingSignature: record.fidoOptions.map(NextAction.sign(options:)) ?? .poll(after: pollAfter)
         case .succeeded: .nothing

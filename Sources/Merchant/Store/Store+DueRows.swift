@@ -25,7 +25,7 @@ enum DueTable: Sendable, CaseIterable {
         switch self {
         case .redirectReceipts: "enrollment_id IS NOT NULL"
         case .unknownRedirects: "enrollment_id IS NULL"
-        case .customers, .webhookReceipts, .enrollments, .payments, .events: "true"
+        case .customers, .webhookReceipts, .enrollments, .payments, .moneyAlarms, .events: "true"
         }
     }
 

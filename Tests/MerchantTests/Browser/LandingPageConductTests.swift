@@ -85,13 +85,14 @@ struct LandingPageConductTests {
             let bond = try await shopper.startEnrollment(on: "BROWSER")
             stage.sandbox.variants.redirect = .pushedAuthorization
             let hidden = try await shopper.startEnrollment(on: "BROWSER")
-            for (bond, first) in [(bond, "Back to the shop"), (hidden, "Back to the app")] {
+            for bond in [bond, hidden] {
                 stage.sandbox.next(.tooManyRequests(retryAfter: 1), on: .completeRedirection)
                 let tab = try await Tab(chromium)
                 let start = tab.mark
                 try await tab.open(stage.address("?\(Browser.form(try shopper.decide(bond)))"))
                 try await tab.runTimers()
-                #expect(try await tab.text("document.querySelector('a').textContent") == first)
+                // Until Belvo has taken the code, the page does not say whose enrollment it is.
+                #expect(try await tab.text("document.querySelector('a').textContent") == "Back to the app")
                 #expect(tab.requestedAddresses(after: start).isEmpty)
                 try await stage.advance(by: .seconds(5))  // Belvo has asked for silence.
                 try await stage.poll()
