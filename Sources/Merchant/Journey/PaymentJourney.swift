@@ -53,7 +53,6 @@ struct PaymentJourney: Sendable {
         guard let payment = try await world.store.payment(id, of: subject) else { throw JourneyRefusal.notFound }
         return payment
     }
-
 }
 
 // Creating.

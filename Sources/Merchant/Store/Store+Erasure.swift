@@ -81,7 +81,8 @@ extension Store {
         }
     }
 
-    /// What is not at its end of the user's, and what the shop has yet to be told of it.
+    /// What is not at its end of the user's, and what the shop has yet to be told of it. A token that the user may hold
+    /// counts: who comes back under the same id could sign with it what nobody here knows to be signable any more.
     private static func openRecords(of subject: UserSubject, in transaction: Transaction) async throws -> [String] {
         try await transaction.execute(
             """
@@ -96,6 +97,9 @@ extension Store {
             WHERE next_attempt_at IS NOT NULL AND record_id IN (
                 SELECT id FROM payments WHERE subject = \(subject)
                 UNION ALL SELECT id FROM enrollments WHERE subject = \(subject))
+            UNION ALL
+            SELECT 'token until ' || held_until FROM widget_tokens
+            WHERE subject = \(subject) AND least(held_until, obtained_at + interval '1 day') > app_now()
             UNION ALL
             SELECT 'alarm ' || id FROM money_alarms
             WHERE next_poll_at IS NOT NULL AND payment_id IN (SELECT id FROM payments WHERE subject = \(subject))
