@@ -59,6 +59,7 @@ let package = Package(
                 .embedInCode("0016_bound_what_strangers_bring.sql"),
                 .embedInCode("0017_remember_whether_belvo_may_still_pay.sql"),
                 .embedInCode("0018_show_what_may_be_paid.sql"),
+                .embedInCode("0019_encrypt_what_tells_of_persons.sql"),
             ],
             swiftSettings: strict
         ),

@@ -30,6 +30,7 @@ public let migrations: [Migration] = [
         "0017_remember_whether_belvo_may_still_pay",
         PackageResources._017_remember_whether_belvo_may_still_pay_sql),
     Migration("0018_show_what_may_be_paid", PackageResources._018_show_what_may_be_paid_sql),
+    Migration("0019_encrypt_what_tells_of_persons", PackageResources._019_encrypt_what_tells_of_persons_sql),
 ]
 
 extension Migration {

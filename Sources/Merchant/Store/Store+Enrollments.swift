@@ -5,9 +5,11 @@ import Postgres
 extension Store {
     static let enrollmentColumns: SQL = """
         id, origin, subject, customer_id, state, belvo_id, institution_id, institution_name, institution_icon, platform,
-        name, callback_url, redirect_url, registration_options_ciphertext, confirmation_digest, confirmation_accepted,
+        name, name_ciphertext, callback_url, redirect_url, redirect_url_ciphertext, registration_options_ciphertext,
+        confirmation_digest, confirmation_accepted,
         provider_status, provider_details_status, expires_at, payer_information_ciphertext, failure_code,
-        failure_message, failure_authority, metadata, created_at, updated_at, version, deadline_at,
+        failure_message, failure_message_ciphertext, failure_authority, metadata, created_at, updated_at, version,
+        deadline_at,
         app_now() AS read_at
         """
 
@@ -22,12 +24,13 @@ extension Store {
             WITH \(fragment: claiming(claim, for: enrollment.id.uuid)), made AS (
                 INSERT INTO enrollments (
                     id, subject, customer_id, state, institution_id, institution_name, institution_icon, platform,
-                    name, callback_url, device_ciphertext, device_lookup, metadata, created_at, updated_at,
+                    name_ciphertext, callback_url, device_ciphertext, device_lookup, metadata, created_at, updated_at,
                     next_poll_at, deadline_at)
                 SELECT
                     record_id, \(enrollment.subject), \(enrollment.customer), \(enrollment.state),
                     \(enrollment.institution.id), \(enrollment.institution.displayName),
-                    \(enrollment.institution.iconLogo), \(enrollment.platform), \(enrollment.name),
+                    \(enrollment.institution.iconLogo), \(enrollment.platform),
+                    \(seal(enrollment.name?.text, in: .enrollmentsName, of: enrollment.id.uuid)),
                     \(enrollment.callbackURL), \(device), \(vault.lookup(deviceID, for: .device)),
                     \(enrollment.metadata.map { JSONColumn($0.json) }), app_now(), app_now(),
                     app_now() + \(planned.nextLookMicroseconds) * interval '1 microsecond',
@@ -154,20 +157,24 @@ extension Store {
         telling told: ShopEvent? = nil
     ) -> SQL {
         let redirectStateLookup = redirectState.map { vault.lookup($0, for: .redirectState) }
+        let id = after.id.uuid
         return """
             WITH changed AS (
                 UPDATE enrollments SET
-                    state = \(after.state), belvo_id = \(after.belvoID), redirect_url = \(after.redirectURL),
+                    state = \(after.state), belvo_id = \(after.belvoID), redirect_url = NULL,
+                    redirect_url_ciphertext = \(seal(after.redirectURL, in: .enrollmentsRedirectURL, of: id)),
                     redirect_state_lookup = coalesce(\(redirectStateLookup), redirect_state_lookup),
                     registration_options_ciphertext =
-                        \(seal(after.registrationOptions, in: .enrollmentsRegistrationOptions, of: after)),
+                        \(seal(after.registrationOptions, in: .enrollmentsRegistrationOptions, of: id)),
                     confirmation_digest = \(after.confirmationDigest),
                     confirmation_accepted = \(after.isConfirmationAccepted),
                     provider_status = \(after.providerStatus),
                     provider_details_status = \(after.providerDetailsStatus), expires_at = \(after.expiresAt),
                     payer_information_ciphertext =
-                        \(seal(after.payerInformation, in: .enrollmentsPayerInformation, of: after)),
-                    failure_code = \(after.failure?.code), failure_message = \(after.failure?.message),
+                        \(seal(after.payerInformation, in: .enrollmentsPayerInformation, of: id)),
+                    failure_code = \(after.failure?.code), failure_message = NULL,
+                    failure_message_ciphertext =
+                        \(seal(after.failure?.message, in: .enrollmentsFailureMessage, of: id)),
                     failure_authority = \(after.failure?.authority),
                     updated_at = \(moment), version = version + 1, leased_until = NULL,
                     next_poll_at = app_now() + \(planned.nextLookMicroseconds) * interval '1 microsecond',
@@ -182,7 +189,7 @@ extension Store {
                 SELECT 'enrollment', id, \(before.record.state.rawValue), state, \(cause.actor), \(cause.requestID),
                     \(after.failure.map { "\(event): \($0.code)" } ?? event)
                 FROM changed WHERE state <> \(before.record.state.rawValue)
-            )\(fragment: settling(key))\(fragment: telling(told, of: "enrollment"))
+            )\(fragment: settling(key, of: id))\(fragment: telling(told, of: "enrollment"))
             SELECT * FROM changed
             """
     }
@@ -212,42 +219,26 @@ extension Store {
             institution: Enrollment.Institution(
                 id: try row.decode("institution_id"), displayName: try row.decode("institution_name"),
                 iconLogo: try row.decode("institution_icon")),
-            platform: try row.decode("platform"), name: try row.decode("name"),
+            platform: try row.decode("platform"),
+            name: try text(row, "name", in: .enrollmentsName).map { try EnrollmentName($0) },
             callbackURL: try row.decode("callback_url"),
             metadata: try row.decode("metadata", as: JSONColumn?.self).map { try Metadata(json: $0.bytes) },
             createdAt: try row.decode("created_at"))
         enrollment.state = try row.decode("state")
         enrollment.belvoID = try row.decode("belvo_id")
-        enrollment.redirectURL = try row.decode("redirect_url")
+        enrollment.redirectURL = try text(row, "redirect_url", in: .enrollmentsRedirectURL)
         enrollment.registrationOptions = try open(
-            row.decode("registration_options_ciphertext"), in: .enrollmentsRegistrationOptions, of: enrollment)
+            row.decode("registration_options_ciphertext"), in: .enrollmentsRegistrationOptions, of: enrollment.id.uuid)
         enrollment.confirmationDigest = try row.decode("confirmation_digest")
         enrollment.isConfirmationAccepted = try row.decode("confirmation_accepted")
         enrollment.providerStatus = try row.decode("provider_status")
         enrollment.providerDetailsStatus = try row.decode("provider_details_status")
         enrollment.expiresAt = try row.decode("expires_at")
         enrollment.payerInformation = try open(
-            row.decode("payer_information_ciphertext"), in: .enrollmentsPayerInformation, of: enrollment)
-        enrollment.failure = try Failure(row: row)
+            row.decode("payer_information_ciphertext"), in: .enrollmentsPayerInformation, of: enrollment.id.uuid)
+        enrollment.failure = try failure(row, in: .enrollmentsFailureMessage)
         return Stored(
             record: enrollment, version: try row.decode("version"), updatedAt: try row.decode("updated_at"),
             deadline: try row.decode("deadline_at"), clock: try clock(row))
-    }
-
-    func seal(_ plaintext: [UInt8]?, in column: VaultColumn, of enrollment: Enrollment) -> [UInt8]? {
-        plaintext.map { vault.seal($0, in: column, of: enrollment.id.uuid) }
-    }
-
-    private func open(_ ciphertext: [UInt8]?, in column: VaultColumn, of enrollment: Enrollment) throws -> [UInt8]? {
-        try ciphertext.map { try vault.open($0, in: column, of: enrollment.id.uuid) }
-    }
-}
-
-extension Failure {
-    /// Reads the three columns that say why a record failed.
-    init?(row: Row) throws {
-        guard let code = try row.decode("failure_code", as: String?.self) else { return nil }
-        self.init(
-            code: code, message: try row.decode("failure_message"), authority: try row.decode("failure_authority"))
     }
 }

@@ -39,9 +39,11 @@ extension Store {
             let enrollments = try await transaction.execute(
                 """
                 UPDATE enrollments SET
-                    subject = \(pseudonym), name = NULL, redirect_url = NULL, redirect_state_lookup = NULL,
+                    subject = \(pseudonym), name = NULL, name_ciphertext = NULL, redirect_url = NULL,
+                    redirect_url_ciphertext = NULL, redirect_state_lookup = NULL,
                     device_ciphertext = NULL, device_lookup = NULL, registration_options_ciphertext = NULL,
                     payer_information_ciphertext = NULL, metadata = NULL, failure_message = NULL,
+                    failure_message_ciphertext = NULL,
                     hollowed_at = app_now(),
                     version = version + 1
                 WHERE subject = \(subject) RETURNING id
@@ -50,7 +52,7 @@ extension Store {
                 """
                 UPDATE payments SET
                     subject = \(pseudonym), metadata = NULL, fido_options = NULL, failure_message = NULL,
-                    hollowed_at = app_now(),
+                    failure_message_ciphertext = NULL, hollowed_at = app_now(),
                     version = version + 1
                 WHERE subject = \(subject) RETURNING id
                 """)

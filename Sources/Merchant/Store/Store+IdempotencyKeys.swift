@@ -59,8 +59,8 @@ extension Store {
     func usedKey(_ claim: IdempotencyClaim) async throws -> UsedKey? {
         let rows = try await database.rows(
             """
-            SELECT request_digest, record_id, response_status, response_body, outcome_unknown, claimed_at,
-                app_now() AS read_at
+            SELECT request_digest, record_id, response_status, response_body, response_body_ciphertext, outcome_unknown,
+                claimed_at, app_now() AS read_at
             FROM idempotency_keys
             WHERE subject = \(claim.subject) AND route = \(claim.route.rawValue) AND key = \(claim.key)
             """)
@@ -69,9 +69,10 @@ extension Store {
         let age = try row.decode("read_at", as: Timestamp.self) - claimedAt
         if age >= Self.idempotencyLifetime, try await forget(claim, claimedAt: claimedAt) { return nil }
         let status: Int32? = try row.decode("response_status")
-        let body: [UInt8]? = try row.decode("response_body")
+        let (record, plain): (UUID, [UInt8]?) = (try row.decode("record_id"), try row.decode("response_body"))
+        let body = try plain ?? open(row.decode("response_body_ciphertext"), in: .idempotencyKeysAnswer, of: record)
         return UsedKey(
-            requestDigest: try row.decode("request_digest"), recordID: try row.decode("record_id"),
+            requestDigest: try row.decode("request_digest"), recordID: record,
             answer: status.flatMap { status in body.map { StoredAnswer(status: Int(status), body: $0) } },
             isOutcomeUnknown: try row.decode("outcome_unknown"),
             age: age)
@@ -107,13 +108,15 @@ extension Store {
     }
 
     /// The part of a record's update that settles its key; it applies only if the record was changed.
-    func settling(_ settlement: IdempotencySettlement) -> SQL {
+    func settling(_ settlement: IdempotencySettlement, of record: UUID) -> SQL {
         switch settlement {
         case .unchanged: ""
         case .answer(let claim, let answer):
             """
             , settled AS (
-                UPDATE idempotency_keys SET response_status = \(Int32(answer.status)), response_body = \(answer.body)
+                UPDATE idempotency_keys SET
+                    response_status = \(Int32(answer.status)), response_body = NULL,
+                    response_body_ciphertext = \(vault.seal(answer.body, in: .idempotencyKeysAnswer, of: record))
                 WHERE subject = \(claim.subject) AND route = \(claim.route.rawValue) AND key = \(claim.key)
                     AND EXISTS (SELECT FROM changed)
             )

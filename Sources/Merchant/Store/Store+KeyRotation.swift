@@ -18,8 +18,10 @@ extension Store {
     ///
     /// It can be ended at any moment and begun again: what was done stays done. A row that somebody changes meanwhile
     /// is left to that change, which encrypts under the first key itself. One that does not open is told of and left.
+    /// What an earlier version left in plain is encrypted first.
     func rotateKeys(of column: VaultColumn, batch: Int) async throws -> RotatedColumn {
         var count = 0
+        while case let done = try await encryptPlaintext(of: column, limit: batch), done > 0 { count += done }
         var last = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
         while true {
             let rows = try await database.execute(stale(column, after: last, limit: batch))
@@ -60,10 +62,10 @@ extension Store {
         let prefix = vault.currentPrefix
         let place = column.place
         return """
-            SELECT id, \(fragment: place.column) AS ciphertext FROM \(fragment: place.table)
-            WHERE id > \(id) AND \(fragment: place.column) IS NOT NULL
+            SELECT \(fragment: place.id) AS id, \(fragment: place.column) AS ciphertext FROM \(fragment: place.table)
+            WHERE \(fragment: place.id) > \(id) AND \(fragment: place.column) IS NOT NULL
                 AND substring(\(fragment: place.column) FROM 1 FOR \(Int32(prefix.count))) <> \(prefix)
-            ORDER BY id LIMIT \(limit)
+            ORDER BY \(fragment: place.id) LIMIT \(limit)
             """
     }
 
@@ -71,23 +73,7 @@ extension Store {
         let place = column.place
         return """
             UPDATE \(fragment: place.table) SET \(fragment: place.column) = \(new)
-            WHERE id = \(id) AND \(fragment: place.column) = \(old) RETURNING id
+            WHERE \(fragment: place.id) = \(id) AND \(fragment: place.column) = \(old) RETURNING 1 AS replaced
             """
-    }
-}
-
-extension VaultColumn {
-    /// Where the ciphertexts stand.
-    fileprivate var place: (table: SQL, column: SQL) {
-        switch self {
-        case .customersPerson: ("customers", "person_ciphertext")
-        case .enrollmentsDevice: ("enrollments", "device_ciphertext")
-        case .enrollmentsRegistrationOptions: ("enrollments", "registration_options_ciphertext")
-        case .enrollmentsPayerInformation: ("enrollments", "payer_information_ciphertext")
-        case .redirectReceiptsBody: ("redirect_receipts", "body_ciphertext")
-        case .webhookReceiptsBody: ("webhook_receipts", "body_ciphertext")
-        case .widgetTokensAccess: ("widget_tokens", "access_ciphertext")
-        case .widgetTokensRefresh: ("widget_tokens", "refresh_ciphertext")
-        }
     }
 }

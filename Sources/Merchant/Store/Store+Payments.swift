@@ -19,7 +19,8 @@ extension Store {
         amount_centavos, description, statement_description, belvo_customer_id, belvo_enrollment_id,
         beneficiary_bank_account, provider_status, provider, consent_id, end_to_end_id, external_payment_id,
         provider_request_id, fido_options, assertion_digest, authorization_accepted, cancel_requested, failure_code,
-        failure_message, failure_authority, metadata, created_at, updated_at, version, deadline_at, app_now() AS read_at
+        failure_message, failure_message_ciphertext, failure_authority, metadata, created_at, updated_at, version,
+        deadline_at, app_now() AS read_at
         """
 
     /// What became of an attempt to remember a payment.
@@ -181,7 +182,9 @@ extension Store {
                 assertion_digest = \(after.assertionDigest),
                 authorization_accepted = \(after.isAuthorizationAccepted),
                 cancel_requested = \(after.isCancelRequested),
-                failure_code = \(after.failure?.code), failure_message = \(after.failure?.message),
+                failure_code = \(after.failure?.code), failure_message = NULL,
+                failure_message_ciphertext =
+                    \(seal(after.failure?.message, in: .paymentsFailureMessage, of: after.id.uuid)),
                 failure_authority = \(after.failure?.authority),
                 updated_at = \(moment), version = version + 1, leased_until = NULL,
                 next_poll_at = app_now() + \(planned.nextLookMicroseconds) * interval '1 microsecond',
@@ -196,7 +199,7 @@ extension Store {
             SELECT 'payment', id, \(before.record.historyState), \(after.historyState), \(cause.actor),
                 \(cause.requestID), \(after.failure.map { "\(event): \($0.code)" } ?? event)
             FROM changed WHERE \(before.record.historyState != after.historyState)
-        )\(fragment: settling(key))\(fragment: telling(told, of: "payment"))
+        )\(fragment: settling(key, of: after.id.uuid))\(fragment: telling(told, of: "payment"))
         SELECT * FROM changed
         """
     }
@@ -237,7 +240,7 @@ extension Store {
         payment.assertionDigest = try row.decode("assertion_digest")
         payment.isAuthorizationAccepted = try row.decode("authorization_accepted")
         payment.isCancelRequested = try row.decode("cancel_requested")
-        payment.failure = try Failure(row: row)
+        payment.failure = try failure(row, in: .paymentsFailureMessage)
         return Stored(
             record: payment, version: try row.decode("version"), updatedAt: try row.decode("updated_at"),
             deadline: try row.decode("deadline_at"), clock: try clock(row))

@@ -95,8 +95,9 @@ extension Store {
                 "enrollments",
                 """
                 UPDATE enrollments SET
-                    redirect_url = NULL, redirect_state_lookup = NULL, registration_options_ciphertext = NULL,
-                    failure_message = NULL, device_ciphertext = CASE WHEN state = 'succeeded' THEN device_ciphertext END,
+                    redirect_url = NULL, redirect_url_ciphertext = NULL, redirect_state_lookup = NULL,
+                    registration_options_ciphertext = NULL, failure_message = NULL, failure_message_ciphertext = NULL,
+                    device_ciphertext = CASE WHEN state = 'succeeded' THEN device_ciphertext END,
                     device_lookup = CASE WHEN state = 'succeeded' THEN device_lookup END,
                     payer_information_ciphertext = CASE WHEN state = 'succeeded' THEN payer_information_ciphertext END,
                     hollowed_at = app_now()
@@ -112,7 +113,9 @@ extension Store {
             (
                 "payments",
                 """
-                UPDATE payments SET fido_options = NULL, failure_message = NULL, hollowed_at = app_now()
+                UPDATE payments SET
+                    fido_options = NULL, failure_message = NULL, failure_message_ciphertext = NULL,
+                    hollowed_at = app_now()
                 WHERE id IN (
                     SELECT id FROM payments
                     WHERE hollowed_at IS NULL AND state IN ('succeeded', 'failed')

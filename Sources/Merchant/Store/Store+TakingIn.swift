@@ -53,17 +53,21 @@ extension Store {
             WITH \(fragment: owning(enrollment.customer)), made AS (
                 INSERT INTO enrollments (
                     id, origin, subject, customer_id, state, belvo_id, institution_id, institution_name,
-                    institution_icon, platform, name, callback_url, provider_status, provider_details_status,
-                    expires_at, payer_information_ciphertext, failure_code, failure_message, failure_authority,
-                    metadata, created_at, updated_at, next_poll_at, deadline_at)
+                    institution_icon, platform, name_ciphertext, callback_url, provider_status,
+                    provider_details_status, expires_at, payer_information_ciphertext, failure_code,
+                    failure_message_ciphertext, failure_authority, metadata, created_at, updated_at, next_poll_at,
+                    deadline_at)
                 SELECT
                     \(enrollment.id), \(enrollment.origin), owner.subject, owner.id, \(enrollment.state),
                     \(enrollment.belvoID), \(enrollment.institution.id), \(enrollment.institution.displayName),
-                    \(enrollment.institution.iconLogo), \(enrollment.platform), \(enrollment.name),
+                    \(enrollment.institution.iconLogo), \(enrollment.platform),
+                    \(seal(enrollment.name?.text, in: .enrollmentsName, of: enrollment.id.uuid)),
                     \(enrollment.callbackURL), \(enrollment.providerStatus), \(enrollment.providerDetailsStatus),
                     \(enrollment.expiresAt),
-                    \(seal(enrollment.payerInformation, in: .enrollmentsPayerInformation, of: enrollment)),
-                    \(enrollment.failure?.code), \(enrollment.failure?.message), \(enrollment.failure?.authority),
+                    \(seal(enrollment.payerInformation, in: .enrollmentsPayerInformation, of: enrollment.id.uuid)),
+                    \(enrollment.failure?.code),
+                    \(seal(enrollment.failure?.message, in: .enrollmentsFailureMessage, of: enrollment.id.uuid)),
+                    \(enrollment.failure?.authority),
                     \(enrollment.metadata.map { JSONColumn($0.json) }), \(enrollment.createdAt), app_now(),
                     app_now() + \(planned.nextLookMicroseconds) * interval '1 microsecond',
                     app_now() + \(planned.deadlineMicroseconds) * interval '1 microsecond'
@@ -90,8 +94,8 @@ extension Store {
                     id, origin, subject, enrollment_id, state, belvo_id, closed_at_belvo, amount_centavos, description,
                     statement_description, belvo_customer_id, belvo_enrollment_id, beneficiary_bank_account,
                     provider_status, provider, consent_id, end_to_end_id, external_payment_id, provider_request_id,
-                    failure_code, failure_message, failure_authority, metadata, created_at, updated_at, next_poll_at,
-                    deadline_at)
+                    failure_code, failure_message_ciphertext, failure_authority, metadata, created_at, updated_at,
+                    next_poll_at, deadline_at)
                 SELECT
                     \(payment.id), \(payment.origin), owner.subject, \(payment.enrollment), \(payment.state),
                     \(payment.belvoID), CASE WHEN \(payment.isClosedAtBelvo) THEN app_now() END,
@@ -99,7 +103,8 @@ extension Store {
                     \(payment.parties.customer), \(payment.parties.enrollment),
                     \(payment.parties.beneficiaryBankAccount), \(payment.providerStatus), \(payment.facts.provider),
                     \(payment.facts.consentID), \(payment.facts.endToEndID), \(payment.facts.externalPaymentID),
-                    \(payment.facts.providerRequestID), \(payment.failure?.code), \(payment.failure?.message),
+                    \(payment.facts.providerRequestID), \(payment.failure?.code),
+                    \(seal(payment.failure?.message, in: .paymentsFailureMessage, of: payment.id.uuid)),
                     \(payment.failure?.authority), \(payment.metadata.map { JSONColumn($0.json) }),
                     \(payment.createdAt), app_now(),
                     app_now() + \(planned.nextLookMicroseconds) * interval '1 microsecond',

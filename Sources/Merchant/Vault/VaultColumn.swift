@@ -6,6 +6,12 @@ public enum VaultColumn: String, CaseIterable, Sendable {
     case enrollmentsDevice = "enrollments.device_ciphertext"
     case enrollmentsRegistrationOptions = "enrollments.registration_options_ciphertext"
     case enrollmentsPayerInformation = "enrollments.payer_information_ciphertext"
+    case enrollmentsName = "enrollments.name_ciphertext"
+    case enrollmentsRedirectURL = "enrollments.redirect_url_ciphertext"
+    case enrollmentsFailureMessage = "enrollments.failure_message_ciphertext"
+    case paymentsFailureMessage = "payments.failure_message_ciphertext"
+    /// Of the row whose `record_id` it is bound to.
+    case idempotencyKeysAnswer = "idempotency_keys.response_body_ciphertext"
     case redirectReceiptsBody = "redirect_receipts.body_ciphertext"
     case widgetTokensAccess = "widget_tokens.access_ciphertext"
     case widgetTokensRefresh = "widget_tokens.refresh_ciphertext"

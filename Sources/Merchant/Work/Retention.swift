@@ -1,6 +1,7 @@
 import Logging
 
-/// Lets go of what is past its time, a bounded number of rows in each pass (LGPD, article 15).
+/// Lets go of what is past its time, and encrypts what servers of an earlier version write in plain, a bounded number
+/// of rows in each pass (LGPD, articles 15 and 46).
 struct Retention: Worker {
     let store: Store
     let log: Logger
@@ -22,6 +23,13 @@ struct Retention: Worker {
         var pass = Pass()
         for (kind, count) in try await store.discardPastTime(periods, limit: limit) where count > 0 {
             log.info("retention.discarded", metadata: ["kind": "\(kind)", "rows": "\(count)"])
+            pass.examined += count
+            pass.wasFull = pass.wasFull || count == limit
+        }
+        for column in VaultColumn.allCases {
+            let count = try await store.encryptPlaintext(of: column, limit: limit)
+            guard count > 0 else { continue }
+            log.info("retention.encrypted", metadata: ["column": "\(column.rawValue)", "rows": "\(count)"])
             pass.examined += count
             pass.wasFull = pass.wasFull || count == limit
         }

@@ -51,7 +51,11 @@ import Testing
         for column in VaultColumn.allCases {
             let parts = column.rawValue.split(separator: ".")
             let rows = try await stage.database.rows(
-                SQL(trusted: "SELECT id, \(parts[1]) AS bytes FROM \(parts[0]) WHERE \(parts[1]) IS NOT NULL"))
+                SQL(
+                    trusted: """
+                        SELECT \(column.place.id.text) AS id, \(parts[1]) AS bytes FROM \(parts[0])
+                        WHERE \(parts[1]) IS NOT NULL
+                        """))
             for row in rows {
                 let text = try stage.merchant.world.store.vault
                     .open(row.decode("bytes"), in: column, of: row.decode("id"))
@@ -83,7 +87,7 @@ import Testing
                 _ = try await live(
                     on: stage, as: "user-8842-ben", taxID: "111.444.777-35", order: "order-b", note: "for Ben")
                 try await stage.poll()
-                // Within the life of the token for the SDK nobody is forgotten: what was signed with it is not known yet.
+                // While she may hold a token for the SDK nobody is forgotten: what she signs with it is not known yet.
                 await #expect(throws: PersonInTheMiddle.self) { try await erase(Self.subject, on: stage) }
                 try await stage.pass(.seconds(601))
                 let totals = try await stage.texts("SELECT * FROM ops.totals_per_day")
@@ -129,7 +133,7 @@ import Testing
                     FROM customers WHERE subject = \(erasure.pseudonym)
                     UNION ALL
                     SELECT concat_ws(' ', 'enrollment', device_ciphertext IS NULL,
-                        payer_information_ciphertext IS NULL, name IS NULL, metadata IS NULL)
+                        payer_information_ciphertext IS NULL, name_ciphertext IS NULL, metadata IS NULL)
                     FROM enrollments WHERE subject = \(erasure.pseudonym)
                     UNION ALL
                     SELECT concat_ws(' ', 'payment', status, amount_centavos, reference) FROM payments

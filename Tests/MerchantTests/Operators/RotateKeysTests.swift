@@ -30,7 +30,11 @@ import Transport
         for column in VaultColumn.allCases {
             let parts = column.rawValue.split(separator: ".")
             let rows = try await stage.database.rows(
-                SQL(trusted: "SELECT id, \(parts[1]) AS bytes FROM \(parts[0]) WHERE \(parts[1]) IS NOT NULL"))
+                SQL(
+                    trusted: """
+                        SELECT \(column.place.id.text) AS id, \(parts[1]) AS bytes FROM \(parts[0])
+                        WHERE \(parts[1]) IS NOT NULL
+                        """))
             var count = (new: 0, old: 0)
             for row in rows {
                 let isNew = (try? vault.open(row.decode("bytes"), in: column, of: row.decode("id"))) != nil
@@ -48,6 +52,13 @@ import Transport
         try await stage.tell("ENROLLMENTS", of: bond.belvoID)
         _ = try await shopper.app.send(.post, "/v1/widget-token")
         _ = try await shopper.reachFingerprint()
+        let bill = try await shopper.bill(bond)
+        try stage.sandbox.fail(intent: bill.belvoID)
+        let refused = try await shopper.startEnrollment()
+        try stage.sandbox.fail(enrollment: refused.belvoID)
+        try await stage.tell("PAYMENT_INTENTS", of: bill.belvoID)
+        try await stage.tell("ENROLLMENTS", of: refused.belvoID)
+        try await stage.work()
         // A redirect that Belvo has not taken yet.
         let third = try await shopper.startEnrollment()
         stage.sandbox.next(.tooManyRequests(retryAfter: 600), on: .completeRedirection)
@@ -73,11 +84,11 @@ import Transport
                 let app = try await other.app(of: "ana")
                 #expect(try await app.send(.get, "/v1/customer").status == 200)
                 let list = try await app.send(.get, "/v1/enrollments")
-                #expect(try list.each("id", in: "results").count == 3)
+                #expect(try list.each("id", in: "results").count == 4)
                 #expect(list.text.contains("payer"))
                 #expect(
                     try await app.send(.get, "/v1/enrollments?device_id=\(shopper.deviceID)")
-                        .each("id", in: "results").count == 3)
+                        .each("id", in: "results").count == 4)
                 #expect(try await app.send(.post, "/v1/widget-token").status == 201)
                 try await other.pass(.seconds(700))
                 #expect(!other.log.holds("store.unreadable_row"))
