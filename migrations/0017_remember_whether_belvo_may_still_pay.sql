@@ -21,7 +21,7 @@ COMMENT ON COLUMN payments.closed_at_belvo IS 'When Belvo said its last word on 
 COMMENT ON COLUMN payments.released_at IS
     'When it was certain, after it had been given up, that it was not signed: Belvo was read, or never had it.';
 COMMENT ON COLUMN payments.contradicted_at IS
-    'When Belvo first called it SUCCEEDED after FAILED. Its reference stays taken.';
+    'When Belvo first called it SUCCEEDED after FAILED. Its reference stays taken until somebody has looked into it.';
 COMMENT ON COLUMN payments.priced_by_order IS 'Whether its price was an order''s when it was opened.';
 
 -- Until when the user may hold a token for Belvo's SDK, which can sign an intent that was made here.
@@ -85,9 +85,6 @@ UPDATE payments SET
     WHERE state = 'failed'
         AND may_belvo_pay(closed_at_belvo, released_at, authorize_sent_at, seen_signed_at, contradicted_at);
 
--- From here on whoever leaves it out is a server of an earlier version, and the trigger below sees whether it had an
--- order.
-ALTER TABLE payments ALTER COLUMN priced_by_order DROP DEFAULT;
 UPDATE payments SET priced_by_order = true
     WHERE EXISTS (
         SELECT FROM orders
@@ -189,12 +186,6 @@ BEGIN
     -- What a server of an earlier version does not write.
     IF NEW.state = 'succeeded' OR NEW.failure_authority = 'belvo' THEN
         NEW.closed_at_belvo = coalesce(NEW.closed_at_belvo, app_now());
-    END IF;
-    IF begins AND NEW.priced_by_order IS NULL THEN
-        NEW.priced_by_order = EXISTS (
-            SELECT FROM orders
-            WHERE orders.reference = NEW.reference AND orders.subject = NEW.subject
-                AND orders.amount_centavos = NEW.amount_centavos);
     END IF;
     IF NOT begins THEN
         authorizes := NEW.state = 'authorizing' AND OLD.state <> 'authorizing';

@@ -137,8 +137,11 @@ public struct Payment: Sendable, Equatable {
     public var mayBelvoStillPay: Bool {
         if isContradicted { return true }
         if isClosedAtBelvo { return false }
-        return isMaybeSigned || !isReleased || isSignableElsewhere && belvoID != nil
+        return isMaybeSigned || !isReleased || isSignableElsewhere && mayBeKnownToBelvo
     }
+
+    /// Whether its creation may have reached Belvo: also one that was refused, since what answers may not be what acts.
+    private var mayBeKnownToBelvo: Bool { belvoID != nil || failure != .notSent }
 
     /// Whether a signature may be at Belvo, ours or somebody else's: money may be moving.
     public var isMaybeSigned: Bool { wasAuthorizeSent || wasSeenSigned }

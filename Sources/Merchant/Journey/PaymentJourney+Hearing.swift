@@ -45,7 +45,8 @@ extension PaymentJourney {
 extension PaymentJourney {
     /// Remembers an intent that somebody else made, if its customer is one of ours.
     ///
-    /// Its price is nobody's order, so it holds no reference: an app cannot pay an order by making an intent itself.
+    /// Its price is nobody's order: an app cannot pay an order by making an intent itself. It names a reference only
+    /// where it is a payment of ours that Belvo has twice: whichever of the two is paid, the reference is.
     private func takeIn(_ told: Belvo.PaymentIntent, on occasion: Occasion) async throws -> TakingIn {
         guard let payer = told.customer, let owner = try await world.store.owner(belvoID: payer.uuid) else {
             return .notOurs
@@ -67,12 +68,14 @@ extension PaymentJourney {
             amount: Money(centavos: centavos),
             // Texts that an app could not have sent through here are left out: nothing depends on them.
             description: told.purpose.flatMap { try? PaymentDescription($0) },
-            statementDescription: told.statementDescription.flatMap { try? StatementDescription($0) }, reference: nil,
+            statementDescription: told.statementDescription.flatMap { try? StatementDescription($0) },
+            reference: try await twin(of: told)?.reference,
             metadata: told.metadata.flatMap { try? Metadata(json: $0.bytes) }, belvoIdempotencyKey: nil,
             createdAt: owner.moment(told.createdAt))
         let payment = try seen.transition(on: .reported(report))
         if let taken = try await write(payment, seen: seen, of: owner, on: occasion) {
             tell(taken, told)
+            if taken.record.state == .succeeded { try await logAlarms(of: taken.record.id) }
             return .taken
         }
         // Overtaken; or two payments are to be one Pix, and this one is not believed.
@@ -85,6 +88,15 @@ extension PaymentJourney {
         _ = try await world.store.raise(.endToEndIDRepeated, of: taken.record.id, "made without us")
         tell(taken, told)
         return .taken
+    }
+
+    /// The payment of ours that it equals in all but Belvo's id; anybody can give a cheaper one the same name.
+    private func twin(of told: Belvo.PaymentIntent) async throws -> Payment? {
+        guard let name = told.externalID.flatMap({ Payment.ID($0) }),
+            let known = try await world.store.payment(name)?.record,
+            Set(known.differences(from: report(told))).isSubset(of: ["id", "end_to_end_id"])
+        else { return nil }
+        return known
     }
 
     private func write(

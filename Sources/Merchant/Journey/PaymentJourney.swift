@@ -287,6 +287,10 @@ extension PaymentJourney: LookingJourney {
                 key: settling(preview), telling: world.event(next, before: stored.record, at: moment))
             if let written { try await tell(written, after: stored, cause: cause) }
             return written
+        } catch is BelvoIDRepeated {
+            let detail = "it came with the id of another payment, \(next.belvoID.map { "\($0)" } ?? "")"
+            try await raise(.differs, of: stored.record, detail)
+            throw BelvoError.nonsense(reason: "the id is another payment's")
         } catch is EndToEndIDRepeated {
             // Two payments cannot be one Pix. Whichever was first keeps it, and this one is not believed.
             try await raise(
@@ -303,11 +307,7 @@ extension PaymentJourney: LookingJourney {
         if written.record != stored.record { world.changes.announce(written.record.id) }
         let hasArrived = written.record.state == .succeeded && stored.record.state != .succeeded
         if hasArrived || written.record.isContradicted != stored.record.isContradicted {
-            for alarm in try await world.store.openAlarms(of: written.record.id) {
-                world.log.critical(
-                    "payment.\(alarm.kind.rawValue)",
-                    metadata: ["payment_id": "\(written.record.id)", "detail": "\(alarm.detail)"])
-            }
+            try await logAlarms(of: written.record.id)
         }
         guard written.record.historyState != stored.record.historyState else { return }
         world.log.log(
@@ -316,6 +316,15 @@ extension PaymentJourney: LookingJourney {
                 "payment_id": "\(written.record.id)", "request_id": cause.requestID.map { "\($0)" } ?? "",
                 "caused_by": "\(cause.actor.rawValue)",
             ])
+    }
+
+    /// Logs what the transaction that recorded the money found wrong with it.
+    func logAlarms(of payment: Payment.ID) async throws {
+        for alarm in try await world.store.openAlarms(of: payment) {
+            world.log.critical(
+                "payment.\(alarm.kind.rawValue)",
+                metadata: ["payment_id": "\(payment)", "detail": "\(alarm.detail)"])
+        }
     }
 
     private func planned(_ next: Payment, over stored: Stored<Payment>) -> Planned {

@@ -5,6 +5,9 @@ import Postgres
 /// Another payment has this end-to-end id already.
 struct EndToEndIDRepeated: Error {}
 
+/// Another payment has this id of Belvo's already.
+struct BelvoIDRepeated: Error {}
+
 /// Another payment for the same reference has been paid, or may still be: this one is not authorized.
 struct ReferenceTaken: Error {}
 
@@ -92,13 +95,13 @@ extension Store {
     }
 
     /// The user's payments for the reference that have been paid or may still be: while there is one, no other is
-    /// opened or authorized. Whatever may be paid is polled (`what_may_be_paid_is_polled`).
+    /// opened or authorized (`takes_reference`). Whatever may be paid is polled (`what_may_be_paid_is_polled`).
     func payments(taking reference: Reference, of subject: UserSubject) async throws -> [Stored<Payment>] {
         try await database.rows(
             """
             SELECT \(fragment: Self.paymentColumns) FROM payments
             WHERE subject = \(subject) AND reference = \(reference)
-                AND (state = 'succeeded' OR next_poll_at IS NOT NULL)
+                AND takes_reference(payments)
             ORDER BY state = 'succeeded' DESC, id
             """
         ).map(readPayment)
@@ -156,6 +159,8 @@ extension Store {
             ).first.map(readPayment)
         } catch let error as DatabaseError where error.isUniqueViolation(of: "one_payment_per_end_to_end_id") {
             throw EndToEndIDRepeated()
+        } catch let error as DatabaseError where error.isUniqueViolation(of: "one_payment_per_belvo_id") {
+            throw BelvoIDRepeated()
         } catch let error as DatabaseError where error.isRefusal(by: Self.oneLivePaymentPerReference) {
             throw ReferenceTaken()
         }

@@ -81,7 +81,7 @@ extension Store {
         ).first.map(readEnrollment)
     }
 
-    /// Takes in a payment as Belvo shows it; see above. It holds no reference: nobody was promised one for it.
+    /// Takes in a payment as Belvo shows it; see above.
     ///
     /// Nothing comes back either when another payment has its end-to-end id.
     func takeIn(
@@ -91,14 +91,16 @@ extension Store {
             """
             WITH \(fragment: owning(customer)), made AS (
                 INSERT INTO payments (
-                    id, origin, subject, enrollment_id, state, belvo_id, closed_at_belvo, amount_centavos, description,
-                    statement_description, belvo_customer_id, belvo_enrollment_id, beneficiary_bank_account,
+                    id, origin, subject, enrollment_id, state, belvo_id, reference, priced_by_order, seen_signed_at,
+                    closed_at_belvo, amount_centavos, description, statement_description, belvo_customer_id, belvo_enrollment_id, beneficiary_bank_account,
                     provider_status, provider, consent_id, end_to_end_id, external_payment_id, provider_request_id,
                     failure_code, failure_message_ciphertext, failure_authority, metadata, created_at, updated_at,
                     next_poll_at, deadline_at)
                 SELECT
                     \(payment.id), \(payment.origin), owner.subject, \(payment.enrollment), \(payment.state),
-                    \(payment.belvoID), CASE WHEN \(payment.isClosedAtBelvo) THEN app_now() END,
+                    \(payment.belvoID), \(payment.reference), false,
+                    CASE WHEN \(payment.wasSeenSigned) THEN app_now() END,
+                    CASE WHEN \(payment.isClosedAtBelvo) THEN app_now() END,
                     \(payment.amount.centavos), \(payment.description), \(payment.statementDescription),
                     \(payment.parties.customer), \(payment.parties.enrollment),
                     \(payment.parties.beneficiaryBankAccount), \(payment.providerStatus), \(payment.facts.provider),

@@ -1,4 +1,6 @@
+import Belvo
 import BelvoSandbox
+import FoundationEssentials
 import HTTP
 import Postgres
 import Testing
@@ -115,5 +117,100 @@ import Transport
                             """))
             }
         }
+    }
+
+    @Test func `a creation that was refused and made all the same is watched while a token could sign it`()
+        async throws
+    {
+        try await MayBelvoStillPayTests.open { stage, shopper, bond in
+            #expect(try await shopper.app.send(.post, "/v1/widget-token").status == 201)
+            stage.sandbox.next(.statusAfter(400), on: .createPaymentIntent)
+            #expect(try await shopper.openPayment(bond, key: "tap-1").status >= 400)
+            let id = try #require(try await stage.lines("SELECT id::text AS line FROM payments").first)
+            let intent = try #require(stage.sandbox.intentIDs(externalID: id).first)
+            // Signed by the SDK, and the webhook is lost.
+            try stage.sandbox.turn(intent: intent, to: "PROCESSING")
+            try await stage.pass(.seconds(700))
+            #expect(try await shopper.openPayment(bond, key: "tap-2").string("code") == "payment_in_doubt")
+            try stage.sandbox.settle(intent: intent)
+            try await stage.pass(.seconds(300))
+            #expect(try await shopper.openPayment(bond, key: "tap-3").string("code") == "already_paid")
+        }
+    }
+
+    @Test func `a creation that never left keeps no reference, whatever its user holds`() async throws {
+        try await MayBelvoStillPayTests.open { stage, shopper, bond in
+            #expect(try await shopper.app.send(.post, "/v1/widget-token").status == 201)
+            stage.sandbox.next(.tooManyRequests(retryAfter: 1), on: .createPaymentIntent)
+            #expect(try await shopper.openPayment(bond, key: "tap-1").status == 503)
+            try await stage.advance(by: .seconds(2))
+            #expect(try await shopper.openPayment(bond, key: "tap-2").status == 201)
+        }
+    }
+
+    @Test func `a twin holds the reference of its payment as soon as it may be paid`() async throws {
+        try await MayBelvoStillPayTests.open { stage, shopper, bond in
+            let bill = try await shopper.bill(bond)
+            let twin = try await Self.makeTwin(of: bill, shopper, bond)
+            try await stage.hear(of: twin)
+            #expect(stage.log.holds("payment.created_twice"))
+            // Nobody has its options, and nobody a token: another attempt may begin.
+            try stage.sandbox.fail(intent: bill.belvoID)
+            try await stage.hear(of: bill.belvoID)
+            let second = try await shopper.bill(bond, key: "tap-2")
+            try stage.sandbox.turn(intent: twin, to: "PROCESSING")
+            try await stage.hear(of: twin)
+            let signed = try shopper.authorization(of: second)
+            let path = "/v1/payment-intents/\(second.id)/authorize"
+            #expect(try await shopper.app.send(.post, path, signed).string("code") == "payment_in_doubt")
+            try stage.sandbox.settle(intent: twin)
+            try await stage.hear(of: twin)
+            #expect(try await shopper.app.send(.post, path, signed).string("code") == "already_paid")
+            #expect(try await shopper.openPayment(bond, key: "tap-3").string("code") == "already_paid")
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `a payment and its twin that are both paid raise the loudest alarm`(isHeardBefore: Bool) async throws {
+        try await MayBelvoStillPayTests.open { stage, shopper, bond in
+            let bill = try await shopper.bill(bond)
+            let twin = try await Self.makeTwin(of: bill, shopper, bond)
+            if isHeardBefore { try await stage.hear(of: twin) }
+            try await shopper.authorize(bill)
+            try stage.sandbox.settle(intent: bill.belvoID)
+            try await stage.hear(of: bill.belvoID)
+            try stage.sandbox.settle(intent: twin)
+            try await stage.hear(of: twin)
+            #expect(stage.log.holds("payment.double_paid"))
+            #expect(try await stage.lines("SELECT kind AS line FROM ops.money_alarms").contains("double_paid"))
+        }
+    }
+
+    @Test func `a creation that is answered with another payment's id is found under its own`() async throws {
+        try await MayBelvoStillPayTests.open { stage, shopper, bond in
+            let bill = try await shopper.bill(bond)
+            let wrong = Fault.altered([Fault.Alteration("/id", "\"\(bill.belvoID)\"")])
+            stage.sandbox.next(wrong, on: .createPaymentIntent)
+            let other = try await shopper.openPayment(bond, reference: "order-2", key: "tap-2")
+            #expect(other.status == 201)
+            #expect(try other.string("belvo_id") != bill.belvoID)
+            #expect(stage.log.holds("payment.differs"))
+        }
+    }
+
+    /// Another intent that bears the payment's name.
+    private static func makeTwin(
+        of bill: Shopper.Bill, _ shopper: Shopper, _ bond: Shopper.Bond
+    ) async throws -> String {
+        let enrollment = Belvo.Enrollment.ID(try #require(UUID(uuidString: bond.belvoID)))
+        return try await shopper.openPaymentBySDK(from: enrollment, named: bill.id, centavos: 1990).description
+    }
+}
+
+extension Stage {
+    /// Belvo tells of an intent, and the server reads it.
+    fileprivate func hear(of intent: String) async throws {
+        try await tell("PAYMENT_INTENTS", of: intent)
+        try await work()
     }
 }

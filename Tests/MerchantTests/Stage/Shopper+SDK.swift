@@ -51,13 +51,13 @@ extension Shopper {
     /// The sandbox did not give what it was told to give.
     private struct NotReady: Error {}
 
-    /// A payment of 7.00 from this bond; nobody has authorized it yet.
+    /// A payment from this bond; nobody has authorized it yet.
     func openPaymentBySDK(
-        from bond: Belvo.Enrollment.ID, named name: String = "made by the SDK"
+        from bond: Belvo.Enrollment.ID, named name: String = "made by the SDK", centavos: Int64 = 700
     ) async throws -> Belvo.PaymentIntent.ID {
         try await belvo.createPaymentIntent(
             NewPaymentIntent(
-                externalID: name, idempotencyKey: UUID(), amountCentavos: 700, customer: try await customerAtBelvo(),
+                externalID: name, idempotencyKey: UUID(), amountCentavos: centavos, customer: try await customerAtBelvo(),
                 enrollment: bond, beneficiaryBankAccount: Belvo.BankAccount.ID(stage.settings.beneficiaryBankAccount),
                 purpose: "Two teas", statementDescription: "Tea house")
         ).id
