@@ -60,7 +60,7 @@ let package = Package(
                 .embedInCode("0017_remember_whether_belvo_may_still_pay.sql"),
                 .embedInCode("0018_show_what_may_be_paid.sql"),
                 .embedInCode("0019_encrypt_what_tells_of_persons.sql"),
-                .embedInCode("0022_hold_the_reference_of_twins.sql"),
+                .embedInCode("0020_hold_the_reference_of_twins.sql"),
             ],
             swiftSettings: strict
         ),

@@ -31,7 +31,7 @@ public let migrations: [Migration] = [
         PackageResources._017_remember_whether_belvo_may_still_pay_sql),
     Migration("0018_show_what_may_be_paid", PackageResources._018_show_what_may_be_paid_sql),
     Migration("0019_encrypt_what_tells_of_persons", PackageResources._019_encrypt_what_tells_of_persons_sql),
-    Migration("0022_hold_the_reference_of_twins", PackageResources._022_hold_the_reference_of_twins_sql),
+    Migration("0020_hold_the_reference_of_twins", PackageResources._020_hold_the_reference_of_twins_sql),
 ]
 
 extension Migration {

@@ -11,21 +11,13 @@ enum Watched: Sendable {
     case payment(Payment.ID)
 
     /// What the operation reads, if it reads a single resource.
-    init?(_ operation: Operation, _ inbound: Inbound) throws(APIError) {
-        switch operation {
-        case .getCustomer: self = .customer
-        case .getEnrollment: self = .enrollment(try inbound.id())
-        case .getRegistrationOptions: self = .registrationOptions(try inbound.id())
-        case .getPaymentIntent: self = .payment(try inbound.id())
-        default: return nil
-        }
-    }
-
-    /// Whether the operation reads a single resource.
-    static func isRead(by operation: Operation) -> Bool {
-        switch operation {
-        case .getCustomer, .getEnrollment, .getRegistrationOptions, .getPaymentIntent: true
-        default: false
+    init?(_ waitable: Operation.Waitable, _ inbound: Inbound) throws(APIError) {
+        switch waitable {
+        case .nothing: return nil
+        case .customer: self = .customer
+        case .enrollment: self = .enrollment(try inbound.id())
+        case .registrationOptions: self = .registrationOptions(try inbound.id())
+        case .payment: self = .payment(try inbound.id())
         }
     }
 
@@ -72,10 +64,11 @@ extension API {
     ///
     /// Nothing is answered here when the request has no query.
     nonisolated(nonsending) func waitForChange(_ operation: Operation, _ inbound: Inbound) async throws -> Reply? {
-        guard inbound.request.target.query != nil, Watched.isRead(by: operation) else { return nil }
+        let waitable = operation.row.waitable
+        guard inbound.request.target.query != nil, waitable != .nothing else { return nil }
         let subject = try await user(of: inbound)
         let wait = try inbound.query(["wait"]).wait()
-        guard let watched = try Watched(operation, inbound) else { return nil }
+        guard let watched = try Watched(waitable, inbound) else { return nil }
         guard let wait else { return .response(try await look(at: watched, of: subject).answer(to: inbound)) }
         try access.inFlight.admitLongPoll(
             besides: world.changes.watching, retryAfterSeconds: max(1, Int(pollInterval.components.seconds)))

@@ -112,14 +112,16 @@ final class API: Sendable {
         case .operation(let operation, let id):
             var inbound = inbound
             inbound.pathID = id
-            guard !operation.isProbe else { return .response(try await perform(operation, inbound)) }
-            if operation.access == .anybody {
+            switch operation.access {
+            case .probe: return .response(try await perform(operation, inbound))
+            case .anybody: try access.admitStranger(inbound.client)
+            case .browser:
                 do {
                     try access.admitStranger(inbound.client)
                 } catch {
-                    guard operation.isForPerson else { throw error }
                     return .response(tooManyCallbacks(error, inbound))
                 }
+            case .user, .shop, .belvo: break
             }
             try access.inFlight.enter()
             defer { access.inFlight.leave() }
@@ -144,41 +146,6 @@ final class API: Sendable {
             defer { withExtendedLifetime(permit) {} }
             if let reply = try await waitForChange(operation, inbound) { return reply }
             return .response(try await perform(operation, inbound))
-        }
-    }
-
-    /// The whole API. A new operation does not compile until it is answered here.
-    private nonisolated(nonsending) func perform(_ operation: Operation, _ inbound: Inbound) async throws -> Response {
-        switch operation {
-        case .live: return health.live()
-        case .ready: return await health.ready()
-        case .getAppleAssociation: return try getAppleAssociation()
-        case .getAndroidAssociation: return try getAndroidAssociation()
-        case .describe: return describe(inbound)
-        case .landOnCallback: return await landOnCallback(inbound)
-        case .postCallback: return try await postCallback(inbound)
-        case .mintWidgetToken: return try await mintWidgetToken(inbound, user(of: inbound))
-        case .listInstitutions: return try await listInstitutions(inbound, user(of: inbound))
-        case .putCustomer: return try await putCustomer(inbound, user(of: inbound))
-        case .getCustomer: return try await getCustomer(inbound, user(of: inbound))
-        case .createEnrollment: return try await createEnrollment(inbound, user(of: inbound))
-        case .listEnrollments: return try await listEnrollments(inbound, user(of: inbound))
-        case .getEnrollment: return try await getEnrollment(inbound, user(of: inbound))
-        case .completeRedirection: return try await completeRedirection(inbound, user(of: inbound))
-        case .getRegistrationOptions: return try await getRegistrationOptions(inbound, user(of: inbound))
-        case .confirmEnrollment: return try await confirmEnrollment(inbound, user(of: inbound))
-        case .createPaymentIntent: return try await createPaymentIntent(inbound, user(of: inbound))
-        case .listPaymentIntents: return try await listPaymentIntents(inbound, user(of: inbound))
-        case .getPaymentIntent: return try await getPaymentIntent(inbound, user(of: inbound))
-        case .authorizePaymentIntent: return try await authorizePaymentIntent(inbound, user(of: inbound))
-        case .cancelPaymentIntent: return try await cancelPaymentIntent(inbound, user(of: inbound))
-        case .takeWebhook: return try await takeWebhook(inbound)
-        case .putOrder:
-            try requireShop(inbound)
-            return try await putOrder(inbound)
-        case .getOrder:
-            try requireShop(inbound)
-            return try await getOrder(inbound)
         }
     }
 

@@ -1,6 +1,6 @@
 import HTTP
 
-/// Every endpoint there is. `API.respond(to:)` is one switch over it, so that none goes unanswered.
+/// Every endpoint there is, each with one row that says all of it but the answer; `API.perform` gives that.
 enum Operation: Int, CaseIterable, Sendable {
     case mintWidgetToken
     case listInstitutions
@@ -26,63 +26,109 @@ enum Operation: Int, CaseIterable, Sendable {
         case shop
         /// Belvo, with the token that was given to it for its webhooks.
         case belvo
-        /// Anybody: a bank's redirect, a phone that asks which apps are the shop's, or an operator's probe.
+        /// Anybody's program: a phone that asks which apps are the shop's, a developer who reads the contract.
         case anybody
+        /// Anybody's browser, which a bank has sent here: every answer has to be a page.
+        case browser
+        /// An operator's probe, which is answered also when the server has too much to do.
+        case probe
     }
 
-    /// Whether it asks how the server is, which the server says also when it has too much to do.
-    var isProbe: Bool { self == .live || self == .ready }
+    /// The single resource that it reads and that a client may wait for with `wait`.
+    enum Waitable: Sendable {
+        case nothing
+        case customer, enrollment, registrationOptions, payment
+    }
 
-    /// Whether a person reads the answer, so that it has to be a page.
-    var isForPerson: Bool { self == .landOnCallback || self == .postCallback }
+    struct Row: Sendable {
+        let method: HTTP.Method
+        /// The path; a name in braces stands for one segment.
+        let path: StaticString
+        let access: Access
+        let waitable: Waitable
 
-    var method: HTTP.Method {
-        switch self {
-        case .listInstitutions, .getCustomer, .listEnrollments, .getEnrollment, .getRegistrationOptions,
-            .listPaymentIntents, .getPaymentIntent, .landOnCallback, .getAppleAssociation, .getAndroidAssociation,
-            .getOrder, .live, .ready, .describe:
-            .get
-        case .putCustomer, .putOrder: .put
-        case .mintWidgetToken, .createEnrollment, .completeRedirection, .confirmEnrollment, .createPaymentIntent,
-            .authorizePaymentIntent, .cancelPaymentIntent, .postCallback, .takeWebhook:
-            .post
+        fileprivate init(_ method: HTTP.Method, _ path: StaticString, by access: Access, waitingFor waitable: Waitable)
+        {
+            self.method = method
+            self.path = path
+            self.access = access
+            self.waitable = waitable
         }
     }
 
-    /// The path; a name in braces stands for one segment.
-    var path: StaticString {
+    /// Without defaults: what a new operation forgets to say does not compile.
+    var row: Row {
         switch self {
-        case .mintWidgetToken: "/v1/widget-token"
-        case .listInstitutions: "/v1/institutions"
-        case .putCustomer, .getCustomer: "/v1/customer"
-        case .createEnrollment, .listEnrollments: "/v1/enrollments"
-        case .getEnrollment: "/v1/enrollments/{id}"
-        case .completeRedirection: "/v1/enrollments/complete-redirection"
-        case .getRegistrationOptions: "/v1/enrollments/{id}/fido-registration-options"
-        case .confirmEnrollment: "/v1/enrollments/{id}/confirm"
-        case .createPaymentIntent, .listPaymentIntents: "/v1/payment-intents"
-        case .getPaymentIntent: "/v1/payment-intents/{id}"
-        case .authorizePaymentIntent: "/v1/payment-intents/{id}/authorize"
-        case .cancelPaymentIntent: "/v1/payment-intents/{id}/cancel"
-        case .landOnCallback, .postCallback: "/enrollments/callback"
-        case .getAppleAssociation: "/.well-known/apple-app-site-association"
-        case .getAndroidAssociation: "/.well-known/assetlinks.json"
-        case .putOrder, .getOrder: "/orders/{reference}"
-        case .takeWebhook: "/webhooks/belvo"
-        case .live: "/livez"
-        case .ready: "/readyz"
-        case .describe: "/openapi.json"
+        case .mintWidgetToken: Row(.post, "/v1/widget-token", by: .user, waitingFor: .nothing)
+        case .listInstitutions: Row(.get, "/v1/institutions", by: .user, waitingFor: .nothing)
+        case .putCustomer: Row(.put, "/v1/customer", by: .user, waitingFor: .nothing)
+        case .getCustomer: Row(.get, "/v1/customer", by: .user, waitingFor: .customer)
+        case .createEnrollment: Row(.post, "/v1/enrollments", by: .user, waitingFor: .nothing)
+        case .listEnrollments: Row(.get, "/v1/enrollments", by: .user, waitingFor: .nothing)
+        case .getEnrollment: Row(.get, "/v1/enrollments/{id}", by: .user, waitingFor: .enrollment)
+        case .completeRedirection:
+            Row(.post, "/v1/enrollments/complete-redirection", by: .user, waitingFor: .nothing)
+        case .getRegistrationOptions:
+            Row(.get, "/v1/enrollments/{id}/fido-registration-options", by: .user, waitingFor: .registrationOptions)
+        case .confirmEnrollment: Row(.post, "/v1/enrollments/{id}/confirm", by: .user, waitingFor: .nothing)
+        case .createPaymentIntent: Row(.post, "/v1/payment-intents", by: .user, waitingFor: .nothing)
+        case .listPaymentIntents: Row(.get, "/v1/payment-intents", by: .user, waitingFor: .nothing)
+        case .getPaymentIntent: Row(.get, "/v1/payment-intents/{id}", by: .user, waitingFor: .payment)
+        case .authorizePaymentIntent:
+            Row(.post, "/v1/payment-intents/{id}/authorize", by: .user, waitingFor: .nothing)
+        case .cancelPaymentIntent: Row(.post, "/v1/payment-intents/{id}/cancel", by: .user, waitingFor: .nothing)
+        case .landOnCallback: Row(.get, "/enrollments/callback", by: .browser, waitingFor: .nothing)
+        case .postCallback: Row(.post, "/enrollments/callback", by: .browser, waitingFor: .nothing)
+        case .getAppleAssociation:
+            Row(.get, "/.well-known/apple-app-site-association", by: .anybody, waitingFor: .nothing)
+        case .getAndroidAssociation: Row(.get, "/.well-known/assetlinks.json", by: .anybody, waitingFor: .nothing)
+        case .putOrder: Row(.put, "/orders/{reference}", by: .shop, waitingFor: .nothing)
+        case .getOrder: Row(.get, "/orders/{reference}", by: .shop, waitingFor: .nothing)
+        case .takeWebhook: Row(.post, "/webhooks/belvo", by: .belvo, waitingFor: .nothing)
+        case .live: Row(.get, "/livez", by: .probe, waitingFor: .nothing)
+        case .ready: Row(.get, "/readyz", by: .probe, waitingFor: .nothing)
+        case .describe: Row(.get, "/openapi.json", by: .anybody, waitingFor: .nothing)
         }
     }
 
-    var access: Access {
-        switch self {
-        case .landOnCallback, .postCallback, .getAppleAssociation, .getAndroidAssociation, .live, .ready,
-            .describe:
-            .anybody
-        case .putOrder, .getOrder: .shop
-        case .takeWebhook: .belvo
-        default: .user
+    var method: HTTP.Method { row.method }
+    var path: StaticString { row.path }
+    var access: Access { row.access }
+}
+
+extension API {
+    /// The whole API. A new operation does not compile until it is answered here.
+    nonisolated(nonsending) func perform(_ operation: Operation, _ inbound: Inbound) async throws -> Response {
+        switch operation {
+        case .live: return health.live()
+        case .ready: return await health.ready()
+        case .getAppleAssociation: return try getAppleAssociation()
+        case .getAndroidAssociation: return try getAndroidAssociation()
+        case .describe: return describe(inbound)
+        case .landOnCallback: return await landOnCallback(inbound)
+        case .postCallback: return try await postCallback(inbound)
+        case .mintWidgetToken: return try await mintWidgetToken(inbound, user(of: inbound))
+        case .listInstitutions: return try await listInstitutions(inbound, user(of: inbound))
+        case .putCustomer: return try await putCustomer(inbound, user(of: inbound))
+        case .getCustomer: return try await getCustomer(inbound, user(of: inbound))
+        case .createEnrollment: return try await createEnrollment(inbound, user(of: inbound))
+        case .listEnrollments: return try await listEnrollments(inbound, user(of: inbound))
+        case .getEnrollment: return try await getEnrollment(inbound, user(of: inbound))
+        case .completeRedirection: return try await completeRedirection(inbound, user(of: inbound))
+        case .getRegistrationOptions: return try await getRegistrationOptions(inbound, user(of: inbound))
+        case .confirmEnrollment: return try await confirmEnrollment(inbound, user(of: inbound))
+        case .createPaymentIntent: return try await createPaymentIntent(inbound, user(of: inbound))
+        case .listPaymentIntents: return try await listPaymentIntents(inbound, user(of: inbound))
+        case .getPaymentIntent: return try await getPaymentIntent(inbound, user(of: inbound))
+        case .authorizePaymentIntent: return try await authorizePaymentIntent(inbound, user(of: inbound))
+        case .cancelPaymentIntent: return try await cancelPaymentIntent(inbound, user(of: inbound))
+        case .takeWebhook: return try await takeWebhook(inbound)
+        case .putOrder:
+            try requireShop(inbound)
+            return try await putOrder(inbound)
+        case .getOrder:
+            try requireShop(inbound)
+            return try await getOrder(inbound)
         }
     }
 }

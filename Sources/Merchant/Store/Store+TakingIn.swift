@@ -92,7 +92,8 @@ extension Store {
             WITH \(fragment: owning(customer)), made AS (
                 INSERT INTO payments (
                     id, origin, subject, enrollment_id, state, belvo_id, reference, priced_by_order, seen_signed_at,
-                    closed_at_belvo, amount_centavos, description, statement_description, belvo_customer_id, belvo_enrollment_id, beneficiary_bank_account,
+                    closed_at_belvo, amount_centavos, description, statement_description, belvo_customer_id,
+                    belvo_enrollment_id, beneficiary_bank_account,
                     provider_status, provider, consent_id, end_to_end_id, external_payment_id, provider_request_id,
                     failure_code, failure_message_ciphertext, failure_authority, metadata, created_at, updated_at,
                     next_poll_at, deadline_at)

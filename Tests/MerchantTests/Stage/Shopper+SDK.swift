@@ -57,7 +57,8 @@ extension Shopper {
     ) async throws -> Belvo.PaymentIntent.ID {
         try await belvo.createPaymentIntent(
             NewPaymentIntent(
-                externalID: name, idempotencyKey: UUID(), amountCentavos: centavos, customer: try await customerAtBelvo(),
+                externalID: name, idempotencyKey: UUID(), amountCentavos: centavos,
+                customer: try await customerAtBelvo(),
                 enrollment: bond, beneficiaryBankAccount: Belvo.BankAccount.ID(stage.settings.beneficiaryBankAccount),
                 purpose: "Two teas", statementDescription: "Tea house")
         ).id

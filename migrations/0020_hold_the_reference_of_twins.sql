@@ -1,6 +1,6 @@
--- Belvo may have made two intents for one payment of ours: an answer was lost, or something sent the creation twice. The
--- one whose id is not the payment's is taken in as made by somebody else, and names the reference too: once it may be
--- paid, nothing else is opened or authorized for it, and once it is paid the alarms are raised.
+-- Belvo may have made two intents for one payment of ours: an answer was lost, or something sent the creation twice.
+-- The one whose id is not the payment's is taken in as made by somebody else, and names the reference too: once it may
+-- be paid, nothing else is opened or authorized for it, and once it is paid the alarms are raised.
 ALTER TABLE payments DROP CONSTRAINT observed_payments_hold_no_reference;
 
 COMMENT ON COLUMN payments.contradicted_at IS
