@@ -90,6 +90,10 @@ extension DatabaseConfiguration {
                 log.warning("database.connection_lost", metadata: ["lane": "\(lane.rawValue)", "reason": "\(reason)"])
             case .connectionStalled(let lane):
                 log.warning("database.connection_stalled", metadata: ["lane": "\(lane.rawValue)"])
+            case .notDurable(let server, let names):
+                log.warning(
+                    "database.not_durable",
+                    metadata: ["server": "\(server)", "turned_off": "\(names.joined(separator: ","))"])
             case .readRepeated: log.info("database.read_repeated")
             case .queueFull(let lane): log.warning("database.queue_full", metadata: ["lane": "\(lane.rawValue)"])
             case .slowStatement(let text, let took):

@@ -53,6 +53,8 @@ public enum DatabaseEvent: Sendable, Equatable {
     case connectionLost(lane: LaneName, reason: String)
     /// A statement's deadline passed while the server owed its answer; the connection gets no more work until then.
     case connectionStalled(lane: LaneName)
+    /// The server has settings turned off without which it may lose what it confirms: `fsync`, `full_page_writes`.
+    case notDurable(server: String, turnedOff: [String])
     /// A read that was lost with its connection is sent once more.
     case readRepeated
     /// A caller was turned away, since too many were waiting.

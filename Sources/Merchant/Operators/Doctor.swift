@@ -49,9 +49,10 @@ extension Operators {
                 : Finding(verdict: .failed, subject: "migrations", detail: "\(SchemaRefused(status: status))")
             let difference = try await world.store.databaseTime() - WallClock.now()
             let seconds = Double(difference.wholeNanoseconds) / 1e9
+            let durability = Self.judgeDurability(try await world.store.durability())
             let isClose = abs(seconds) <= Double(Self.clockDifferenceMax.components.seconds)
             return [
-                Finding(verdict: .ok, subject: "database", detail: "answers"), schema,
+                Finding(verdict: .ok, subject: "database", detail: "answers"), schema, durability,
                 Finding(
                     verdict: isClose ? .ok : .warning, subject: "clock",
                     detail: "the database's clock differs by \((seconds * 1000).rounded() / 1000) s"),
@@ -59,6 +60,24 @@ extension Operators {
         } catch {
             return [Finding(verdict: .failed, subject: "database", detail: "\(error)")]
         }
+    }
+
+    /// Whether PostgreSQL keeps what it confirms when its machine fails.
+    private static func judgeDurability(_ settings: [String: String]) -> Finding {
+        func finding(_ verdict: Finding.Verdict, _ detail: String) -> Finding {
+            Finding(verdict: verdict, subject: "durability", detail: detail)
+        }
+        let turnedOff = ["fsync", "full_page_writes"].filter { settings[$0] != "on" }
+        guard turnedOff.isEmpty else {
+            let names = turnedOff.joined(separator: " and ")
+            return finding(.failed, "\(names) off: a failure of the machine may lose payments that were confirmed")
+        }
+        let commit = settings["synchronous_commit"] ?? "unknown"
+        guard commit != "off", commit != "local" else {
+            return finding(
+                .warning, "synchronous_commit is \(commit); this server turns it on for itself, others do not")
+        }
+        return finding(.ok, "commits are on disk before they are confirmed (synchronous_commit \(commit))")
     }
 
     private func examineBelvo() async -> Finding {

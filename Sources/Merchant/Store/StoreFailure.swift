@@ -41,6 +41,19 @@ extension Store {
         return try row.decode("moment")
     }
 
+    /// The settings of the database's that decide whether what it confirms stays, as they are for this user before a
+    /// session says something else.
+    func durability() async throws -> [String: String] {
+        let rows = try await database.rows(
+            """
+            SELECT name, reset_val FROM pg_settings
+            WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit')
+            """)
+        var found: [String: String] = [:]
+        for row in rows { found[try row.decode("name")] = try row.decode("reset_val", as: String.self) }
+        return found
+    }
+
     /// Whether the database answers now, with a schema in it.
     func isReachable() async -> Bool {
         do {

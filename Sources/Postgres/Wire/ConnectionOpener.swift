@@ -12,6 +12,8 @@ final class ConnectionOpener: Sendable {
     let configuration: DatabaseConfiguration
     /// The host that was good last is asked first: looking again costs the silence of those before it.
     private let lastGood = Mutex(0)
+    /// What was told of each server that may lose what it confirms.
+    private let warned = Mutex<[String: [String]]>([:])
 
     init(target: ConnectionTarget, configuration: DatabaseConfiguration) {
         self.target = target
@@ -27,12 +29,22 @@ final class ConnectionOpener: Sendable {
             SessionSettings(configuration, isReadOnly: lane == .read).statement, effect: .control,
             deadline: Monotonic.now() + configuration.connectTimeout)
         do {
-            _ = try await connection.perform(settings).get()
+            let answer = try await connection.perform(settings).get()
+            warn(of: try SessionSettings.turnedOff(in: answer.rows), at: session.server)
         } catch {
             connection.close()
             throw error
         }
         return connection
+    }
+
+    /// Once for each server, and again when it says something else.
+    private func warn(of settings: [String], at server: String) {
+        let wasTold = warned.withLock { warned in
+            let before = warned.updateValue(settings, forKey: server)
+            return (before ?? []) == settings
+        }
+        if !wasTold, !settings.isEmpty { configuration.onEvent(.notDurable(server: server, turnedOff: settings)) }
     }
 
     /// Opens a session and leaves it as libpq made it.

@@ -8,14 +8,32 @@ struct SessionSettings {
     init(_ configuration: DatabaseConfiguration, isReadOnly: Bool) {
         // Otherwise not mentioned: an operator may switch it on for everybody, also while sessions are open.
         let readOnly: SQL = isReadOnly ? ", set_config('default_transaction_read_only', 'on', false)" : ""
+        // What was confirmed to somebody is on disk, and at a synchronous standby where there is one, whatever is set
+        // for the role, the database or the server: `off` and `local` do not wait for that. The other levels do, and
+        // stay. Said here, it cannot be changed under a session that is open.
         statement = """
             SELECT set_config('TimeZone', 'UTC', false),
+                set_config('synchronous_commit',
+                    CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN 'on'
+                        ELSE current_setting('synchronous_commit') END,
+                    false),
                 set_config('statement_timeout', \(Self.milliseconds(configuration.statementTimeout)), false),
                 set_config('lock_timeout', \(Self.milliseconds(configuration.lockTimeout)), false),
                 set_config('idle_in_transaction_session_timeout',
-                    \(Self.milliseconds(configuration.idleInTransactionTimeout)), false)
+                    \(Self.milliseconds(configuration.idleInTransactionTimeout)), false),
+                current_setting('fsync') AS fsync, current_setting('full_page_writes') AS full_page_writes
                 \(fragment: readOnly)
             """
+    }
+
+    /// Settings of the server's that no session can mend, and that are off: a machine that fails may then lose or
+    /// damage what was confirmed. `answer` is that of the statement.
+    static func turnedOff(in answer: Rows) throws(DatabaseError) -> [String] {
+        var names: [String] = []
+        for name in ["fsync", "full_page_writes"] {
+            if let row = answer.first, try row[name, as: String.self] == "off" { names.append(name) }
+        }
+        return names
     }
 
     /// At least 1, because 0 means none.

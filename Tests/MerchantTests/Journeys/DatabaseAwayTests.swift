@@ -51,6 +51,26 @@ import Testing
         }
     }
 
+    /// Without a word of the session's, `off` would lose the row: PostgreSQL writes its log ten seconds later then.
+    @Test(arguments: ["off", "local", "on", "remote_apply"])
+    func `what was answered is there after an immediate restart, whatever synchronous_commit is`(
+        level: String
+    ) async throws {
+        let settings = "fsync = on\nwal_writer_delay = '10s'\nsynchronous_commit = \(level)"
+        try await TestCluster.with(settings: settings) { cluster in
+            try await Stage.open(on: cluster) { stage in
+                let app = try await stage.app(of: "ana")
+                let told = try await app.send(.put, "/v1/customer", Shopper.customerBody())
+                #expect(told.status == 201)
+                try await cluster.stop(.immediate)
+                try await cluster.start()
+                let found = try await eventually(on: stage) { try await app.send(.get, "/v1/customer") }
+                #expect(found.status == 200)
+                #expect(try found.string("id") == told.string("id"))
+            }
+        }
+    }
+
     /// The first answer that is no 503: the server finds the database again by itself, within its own pauses.
     private func eventually(on stage: Stage, _ ask: () async throws -> Answer) async throws -> Answer {
         var answer = try await ask()

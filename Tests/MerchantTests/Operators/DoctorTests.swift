@@ -18,10 +18,38 @@ import Transport
     }
 
     @Test func `all is well`() async throws {
-        try await Stage.open { stage in
-            let found = try await examine(stage)
-            #expect(Set(found.keys) == ["configuration", "database", "migrations", "clock", "belvo"])
-            #expect(found.values.allSatisfy { $0.verdict == .ok }, "\(found)")
+        try await TestCluster.with(settings: "fsync = on") { cluster in
+            try await Stage.open(on: cluster) { stage in
+                let found = try await examine(stage)
+                #expect(Set(found.keys) == ["configuration", "database", "migrations", "durability", "clock", "belvo"])
+                #expect(found.values.allSatisfy { $0.verdict == .ok }, "\(found)")
+                #expect(!stage.log.holds("database.not_durable"))
+            }
+        }
+    }
+
+    @Test(arguments: ["fsync", "full_page_writes"])
+    func `a database that may lose what it confirmed, of which the server warns too`(setting: String) async throws {
+        try await TestCluster.with(settings: "fsync = on\n\(setting) = off") { cluster in
+            try await Stage.open(on: cluster) { stage in
+                _ = try await App(client: stage.client, token: nil).send(.get, "/readyz")
+                let warnings = stage.log.all.filter { $0.hasPrefix("database.not_durable") }
+                #expect(warnings == ["database.not_durable server=127.0.0.1:\(cluster.port) turned_off=\(setting)"])
+                let found = try await examine(stage)
+                #expect(found["durability"]?.verdict == .failed, "\(found)")
+                #expect(found["durability"]?.detail.hasPrefix("\(setting) off: ") == true, "\(found)")
+            }
+        }
+    }
+
+    @Test(arguments: ["off", "local"])
+    func `a database that is told not to wait for its disk or its standby`(level: String) async throws {
+        try await TestCluster.with(settings: "fsync = on\nsynchronous_commit = \(level)") { cluster in
+            try await Stage.open(on: cluster) { stage in
+                let found = try await examine(stage)
+                #expect(found["durability"]?.verdict == .warning, "\(found)")
+                #expect(found["durability"]?.detail.contains("synchronous_commit is \(level)") == true, "\(found)")
+            }
         }
     }
 
