@@ -203,6 +203,34 @@ import Transport
         }
     }
 
+    /// A leader that stands still, is replaced, and wakes: it does not know yet, and answers as if nothing had been.
+    @Test func `a session with the server before is not asked any more once another one has been found`()
+        async throws
+    {
+        try await onLoop {
+            try await TestCluster.with { before in
+                try await TestCluster.with(settings: "default_transaction_read_only = on") { after in
+                    let hosts = "127.0.0.1:\(before.port),127.0.0.1:\(after.port)"
+                    let database = try Database(
+                        "postgresql://\(TestCluster.superuser)@\(hosts)/postgres?target_session_attrs=read-write",
+                        configuration: .patient)
+                    func readPort() async throws -> Int32 {
+                        try await database.rows("SELECT inet_server_port() AS port")[0].decode("port")
+                    }
+                    #expect(try await readPort() == Int32(before.port))
+                    // New sessions are refused there; the one for reads stays as it is.
+                    try await Self.setReadOnly(before, "on")
+                    try await Self.setReadOnly(after, "off")
+                    #expect(try await readPort() == Int32(before.port))
+                    let write = try await database.execute("SELECT inet_server_port() AS port")
+                    #expect(try write[0]["port", as: Int32.self] == Int32(after.port))
+                    #expect(try await readPort() == Int32(after.port))
+                    await database.close()
+                }
+            }
+        }
+    }
+
     /// Makes the change and waits until new and old sessions have it.
     private static func setReadOnly(_ cluster: TestCluster, _ value: String) async throws {
         let database = try Database(cluster.connectionString, configuration: .patient)

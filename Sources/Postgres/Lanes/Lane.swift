@@ -89,6 +89,7 @@ final class Lane: ConnectionOwner {
 extension Lane {
     private func submit(_ exchange: Exchange) {
         if isClosed { return exchange.settle(.failed(.unavailable(reason: "the database was closed"))) }
+        retireSuperseded()
         if waiting.isEmpty, let connection = leastBusy() {
             connection.send(exchange)
             if connection.outstanding > 1 { grow() }
@@ -103,6 +104,7 @@ extension Lane {
     private func borrow() async throws -> Connection {
         try Task.checkCancellation()
         if isClosed { throw DatabaseError.unavailable(reason: "the database was closed") }
+        retireSuperseded()
         if borrowers.isEmpty, let idle = connections.first(where: { $0.outstanding == 0 && $0.isShared }) {
             idle.isBorrowed = true
             return idle
@@ -127,6 +129,17 @@ extension Lane {
         if connection.isOpen { connectionAdvanced(connection) }
     }
 
+    /// After a failover nothing is asked of the server before it, which may not know yet that it was replaced: sessions
+    /// with it end. A read goes out again elsewhere; a write that is under way is waited for, as long as for any other.
+    private func retireSuperseded() {
+        for connection in connections where !connection.isRetired && opener.isSuperseded(connection.server) {
+            connection.isRetired = true
+            if name == .read || connection.outstanding == 0, !connection.isBorrowed {
+                connection.end("another server has taken its place")
+            }
+        }
+    }
+
     private func leastBusy() -> Connection? {
         var best: Connection?
         for connection in connections where connection.isShared {
@@ -138,7 +151,7 @@ extension Lane {
 
     /// Sets as many connections aside as transactions wait, those first that will be idle soonest.
     private func reserve() {
-        var missing = borrowers.count - connections.count { $0.isReserved && !$0.isStalled }
+        var missing = borrowers.count - connections.count { $0.isReserved && !$0.isStalled && !$0.isRetired }
         while missing > 0,
             let next = connections.filter(\.isShared).min(by: { $0.outstanding < $1.outstanding })
         {
@@ -149,15 +162,18 @@ extension Lane {
 
     func connectionAdvanced(_ connection: Connection) {
         guard !isClosed else { return }
+        if connection.isRetired, connection.outstanding == 0, !connection.isBorrowed {
+            return connection.end("another server has taken its place")
+        }
         // Whoever has waited longest comes first, so that neither kind starves the other.
         lend(connection)
         serveWaiting()
     }
 
     private func lend(_ connection: Connection) {
-        guard connection.isOpen, !connection.isStalled, !connection.isBorrowed, connection.outstanding == 0 else {
-            return
-        }
+        guard connection.isOpen, !connection.isStalled, !connection.isRetired, !connection.isBorrowed,
+            connection.outstanding == 0
+        else { return }
         while let borrower = borrowers.first {
             if borrower.isSettled {
                 _ = borrowers.popFirst()
@@ -239,7 +255,7 @@ extension Lane {
     private func grow() {
         guard !isClosed, !pause.isOn else { return }
         let demand = waiting.count + borrowers.count + (connections.isEmpty ? 0 : 1)
-        let working = connections.count { !$0.isStalled } + openings.count
+        let working = connections.count { !$0.isStalled && !$0.isRetired } + openings.count
         guard working < connectionsMax, connections.count + openings.count < 2 * connectionsMax,
             openings.count < demand
         else { return }
@@ -295,5 +311,5 @@ extension Lane {
 
 extension Connection {
     /// Takes statements of anybody.
-    fileprivate var isShared: Bool { isOpen && !isBorrowed && !isReserved && !isStalled }
+    fileprivate var isShared: Bool { isOpen && !isBorrowed && !isReserved && !isStalled && !isRetired }
 }

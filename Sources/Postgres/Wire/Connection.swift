@@ -27,6 +27,8 @@ final class Connection: EventHandler {
     var isBorrowed = false
     /// A transaction gets it as soon as nothing is pending.
     var isReserved = false
+    /// It takes nothing more, and ends when nothing is pending.
+    var isRetired = false
     /// It owes an answer that is overdue.
     var isStalled = false
     var isOpen = true

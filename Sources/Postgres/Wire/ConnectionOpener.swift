@@ -20,6 +20,12 @@ final class ConnectionOpener: Sendable {
         self.configuration = configuration
     }
 
+    /// Whether somebody has found another server since, to which new sessions go: this one's may be what is left of a
+    /// leader that was replaced while it stood still, and what it reads may be out of date.
+    func isSuperseded(_ server: String) -> Bool {
+        target.hosts.count > 1 && target.hosts[lastGood.withLock { $0 }].label != server
+    }
+
     /// Opens a session in pipeline mode with its settings made.
     func open(on loop: EventLoop, for lane: LaneName) async throws -> Connection {
         let session = try await connect(on: loop, for: lane)
