@@ -5,10 +5,10 @@ struct MerchantProgram: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "merchant",
         abstract: "The merchant backend for Biometric Pix: between a shop's mobile apps and Belvo.",
-        version: "merchant 1.0.0, commit \(BuiltFrom.commit)",
+        version: "merchant 1.1.0, commit \(BuiltFrom.commit)",
         subcommands: [
-            Serve.self, Migrate.self, Token.self, Doctor.self, Inspect.self, Requeue.self, Reconcile.self,
-            Erase.self, RotateKeys.self,
+            Serve.self, Migrate.self, Ready.self, Token.self, Doctor.self, Inspect.self, Requeue.self,
+            Reconcile.self, Erase.self, RotateKeys.self,
         ])
 }
 

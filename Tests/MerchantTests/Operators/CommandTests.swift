@@ -67,6 +67,24 @@ import Testing
         }
     }
 
+    @Test func `ready ends with 0 while the server wants requests, and with 69 when it does not or is not there`()
+        async throws
+    {
+        try await TestCluster.with { cluster in
+            try await Stage.open(on: cluster) { stage in
+                let there = ["ADMIN_LISTEN": "\(stage.addresses.admin)"]
+                let yes = try await run(stage, ["ready"], there)
+                #expect(yes.code == 0, "\(yes)")
+                #expect(yes.output.contains(#""status":"ok""#))
+                let nobody = try await run(stage, ["ready"], ["ADMIN_LISTEN": "127.0.0.1:1"])
+                #expect(nobody.code == 69, "\(nobody)")
+                try await cluster.stop(.fast)
+                let no = try await run(stage, ["ready"], there)
+                #expect(no.code == 69 && no.output.contains("database"), "\(no)")
+            }
+        }
+    }
+
     @Test func `inspect and requeue end with 66 for what nobody knows, and with 69 without a database`() async throws {
         try await Stage.open { stage in
             var shopper = try await Shopper.arrive(on: stage)
