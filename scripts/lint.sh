@@ -11,7 +11,8 @@ swift format lint --strict --recursive --parallel \
     Package.swift Plugins Sources Tests fuzz examples bench chaos migrations contract ||
     fail "not formatted as .swift-format says; ./dev format mends what can be mended."
 if command -v python3 >/dev/null; then
-    python3 -W error - bench/measure/*.py scripts/*/*.py <<'PYTHON' || fail "this is no Python; see above."
+    mapfile -t programs < <(find bench/measure scripts deploy -name '*.py')
+    python3 -W error - "${programs[@]}" <<'PYTHON' || fail "this is no Python; see above."
 import ast, pathlib, sys
 for name in sys.argv[1:]:
     ast.parse(pathlib.Path(name).read_text(), name)
