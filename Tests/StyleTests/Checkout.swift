@@ -16,7 +16,7 @@ enum Checkout {
     static let files: [TextFile] = {
         let names = [
             "Sources", "Tests", "fuzz/Properties", "fuzz/dictionaries", "examples", "bench", "migrations", "contract",
-            "config", "scripts", "chaos", "Plugins",
+            "config", "scripts", "chaos", "deploy", "Plugins",
         ]
         let folders = names.flatMap { texts(under: $0) }
         let single = ["Package.swift", "dev", ".ci/run", "Dockerfile", "docker-compose.yml"].compactMap { text(at: $0) }
