@@ -17,6 +17,7 @@ let package = Package(
         .executable(name: "merchant", targets: ["MerchantProgram"]),
         .executable(name: "belvo-sandbox", targets: ["BelvoSandboxProgram"]),
         .executable(name: "phone", targets: ["PhoneProgram"]),
+        .executable(name: "shop", targets: ["ShopProgram"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -156,6 +157,15 @@ let package = Package(
 
         // For developers of apps: Foundation alone, nothing of the server.
         .target(name: "AppLoop", path: "examples/AppLoop", swiftSettings: strict),
+
+        // The demonstration, the tutorial and the reference integration: never part of `merchant`.
+        .executableTarget(
+            name: "ShopProgram",
+            dependencies: ["COpenSSL", "HTTP", "JSON", "Postgres", "Transport", argumentParser],
+            path: "examples/shop",
+            exclude: ["Page", "README.md"],
+            swiftSettings: strict
+        ),
 
         .testTarget(name: "StyleTests", swiftSettings: strict),
         .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: strict),

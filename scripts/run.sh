@@ -24,15 +24,17 @@ main() {
     choose_ports
     write_settings
     migrate
+    make_reader
     start_sandbox
     start_merchant
+    start_shop
     show_addresses
     fail_when_one_ends
 }
 
 build_programs() {
     local product
-    for product in merchant belvo-sandbox phone; do
+    for product in shop merchant belvo-sandbox phone; do
         attend swift build --configuration release --static-swift-stdlib --product "$product" ||
             fail "the build of $product failed; see above."
     done
@@ -42,7 +44,8 @@ build_programs() {
 choose_ports() {
     merchant_port=$(choose_port "the server" 8080)
     admin_port=$(choose_port "the operators' address" 9464)
-    sandbox_port=$(choose_port "the stand-in for Belvo" 8443)
+    sandbox_port=$(choose_port "the stand-in for Belvo" 8081)
+    shop_port=$(choose_port "the example shop" 3000)
 }
 
 choose_port() {
@@ -54,8 +57,11 @@ choose_port() {
 
 # The settings of config/merchant.env for this run: the secrets, which stay, and the addresses, which may change.
 write_settings() {
-    sandbox_url=https://127.0.0.1:$sandbox_port
+    # Plain http, so that no browser warns of the bank's page; nothing of it leaves this machine.
+    sandbox_url=http://127.0.0.1:$sandbox_port
     merchant_url=http://127.0.0.1:$merchant_port
+    # By name: a page under an address could make no credentials.
+    shop_url=http://localhost:$shop_port
     {
         printf '# Written anew by every ./dev run.\n'
         cat "$secrets/secrets.env"
@@ -65,11 +71,13 @@ write_settings() {
             "LISTEN=127.0.0.1:$merchant_port" \
             "ADMIN_LISTEN=127.0.0.1:$admin_port" \
             "BELVO_BASE_URL=$sandbox_url" \
-            "BELVO_CA_FILE=$secrets/ca.pem" \
             "BELVO_SECRET_ID=sandbox-id" \
             "BELVO_SECRET_PASSWORD=sandbox-password" \
             "BELVO_BENEFICIARY_BANK_ACCOUNT=5b3a1c7e-90d4-4f26-8a51-0d6c2e9b7f10" \
             "APP_DEEP_LINK=biometricpix://enrollment" \
+            "CORS_ORIGINS=$shop_url" \
+            "WEB_RETURN_URL=$shop_url/?from=bank" \
+            "SHOP_WEBHOOK_URL=http://127.0.0.1:$shop_port/webhooks/payments" \
             "ORDERS=optional"
     } >"$settings"
     # The environment wins over a file, and what stands in this one is not for the user's shell to change: a
@@ -81,6 +89,23 @@ write_settings() {
     unset SANDBOX_SECRET_ID SANDBOX_SECRET_PASSWORD
 }
 
+# What an operator may read, and nothing else: the shop's page shows the rows of what was just bought.
+make_reader() {
+    local role=${database}_reader password
+    password=$(openssl rand -hex 16)
+    psql_as_superuser "$cluster" --dbname="$database" --set=role="$role" --set=password="$password" <<'SQL' ||
+SELECT format('CREATE ROLE %I LOGIN', :'role') WHERE to_regrole(:'role') IS NULL \gexec
+ALTER ROLE :"role" PASSWORD :'password' CONNECTION LIMIT 4;
+ALTER ROLE :"role" SET default_transaction_read_only = on;
+GRANT USAGE ON SCHEMA ops TO :"role";
+GRANT SELECT ON ALL TABLES IN SCHEMA ops TO :"role";
+GRANT SELECT ON customers, enrollments, payments, events, state_history TO :"role";
+SQL
+        fail "could not create the role $role; see above."
+    printf 'postgresql://%s:%s@127.0.0.1:%s/%s?target_session_attrs=any\n' \
+        "$role" "$password" "$database_port" "$database" >"$secrets/reader.url"
+}
+
 migrate() {
     attend "$programs/merchant" migrate --config "$settings" || fail "merchant migrate failed; see above."
 }
@@ -88,20 +113,29 @@ migrate() {
 start_sandbox() {
     start belvo-sandbox TERM "$logs/belvo-sandbox.log" "$programs/belvo-sandbox" serve --mode demo \
         --listen "127.0.0.1:$sandbox_port" --public-url "$sandbox_url" \
-        --tls-cert-file "$secrets/server.pem" --tls-key-file "$secrets/server.key" \
+        --rp-id localhost --settle-after-ms 1500 --webhook-retry-ms 5000 \
         --webhook-url "$merchant_url/webhooks/belvo" \
         --webhook-token "$(sed -n 's/^BELVO_WEBHOOK_TOKEN=//p' "$secrets/secrets.env")"
     wait_for 30 "$started" answers "$sandbox_url/" || fail_for "$started" "belvo-sandbox does not answer"
 }
 
+# Started again when it was killed, which the shop's page may do (process.id).
 start_merchant() {
-    start merchant TERM "$logs/merchant.log" "$programs/merchant" serve --config "$settings"
+    start merchant TERM "$logs/merchant.log" scripts/lib/keep-running "$local_directory/process.id" \
+        "$programs/merchant" serve --config "$settings"
     wait_for 30 "$started" answers --fail "$merchant_url/readyz" ||
         fail_for "$started" "merchant did not become ready"
 }
 
+start_shop() {
+    start shop TERM "$logs/shop.log" "$programs/shop" --listen "127.0.0.1:$shop_port" --merchant "$merchant_url" \
+        --sandbox "$sandbox_url" --config "$settings" --database-file "$secrets/reader.url" \
+        --process-file "$local_directory/process.id"
+    wait_for 30 "$started" answers --fail "$shop_url/" || fail_for "$started" "the example shop does not answer"
+}
+
 answers() {
-    curl --silent --output /dev/null --max-time 2 --noproxy '*' --cacert "$secrets/ca.pem" "$@"
+    curl --silent --output /dev/null --max-time 2 --noproxy '*' "$@"
 }
 
 show_addresses() {
@@ -110,11 +144,15 @@ show_addresses() {
         fail "merchant token failed; see above."
     cat <<TEXT
 
+Open $shop_url
+
+    A shop that is paid by Pix with a fingerprint: buy something, break something, look behind the curtain.
+
 Everything runs; the data stays in .local when you stop it with Ctrl-C.
 
     the server               $merchant_url
     for operators            http://127.0.0.1:$admin_port/readyz
-    Belvo and the mock bank  $sandbox_url (by the authority $secrets/ca.pem)
+    Belvo and the mock bank  $sandbox_url
     a phone in software      $programs/phone
     the database             ./dev psql
     the logs                 $logs

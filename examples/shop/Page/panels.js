@@ -1,0 +1,261 @@
+// What is behind the curtain: the state machine, every request and answer, the rows in PostgreSQL. It shows, and does
+// nothing.
+
+import {app, backend} from "./app.js";
+import {$, h, pause} from "./dom.js";
+import {showRecords} from "./records.js";
+import {language, teach, t} from "./texts.js";
+
+teach({
+  state_title: ["Estado", "State"],
+  state_none: ["Aqui acende o estado do cadastro ou do pagamento.", "The state of the enrollment or payment lights up here."],
+  timeline: ["O que acontece", "What happens"],
+  timeline_none: ["Cada pedido, resposta, webhook e evento aparece aqui.",
+    "Every request, answer, webhook and event appears here."],
+  clear: ["Limpar", "Clear"],
+  enrollment: ["Cadastro do aparelho", "Enrollment"],
+  payment: ["Pagamento", "Payment"],
+  creating: ["criando", "creating"], at_bank: ["no banco", "at the bank"], completing: ["voltando", "coming back"],
+  awaiting_options: ["preparando", "getting ready"], awaiting_fingerprint: ["espera a digital", "awaits the fingerprint"],
+  confirming: ["conferindo", "confirming"], awaiting_signature: ["espera a assinatura", "awaits the signature"],
+  authorizing: ["autorizando", "authorizing"], succeeded: ["concluído", "succeeded"], failed: ["falhou", "failed"],
+  created: ["criado", "created"],
+  lane_exchange: ["App → Servidor", "App → Server"], lane_belvo_call: ["Servidor → Belvo", "Server → Belvo"],
+  lane_webhook: ["Belvo → Servidor", "Belvo → Server"], lane_event: ["Servidor → Loja", "Server → Shop"],
+  lane_order: ["Loja → Servidor", "Shop → Server"], lane_state: ["PostgreSQL", "PostgreSQL"],
+  lane_trouble: ["Falha", "Trouble"],
+  server_up: ["o servidor está de volta", "the server is back"], server_down: ["o servidor não responde", "the server is away"],
+  killed: ["kill -9: o servidor morreu", "kill -9: the server is dead"],
+  armed: ["falha ligada: {name}", "switched on: {name}"], over: ["falha desligada", "switched off"],
+  lost: ["resposta perdida", "answer lost"], refused_request: ["recusado sem processar", "not taken"],
+  webhook_lost: ["webhook perdido", "webhook lost"], repeated: ["repetido", "repeated"],
+  request: ["Pedido", "Request"], answer: ["Resposta", "Answer"], copy_curl: ["Copiar curl", "Copy curl"],
+  copied_curl: ["Copiado", "Copied"], waiting_answer: ["sem resposta ainda", "no answer yet"],
+  no_reply: ["sem resposta", "no answer"], same_again: ["resposta repetida", "replayed"],
+});
+
+const paths = {
+  enrollment: ["creating", "at_bank", "completing", "awaiting_options", "awaiting_fingerprint", "confirming", "succeeded"],
+  payment: ["creating", "awaiting_signature", "authorizing", "succeeded"],
+};
+
+const lines = [];
+const opened = new Set();
+let since = Number(sessionStorage.getItem("shop.since") ?? 0);
+
+// The feed: a long poll at the shop, which watches the rest.
+
+const watched = () => [
+  app.record ? `${app.kind}:${app.record.id}` : null, app.customer ? `customer:${app.customer.id}` : null,
+].filter(Boolean);
+
+const follow = async () => {
+  let [run, after] = [0, 0];
+  for (;;) {
+    try {
+      const query = new URLSearchParams([["run", run], ["after", after], ...watched().map(name => ["record", name])]);
+      const news = await backend("GET", `/demo/feed?${query}`);
+      [run, after] = [news.run, news.last];
+      lines.push(...news.lines.map(line => ({...line, key: `${run}.${line.number}`, at: moment(line.at)})));
+      if (news.lines.some(line => line.kind === "row" || line.kind === "event")) app.rowsChanged = true;
+      if (news.lines.length) app.tell();
+    } catch {
+      await pause(2000);
+    }
+  }
+};
+
+const moment = value => typeof value === "number" ? value : Date.parse(value);
+
+// What the app said before it went to the bank is still there when it comes back. Tokens are not kept.
+
+const recalled = JSON.parse(sessionStorage.getItem("shop.exchanges") ?? "[]");
+app.exchanges.push(...recalled);
+app.noted = exchange => {
+  if (!since) sessionStorage.setItem("shop.since", since = exchange.at - 500);
+  exchange.key ??= `exchange.${exchange.at}.${app.exchanges.length}`;
+  exchange.headers = mask(exchange.headers);
+  sessionStorage.setItem("shop.exchanges", JSON.stringify(app.exchanges.slice(-60)));
+  app.tell();
+};
+
+const mask = headers => ({...headers, ...(headers.authorization ? {authorization: "Bearer eyJ…"} : {})});
+const maskedBody = text => text?.replace(/("identifier":\s*")[^"]*(\d\d")/, "$1***.***.***-$2");
+
+const clear = () => {
+  [app.exchanges.length, lines.length] = [0, 0];
+  sessionStorage.setItem("shop.since", since = Date.now());
+  sessionStorage.removeItem("shop.exchanges");
+  app.tell();
+};
+
+// Lines.
+
+const shortened = text => text.replace(/([0-9a-f]{8})-[0-9a-f-]{27}/g, "$1…").replace(/\?.*$/, "");
+
+/** A line's lane, text, and how it went. */
+const describe = line => {
+  switch (line.kind) {
+    case "exchange": {
+      const {pathname, search} = new URL(line.address);
+      const isWait = search.includes("wait=");
+      return {lane: "exchange", text: `${line.method} ${shortened(pathname)}${isWait ? " (wait)" : ""}`,
+        outcome: line.status === null ? "…" : line.status || t("no_reply"), isBad: line.status === 0 || line.status >= 400,
+        remark: line.isReplay ? t("same_again") : null};
+    }
+    case "belvo_call": {
+      const isLost = line.fault === "drop_answer" || line.fault === "dropAnswer";
+      return {lane: "belvo_call", text: `${line.method} ${shortened(line.path).replace("/payments/br", "").replace(/\/$/, "")}`,
+        outcome: line.processed ? line.status : "✕", isBad: !!line.fault || line.status >= 400,
+        remark: isLost ? t("lost") : line.fault ? line.processed ? line.fault : t("refused_request") : null};
+    }
+    case "webhook":
+      return {lane: "webhook", text: `${line.webhook_type} ${line.webhook_code}`, outcome: line.state === "lost" ? "✕" : "200",
+        isBad: line.state === "lost", remark: line.state === "lost" ? t("webhook_lost") : null};
+    case "event":
+      return {lane: "event", text: line.body.type, outcome: "204", remark: line.repeated ? t("repeated") : null};
+    case "order":
+      return {lane: "order", text: `${line.method} ${line.path}`, outcome: line.status, isBad: line.status >= 400};
+    case "state":
+      return {lane: "state", text: `${t(line.record_type)}: ${line.state_before ?? "·"} → ${line.state_after}`,
+        outcome: line.caused_by, isWord: true};
+    case "server": return {lane: "trouble", text: t(line.up ? "server_up" : "server_down"), isGood: line.up};
+    case "killed": return {lane: "trouble", text: t("killed")};
+    case "mishap":
+      return {lane: "trouble", text: line.armed ? t("armed", {name: t(`mishap_${line.armed}`)}) : t("over"),
+        isGood: !line.armed};
+    default: return null;
+  }
+};
+
+const pretty = text => {
+  try { return JSON.stringify(JSON.parse(text), null, 2); } catch { return text ?? ""; }
+};
+
+/** The request as one would send it by hand, with a token of this visitor's made by `./dev token`. */
+const curl = line => {
+  const quoted = text => `'${text.replaceAll("'", "'\\''")}'`;
+  const parts = [`curl -i -X ${line.method} ${quoted(line.address)}`,
+    `-H "Authorization: Bearer $(./dev token ${app.subject})"`];
+  for (const [name, value] of Object.entries(line.headers)) {
+    if (name !== "authorization") parts.push(`-H ${quoted(`${name}: ${value}`)}`);
+  }
+  if (line.body) parts.push(`-d ${quoted(line.body)}`);
+  return parts.join(" \\\n  ");
+};
+
+const copier = (text, label = "copy_curl") => h("button.copy", {type: "button", onclick: async event => {
+  const button = event.currentTarget;
+  await navigator.clipboard.writeText(text).catch(() => {});
+  button.textContent = t("copied_curl");
+}}, t(label));
+
+const inside = line => {
+  if (line.kind === "exchange") {
+    const head = Object.entries(line.headers).map(([name, value]) => `${name}: ${value}\n`).join("");
+    return [
+      h("h4", t("request")), h("pre", {tabindex: "0"}, `${line.method} ${line.address}\n${head}\n${pretty(maskedBody(line.body))}`.trim()),
+      h("h4", `${t("answer")} ${line.status || ""} ${line.took === undefined ? "" : `· ${line.took} ms`}`),
+      h("pre", {tabindex: "0"}, line.status ? pretty(line.answer) || "—" : t(line.status === null ? "waiting_answer" : "no_reply")),
+      copier(curl(line)),
+    ];
+  }
+  const {key, number, at, kind, count, ...rest} = line;
+  return h("pre", {tabindex: "0"}, JSON.stringify(rest.body ?? rest, null, 2));
+};
+
+const time = value => {
+  const date = new Date(value);
+  return `${date.toLocaleTimeString(language.tag, {hour12: false})}.${String(date.getMilliseconds()).padStart(3, "0")}`;
+};
+
+/** All lines in the order of their times; what only repeats itself counts up. */
+const gathered = () => {
+  const all = [...app.exchanges, ...lines].filter(line => line.at >= since && line.kind !== "row");
+  all.sort((a, b) => a.at - b.at);
+  const result = [];
+  for (const line of all) {
+    const view = describe(line);
+    if (!view) continue;
+    const last = result.at(-1);
+    if (last && last.view.text === view.text && last.view.outcome === view.outcome && line.method === "GET") {
+      Object.assign(last, {line, view, count: last.count + 1});
+    } else {
+      result.push({line, view, count: 1});
+    }
+  }
+  return result.slice(-120);
+};
+
+const row = ({line, view, count}) => h(`details.line.${view.lane}${view.isBad ? ".bad" : ""}${view.isGood ? ".good" : ""}`, {
+  open: opened.has(line.key), "data-kind": line.kind, ontoggle: event => {
+    if (event.currentTarget.open) opened.add(line.key); else opened.delete(line.key);
+  },
+}, h("summary", h("time", time(line.at)), h("span.lane", t(`lane_${view.lane}`)),
+  h("span.what", view.text, count > 1 ? h("i", ` ×${count}`) : null, view.remark ? h("em", view.remark) : null),
+  h(`b${view.isWord ? ".word" : ""}`, view.outcome ?? "")), opened.has(line.key) ? inside(line) : h("div.later"));
+
+// The state machine.
+
+const stateOf = record => {
+  const told = lines.findLast(line => line.kind === "state" && line.record_id === record.id);
+  return told?.state_after ?? (record.status === "PENDING" ? null : record.status.toLowerCase());
+};
+
+const machineView = () => {
+  if (!app.record) return h("p.none", t("state_none"));
+  const steps = paths[app.kind];
+  const visited = lines.filter(line => line.kind === "state" && line.record_id === app.record.id);
+  const present = stateOf(app.record);
+  const ends = present === "failed" ? [...steps.slice(0, -1), "failed"] : steps;
+  const place = ends.indexOf(present);
+  return [
+    h("p.record", h("b", t(app.kind)), h("code", shortened(app.record.id))),
+    h("ol.machine", {"aria-label": t("state_title")}, ends.map((state, index) => {
+      const isVisited = visited.some(line => line.state_after === state);
+      return h(`li.${state}${state === present ? ".now" : isVisited || index < place ? ".done" : ""}`,
+        {"aria-current": state === present ? "step" : null, "data-state": state}, h("span", t(state)), h("code", state));
+    })),
+  ];
+};
+
+// The whole.
+
+const build = () => {
+  const content = $("#behind-content");
+  content.replaceChildren(
+    h("section.card", {"aria-labelledby": "state-title"}, h("h2", {id: "state-title"}, t("state_title")),
+      h("div", {id: "state"})),
+    h("section.card", {"aria-labelledby": "timeline-title"},
+      h("h2", {id: "timeline-title"}, h("span", t("timeline")),
+        h("button.quiet", {type: "button", id: "clear", onclick: clear}, t("clear"))),
+      h("div.timeline", {id: "timeline", tabindex: "0", role: "log", "aria-label": t("timeline"), "aria-live": "off"})),
+    h("section.card", {id: "records", "aria-labelledby": "records-title"}));
+};
+
+let builtIn = null;
+let drawing = false;
+
+/** Draws the panels at the next frame, however often it is asked until then. */
+export const showPanels = () => {
+  if (!builtIn) follow();
+  if (builtIn !== language.tag) {
+    builtIn = language.tag;
+    build();
+  }
+  if (drawing) return;
+  drawing = true;
+  requestAnimationFrame(() => {
+    drawing = false;
+    $("#state").replaceChildren(...[machineView()].flat());
+    const timeline = $("#timeline");
+    const isAtEnd = timeline.scrollHeight - timeline.scrollTop - timeline.clientHeight < 60;
+    const focused = timeline.contains(document.activeElement) ? document.activeElement.closest("details") : null;
+    if (!focused || focused === null) {
+      const all = gathered();
+      timeline.replaceChildren(...all.length ? all.map(row) : [h("p.none", t("timeline_none"))]);
+      if (isAtEnd) timeline.scrollTop = timeline.scrollHeight;
+    }
+    showRecords(lines, copier);
+  });
+};
