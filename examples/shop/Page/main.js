@@ -19,7 +19,7 @@ const showFrame = () => {
 };
 
 // What stands beside the phone on a wide screen folds away on a small one.
-const wide = matchMedia("(min-width: 1080px)");
+const wide = matchMedia("(min-width: 760px)");
 const fold = () => { for (const element of document.querySelectorAll("details.fold")) element.open = wide.matches; };
 wide.addEventListener("change", fold);
 fold();

@@ -16,7 +16,7 @@ teach({
   enrollment: ["Cadastro do aparelho", "Enrollment"],
   payment: ["Pagamento", "Payment"],
   creating: ["criando", "creating"], at_bank: ["no banco", "at the bank"], completing: ["voltando", "coming back"],
-  awaiting_options: ["preparando", "getting ready"], awaiting_fingerprint: ["espera a digital", "awaits the fingerprint"],
+  awaiting_options: ["preparando", "getting ready"], awaiting_fingerprint: ["espera digital", "awaits finger"],
   confirming: ["conferindo", "confirming"], awaiting_signature: ["espera a assinatura", "awaits the signature"],
   authorizing: ["autorizando", "authorizing"], succeeded: ["concluído", "succeeded"], failed: ["falhou", "failed"],
   created: ["criado", "created"],
@@ -57,8 +57,7 @@ const follow = async () => {
       const news = await backend("GET", `/demo/feed?${query}`);
       [run, after] = [news.run, news.last];
       lines.push(...news.lines.map(line => ({...line, key: `${run}.${line.number}`, at: moment(line.at)})));
-      if (news.lines.some(line => line.kind === "row" || line.kind === "event")) app.rowsChanged = true;
-      if (news.lines.length) app.tell();
+      if (news.lines.length) showPanels();
     } catch {
       await pause(2000);
     }
@@ -76,7 +75,7 @@ app.noted = exchange => {
   exchange.key ??= `exchange.${exchange.at}.${app.exchanges.length}`;
   exchange.headers = mask(exchange.headers);
   sessionStorage.setItem("shop.exchanges", JSON.stringify(app.exchanges.slice(-60)));
-  app.tell();
+  showPanels();
 };
 
 const mask = headers => ({...headers, ...(headers.authorization ? {authorization: "Bearer eyJ…"} : {})});
@@ -86,7 +85,7 @@ const clear = () => {
   [app.exchanges.length, lines.length] = [0, 0];
   sessionStorage.setItem("shop.since", since = Date.now());
   sessionStorage.removeItem("shop.exchanges");
-  app.tell();
+  showPanels();
 };
 
 // Lines.
@@ -117,7 +116,7 @@ const describe = line => {
     case "order":
       return {lane: "order", text: `${line.method} ${line.path}`, outcome: line.status, isBad: line.status >= 400};
     case "state":
-      return {lane: "state", text: `${t(line.record_type)}: ${line.state_before ?? "·"} → ${line.state_after}`,
+      return {lane: "state", text: `${line.state_before ?? line.record_type} → ${line.state_after}`,
         outcome: line.caused_by, isWord: true};
     case "server": return {lane: "trouble", text: t(line.up ? "server_up" : "server_down"), isGood: line.up};
     case "killed": return {lane: "trouble", text: t("killed")};
@@ -154,8 +153,8 @@ const inside = line => {
   if (line.kind === "exchange") {
     const head = Object.entries(line.headers).map(([name, value]) => `${name}: ${value}\n`).join("");
     return [
-      h("h4", t("request")), h("pre", {tabindex: "0"}, `${line.method} ${line.address}\n${head}\n${pretty(maskedBody(line.body))}`.trim()),
-      h("h4", `${t("answer")} ${line.status || ""} ${line.took === undefined ? "" : `· ${line.took} ms`}`),
+      h("p.label", t("request")), h("pre", {tabindex: "0"}, `${line.method} ${line.address}\n${head}\n${pretty(maskedBody(line.body))}`.trim()),
+      h("p.label", `${t("answer")} ${line.status || ""} ${line.took === undefined ? "" : `· ${line.took} ms`}`),
       h("pre", {tabindex: "0"}, line.status ? pretty(line.answer) || "—" : t(line.status === null ? "waiting_answer" : "no_reply")),
       copier(curl(line)),
     ];
@@ -169,9 +168,13 @@ const time = value => {
   return `${date.toLocaleTimeString(language.tag, {hour12: false})}.${String(date.getMilliseconds()).padStart(3, "0")}`;
 };
 
+/** Whether what the shop sent or got is about this visitor, and not about another one at the same shop. */
+const isOurs = told => !told?.subject || told.subject === app.subject;
+
 /** All lines in the order of their times; what only repeats itself counts up. */
 const gathered = () => {
-  const all = [...app.exchanges, ...lines].filter(line => line.at >= since && line.kind !== "row");
+  const all = [...app.exchanges, ...lines].filter(
+    line => line.at >= since && line.kind !== "row" && isOurs(line.body?.data ?? line.body));
   all.sort((a, b) => a.at - b.at);
   const result = [];
   for (const line of all) {

@@ -32,9 +32,9 @@ const present = lines => {
   return row ? {table: `${told.at(-1).record_type}s`, before, row} : null;
 };
 
-const table = rows => {
+const table = (rows, label) => {
   const names = Object.keys(rows[0]);
-  return h("div.scroll", {tabindex: "0", role: "region", "aria-label": "SQL"}, h("table",
+  return h("div.scroll", {tabindex: "0", role: "region", "aria-label": label}, h("table",
     h("thead", h("tr", names.map(name => h("th", {scope: "col"}, name)))),
     h("tbody", rows.map(row => h("tr", names.map(name => h("td", shown(row[name]))))))));
 };
@@ -43,12 +43,12 @@ const openDialog = async copier => {
   const record = `${app.kind}:${app.record.id}`;
   const {results} = await backend("GET", `/demo/records?record=${record}`);
   const dialog = h("dialog.curtain", {"aria-labelledby": "sql-title", onclose: () => dialog.remove()},
-    h("header", h("h2", {id: "sql-title"}, t("sql_title")),
+    h("div.head", h("h2", {id: "sql-title"}, t("sql_title")),
       h("button.quiet", {type: "button", id: "close-sql", onclick: () => dialog.close()}, t("close"))),
     h("p", t("sql_text")),
     results.map(({title, sql, rows}) => h("section", {"data-title": title}, h("h3", t(`sql_${title}`)),
       h("div.sql", h("pre", {tabindex: "0"}, sql), copier(sql, "copy_sql")),
-      rows.length ? table(rows) : h("p.none", `(${t("no_rows")})`))));
+      rows.length ? table(rows, t(`sql_${title}`)) : h("p.none", `(${t("no_rows")})`))));
   document.body.append(dialog);
   dialog.showModal();
 };

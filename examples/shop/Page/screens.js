@@ -10,7 +10,7 @@ import {clock, isText, money, t} from "./texts.js";
 
 const header = (title, back) => h("header.bar",
   back ? h("button.round", {type: "button", "aria-label": t("back"), onclick: back}, draw(icons.back)) : h("span"),
-  h("h1", {tabindex: "-1"}, title), h("span"));
+  title ? h("h1", {tabindex: "-1"}, title) : h("span"), h("span"));
 
 const heading = (title, text, ...more) => h("div.heading", more, h("h1", {tabindex: "-1"}, title), text && h("p", text));
 
@@ -19,7 +19,7 @@ const button = (id, text, action, more = {}) =>
 
 const home = () => app.show("home");
 
-const dots = number => h("p.dots", {"aria-label": t("step", {n: number})},
+const dots = number => h("p.dots", {role: "img", "aria-label": t("step", {n: number})},
   [1, 2, 3, 4].map(step => h(`i${step === number ? ".now" : step < number ? ".done" : ""}`)));
 
 const authenticatorNote = () =>
@@ -65,7 +65,8 @@ const screens = {
   person() {
     const known = app.person ?? {};
     const wrong = new Set((app.problem?.body?.errors ?? []).map(error => error.field));
-    const isTaken = app.problem && !wrong.size;
+    // What Belvo refuses comes without a pointer to it.
+    if (app.problem && !wrong.size) wrong.add(/\bname\b/.test(app.problem.message) ? "/name" : "taken");
     const field = (id, label, text, value, more) => h("label.field", {for: id}, h("span", label),
       h("input", {id, name: id, value, autocomplete: "off", "aria-invalid": text ? "true" : null,
         "aria-describedby": text ? `${id}-fault` : null, ...more}),
@@ -78,10 +79,10 @@ const screens = {
     }},
     dots(1), heading(t("person_title"), t("person_text")),
     field("name", t("name"), wrong.has("/name") ? t("wrong_name") : null, known.name ?? "", {maxlength: 80}),
-    field("cpf", t("cpf"), wrong.has("/identifier") ? t("wrong_cpf") : isTaken ? t("known_cpf") : null,
+    field("cpf", t("cpf"), wrong.has("/identifier") ? t("wrong_cpf") : wrong.has("taken") ? t("known_cpf") : null,
       known.identifier ?? "", {inputmode: "numeric", maxlength: 14, placeholder: "000.000.000-00"}),
     h("button.link", {type: "button", id: "example", onclick: () => {
-      $("#name").value ||= "Ana Souza";
+      $("#name").value = "Ana Souza";
       $("#cpf").value = exampleCPF();
       $("#continue").focus();
     }}, draw(icons.spark), t("example")),
@@ -184,12 +185,14 @@ export const showScreen = () => {
   place.replaceChildren(...[screens[app.screen]()].flat().filter(Boolean));
   place.dataset.screen = app.screen;
   if (shown === app.screen) {
+    place.classList.remove("enters");
     if (!app.problem) for (const [id, value] of values) if ($(`#${id}`)) $(`#${id}`).value = value;
     if (focused) $(`#${CSS.escape(focused)}`)?.focus();
   } else {
     place.scrollTop = 0;
-    place.classList.remove("enters");
-    requestAnimationFrame(() => place.classList.add("enters"));
+    // On a small screen the phone is the page: a new screen begins at its top.
+    if (shown && place.getBoundingClientRect().top < 0) scrollTo({top: 0, behavior: "instant"});
+    place.classList.add("enters");
     // On the first screen the focus stays with the page.
     if (shown && shown !== "loading") $("h1", place)?.focus({preventScroll: true});
   }

@@ -54,7 +54,7 @@ const words = {
   cpf: ["CPF", "CPF (tax number)"],
   example: ["Usar um exemplo válido", "Use a valid example"],
   go_on: ["Continuar", "Continue"],
-  wrong_name: ["Escreva o nome.", "Write the name."],
+  wrong_name: ["Escreva o nome completo.", "Write the full name."],
   wrong_cpf: ["Este CPF não existe: confira os dígitos.", "There is no such CPF: check the digits."],
   known_cpf: [
     "Este CPF já é de outra pessoa aqui. Use outro.", "Somebody else here has this CPF already. Use another one."],
