@@ -1,0 +1,55 @@
+// Plays the example of examples/android on a computer: a phone in software signs, and the bank's page is answered over
+// HTTP. Arguments: the server, a token, the `phone` program, its key file, the bank, the order's reference.
+
+import java.io.File
+import java.net.HttpURLConnection
+import java.net.URL
+import java.net.URLDecoder
+import java.net.URLEncoder
+import kotlin.system.exitProcess
+import org.json.JSONObject
+
+private class SoftwarePhone(private val program: String, private val keys: String) : Device {
+    override fun openBank(url: String) {
+        val page = URL(url).readText()
+        val request = Regex("name=\"request_uri\" value=\"([^\"]*)\"").find(page)!!.groupValues[1]
+        val form = "request_uri=" + URLEncoder.encode(request, "UTF-8") + "&decision=approve"
+        val bank = URL(url.substringBefore("?")).openConnection() as HttpURLConnection
+        bank.doOutput = true
+        bank.instanceFollowRedirects = false
+        bank.outputStream.use { it.write(form.toByteArray()) }
+        URL(bank.getHeaderField("Location")).readText()
+    }
+
+    override fun register(options: JSONObject) = call("register", "-", input = options)
+    override fun sign(options: JSONObject) = call("sign", "-", input = options)
+    override fun riskSignals(accountTenure: String) = call("risk-signals", "--account-tenure", accountTenure)
+
+    override fun show(record: JSONObject) =
+        println(record.optString("status") + " " + (record.optJSONObject("next_action")?.optString("type") ?: "-"))
+
+    private fun call(vararg words: String, input: JSONObject? = null): JSONObject {
+        val process = ProcessBuilder(program, *words, "--key-file", keys).redirectError(ProcessBuilder.Redirect.INHERIT)
+            .start()
+        process.outputStream.use { it.write((input?.toString() ?: "").toByteArray()) }
+        return JSONObject(process.inputStream.reader().readText())
+    }
+}
+
+private class Page(private val file: File) : Notebook {
+    override fun read() = if (file.exists()) file.readText() else null
+    override fun write(text: String?) = if (text == null) { file.delete(); Unit } else file.writeText(text)
+}
+
+fun main(arguments: Array<String>) {
+    val (api, token, phone, keys, bank) = arguments
+    val pix = Pix(api, { token }, SoftwarePhone(phone, keys), Page(File("$keys.errand")))
+    pix.introduce(JSONObject().put("name", "Ana Souza").put("identifier", "529.982.247-25"))
+    val bond = pix.enroll(bank, "Ana's phone")
+    check(bond.reason == null) { "enrollment: " + bond.reason }
+    val paid = pix.pay(bond.record.getString("id"), arguments[5])
+    check(paid.reason == null) { "payment: " + paid.reason }
+    val details = paid.record.getJSONObject("payment_method_information").getJSONObject("open_finance_biometric_pix")
+    println("paid " + paid.record.getString("reference") + " " + details.getString("end_to_end_id"))
+    exitProcess(0)
+}
