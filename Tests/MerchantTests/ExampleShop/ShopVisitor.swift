@@ -1,0 +1,121 @@
+import JSON
+import Testing
+
+/// A visitor of the example shop, who presses its buttons and reads what stands there.
+struct ShopVisitor: Sendable {
+    let tab: Tab
+    private let address: String
+
+    /// Who comes to the shop.
+    struct Device: Sendable, CustomTestStringConvertible {
+        var tab = Tab.Device(language: "en", width: 1440, height: 1000)
+        /// Whether the machine has a fingerprint reader of its own.
+        var hasReader = true
+
+        var testDescription: String {
+            "\(tab.width) px, \(tab.isDark ? "dark" : "light"), \(hasReader ? "with" : "without") a reader"
+        }
+    }
+
+    init(_ chromium: Chromium, _ demo: ShopDemo, _ device: Device = Device()) async throws {
+        tab = try await Tab(chromium, device.tab)
+        address = demo.address
+        if device.hasReader {
+            try await tab.plug(in: .init())
+        } else {
+            try await tab.call("Emulation.setFocusEmulationEnabled") { $0.member("enabled", true) }
+        }
+        try await tab.open(demo.address)
+        try await see("#set-up")
+    }
+
+    /// Waits until an element stands there that can be used.
+    func see(_ selector: String) async throws {
+        _ = try await tab.value(
+            """
+            new Promise(done => {
+              const isThere = () => {
+                const element = document.querySelector("\(selector)");
+                return element && !element.disabled && element.checkVisibility();
+              };
+              if (isThere()) return done(true);
+              const observer = new MutationObserver(() => {
+                if (isThere()) { observer.disconnect(); done(true); }
+              });
+              observer.observe(document, {subtree: true, childList: true, attributes: true, characterData: true});
+            })
+            """)
+    }
+
+    /// Presses a button as soon as it is there.
+    func press(_ selector: String) async throws {
+        try await see(selector)
+        _ = try await tab.value("document.querySelector('\(selector)').click(), true")
+    }
+
+    func text(of selector: String) async throws -> String {
+        try await see(selector)
+        return try await tab.text(of: selector)
+    }
+
+    /// From the first screen to a browser that can pay; `look` is called on every screen.
+    func enroll(_ look: (String) async throws -> Void = { _ in }) async throws {
+        try await look("home")
+        try await press("#set-up")
+        try await see("#example")
+        try await look("person")
+        try await press("#example")
+        try await press("#continue")
+        try await see(".banks")
+        try await look("bank")
+        try await press("#bank-mockbank_br_retail, .banks li:last-child .row")
+        try await see("#open-bank")
+        try await look("redirect")
+        try await approveAtBank()
+        try await see("#register")
+        try await look("finger")
+        try await press("#register")
+        try await see("#done")
+        try await look("connected")
+        try await press("#done")
+    }
+
+    /// To the bank's own page, and back by the merchant server's.
+    func approveAtBank(_ decision: String = "approve") async throws {
+        let left = tab.mark
+        try await press("#open-bank")
+        try await tab.event("Page.frameNavigated", after: left) {
+            $0["frame"]?["url"]?.string?.contains("/bank/authorize") == true
+        }
+        try await see("button[value=\(decision)]")
+        let back = tab.mark
+        _ = try await tab.value("document.querySelector('button[value=\(decision)]').click(), true")
+        let address = address
+        try await tab.event("Page.frameNavigated", after: back) {
+            $0["frame"]?["url"]?.string?.hasPrefix(address) == true
+        }
+        try await see("#screen > *")
+    }
+
+    /// Pays for two things with one touch.
+    func buy(_ look: (String) async throws -> Void = { _ in }) async throws {
+        try await press("#add-coffee")
+        try await press("#add-mug")
+        try await press("#to-cart")
+        try await see("#pay")
+        try await look("cart")
+        try await press("#pay")
+        try await see("#more")
+    }
+
+    /// What the console says against the page. What browsers write by themselves about an answer that is no success, or
+    /// about a server that is away, is the demonstration's purpose.
+    var complaints: [String] {
+        let entries = tab.events("Log.entryAdded").filter { message in
+            let text = message["entry"]?["text"]?.string ?? ""
+            return !text.hasPrefix("Failed to load resource: ")
+        }
+        return (tab.events("Runtime.consoleAPICalled") + tab.events("Runtime.exceptionThrown") + entries)
+            .map { String(decoding: $0.raw, as: UTF8.self) }
+    }
+}
