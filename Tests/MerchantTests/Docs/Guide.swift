@@ -6,8 +6,8 @@ import FoundationEssentials
 ///   user ana go without saying. `<a name>` stands for a text that is bound where it is seen first and has to be the
 ///   same afterwards; `<time>` and `<day>` for any. `…` stands for what is left out: members, elements, part of a text.
 /// - `console`: commands behind `$ ` and what they print, as a reader would see it in a terminal.
-/// - `swift`: lines that stand like this in one of the examples.
-/// - `javascript`: lines that stand like this in the page that a browser plays the journey with, see `ShopSite`.
+/// - `swift`, `javascript`, `kotlin`: lines that stand like this in one of the examples, or in the page that a browser
+///   plays the journey with, see `ShopSite`.
 /// - `<!-- meanwhile: … -->`: what others do in between, unseen by readers; see `GuidePlayer.happen`.
 /// - `text`, `sh`: no example but a picture, or commands for a machine of the reader's. Any other kind is a mistake, so
 ///   that no example escapes.
@@ -103,9 +103,7 @@ struct Guide: Sendable {
         switch language {
         case "http": .exchange(exchange(lines))
         case "console": .console(commands(lines))
-        case "swift": .quotation(lines)
-        // There it stands in a text of Swift's.
-        case "javascript": .quotation(lines.map { "        \($0)" })
+        case "swift", "javascript", "kotlin": .quotation(lines)
         case "text", "sh": .prose
         default: .unknown(language: language)
         }

@@ -217,12 +217,17 @@ struct GuidePlayer {
         }
     }
 
-    /// Whether the lines stand like this, one after the other, in a file of the examples or in the shop's page.
+    /// Whether the lines stand like this, one after the other and however far from the margin, in a file of the
+    /// examples or in the page that a browser plays the journey with.
     private static func isQuoted(_ lines: [String]) throws -> Bool {
         let folder = "\(Guide.root)/examples"
-        let examples = try FileManager.default.subpathsOfDirectory(atPath: folder).filter { $0.hasSuffix(".swift") }
+        let examples = try FileManager.default.subpathsOfDirectory(atPath: folder)
+            .filter { name in [".swift", ".js", ".kt"].contains { name.hasSuffix($0) } }
         let files = examples.map { "examples/\($0)" } + ["Tests/MerchantTests/Browser/ShopSite.swift"]
-        return try files.contains { try Guide.lines(of: $0).firstRange(of: lines) != nil }
+        let wanted = lines.map { $0.drop { $0 == " " } }
+        return try files.contains { file in
+            try Guide.lines(of: file).map { $0.drop { $0 == " " } }.firstRange(of: wanted) != nil
+        }
     }
 
     /// An example that cannot be played as it is written.

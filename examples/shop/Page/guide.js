@@ -53,7 +53,7 @@ const mishaps = () => {
     h("input", {type: "radio", name: "mishap", id: `mishap-${name || "none"}`, value: name, checked: name === chosen,
       onchange: () => choose(name)}), h("span", text));
   return h("section.card.breaks", {"aria-labelledby": "break-title"},
-    h("h2", {id: "break-title"}, t("break_title")), h("p", t("break_text")),
+    h("h2", {id: "break-title"}, t("break_title")), h("p", t("break_text")), verdict(),
     h("fieldset", h("legend.visually-hidden", t("break_title")),
       option("", t("break_none")), names.filter(isPossible).map(name => option(name, t(`mishap_${name}`)))),
     chosen ? h("div.expect", h("h3", t("expect")), h("p", t(`mishap_${chosen}_expect`)),
@@ -61,8 +61,7 @@ const mishaps = () => {
         if (!cartCount()) put("honey", 1);
         app.show("cart");
         $("#pay").click();
-      }}, draw(icons.finger), t("try_it")) : h("p.none", t("break_needs"))) : null,
-    verdict());
+      }}, draw(icons.finger), t("try_it")) : h("p.none", t("break_needs"))) : null);
 };
 
 /** Draws the guide; the focus stays where it was. */

@@ -41,7 +41,9 @@ const paths = {
 
 const lines = [];
 const opened = new Set();
-let since = Number(sessionStorage.getItem("shop.since") ?? 0);
+// What happened before this visitor came is no business of this page.
+let since = Number(sessionStorage.getItem("shop.since") ?? Date.now());
+sessionStorage.setItem("shop.since", since);
 
 // The feed: a long poll at the shop, which watches the rest.
 
@@ -71,7 +73,6 @@ const moment = value => typeof value === "number" ? value : Date.parse(value);
 const recalled = JSON.parse(sessionStorage.getItem("shop.exchanges") ?? "[]");
 app.exchanges.push(...recalled);
 app.noted = exchange => {
-  if (!since) sessionStorage.setItem("shop.since", since = exchange.at - 500);
   exchange.key ??= `exchange.${exchange.at}.${app.exchanges.length}`;
   exchange.headers = mask(exchange.headers);
   sessionStorage.setItem("shop.exchanges", JSON.stringify(app.exchanges.slice(-60)));
@@ -195,7 +196,7 @@ const row = ({line, view, count}) => h(`details.line.${view.lane}${view.isBad ? 
     if (event.currentTarget.open) opened.add(line.key); else opened.delete(line.key);
   },
 }, h("summary", h("time", time(line.at)), h("span.lane", t(`lane_${view.lane}`)),
-  h("span.what", view.text, count > 1 ? h("i", ` ×${count}`) : null, view.remark ? h("em", view.remark) : null),
+  h("span.what", h("span", view.text), count > 1 ? h("i", `×${count}`) : null, view.remark ? h("em", view.remark) : null),
   h(`b${view.isWord ? ".word" : ""}`, view.outcome ?? "")), opened.has(line.key) ? inside(line) : h("div.later"));
 
 // The state machine.

@@ -79,35 +79,24 @@ export class Pix {
     for (;;) {
       this.device.show(record);
       const next = record.next_action;
-      switch (next?.type) {
-        case undefined:
-          this.notebook.write(null);
-          return {record};
+      switch (next?.type ?? "done") {
+        case "done":
         case "retry":
           this.notebook.write(null);
-          return {record, reason: next.reason};
+          return {record, reason: next?.reason};
         case "redirect":
           await this.device.openBank(next.url, record);
-          ({record, tag} = await this.#change(errand, tag));
-          break;
+          // The bank leads back to a new page; this one sees whatever changes meanwhile.
         case "poll":
           ({record, tag} = await this.#change(errand, tag, next.after_ms));
-          break;
+          continue;
         case "register":
-          await this.#hand(errand, "confirm", async () => ({
-            confirmation_data: await this.device.register(next.fido_registration_options),
-          }));
-          ({record, tag} = await this.#read(errand));
+          await this.#confirm(errand, next.fido_registration_options);
           break;
         case "sign":
-          await this.#hand(errand, "authorize", async () => {
-            const {account_tenure} = await this.customer();
-            const assertion = await this.device.sign(next.fido_options);
-            return {risk_signals: this.device.signals(account_tenure), assertion};
-          });
-          ({record, tag} = await this.#read(errand));
-          break;
+          await this.#authorize(errand, next.fido_options);
       }
+      ({record, tag} = await this.#read(errand));
     }
   }
 
@@ -119,6 +108,18 @@ export class Pix {
     if (answer.status === 409 && !other) throw this.#end(new Problem(409, answer.body));
     this.#note(Object.assign(errand, {id: other ?? answer.body.id}));
     return other ? this.#read(errand) : {record: answer.body, tag: answer.tag};
+  }
+
+  #confirm(errand, options) {
+    return this.#hand(errand, "confirm", async () => ({confirmation_data: await this.device.register(options)}));
+  }
+
+  #authorize(errand, options) {
+    return this.#hand(errand, "authorize", async () => {
+      const {account_tenure} = await this.customer();
+      const assertion = await this.device.sign(options);
+      return {risk_signals: this.device.signals(account_tenure), assertion};
+    });
   }
 
   /** Hands over what the authenticator has made: noted before it is sent, since it can be made only once. */
