@@ -21,6 +21,11 @@ extension Sandbox {
         withWorld { world in world.enrollments.all.filter { $0.externalID == externalID }.map(\.id) }
     }
 
+    /// The ids of the customers that were created under an `external_id`, oldest first.
+    public func customerIDs(externalID: String) -> [String] {
+        withWorld { world in world.customers.all.filter { $0.externalID == externalID }.map(\.id) }
+    }
+
     /// The id of the newest charge (`CHARGES`) or transaction (`TRANSACTIONS`) of an intent; nil without one.
     public func movement(_ type: String, of intent: String) -> String? {
         withWorld { world in

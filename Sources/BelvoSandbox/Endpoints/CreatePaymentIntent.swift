@@ -7,7 +7,7 @@ extension World {
     mutating func createPaymentIntent(_ call: Call) throws(Refusal) -> Response {
         let key = call.request.headers["belvo-idempotency-key"]
         let digest = Digest.sha256(call.request.body)
-        if let key, let first = replays[key] {
+        if let key, variants.keyReuse != .forgotten, let first = replays[key] {
             guard variants.keyReuse == .replayed || first.bodyDigest == digest else {
                 throw .conflict("The idempotency key was used with another body.")
             }

@@ -66,10 +66,12 @@ public enum Tenure: String, Switch {
     case creationDay = "creation_day"
 }
 
-/// What the same `Belvo-Idempotency-Key` with another body gets (belvo-api.md §12.3).
+/// What the same `Belvo-Idempotency-Key` gets, with another body where nothing else is said (belvo-api.md §12.3).
 public enum KeyReuse: String, Switch {
     /// The first answer.
     case replayed
     /// 409.
     case refused
+    /// Another intent, and so with the same body: the key is not kept.
+    case forgotten
 }
