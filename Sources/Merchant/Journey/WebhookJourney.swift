@@ -54,7 +54,10 @@ struct WebhookJourney: Sendable {
             }
             world.log.warning(
                 "webhook.unreadable", metadata: ["webhook_id": "\(receipt.record.id)", "reason": "\(error)"])
-            let pause = min(max(age / 4, world.patience.pollInterval), .seconds(900))
+            // After 1 s, 2 s and 4 s, however rarely records are polled; then with growing pauses.
+            let pause =
+                age < .seconds(7)
+                ? retryPause(after: age) : min(max(age / 4, world.patience.pollInterval), .seconds(900))
             try await world.store.update(receipt, to: .received, nextLook: pause)
         }
     }

@@ -201,6 +201,9 @@ extension BelvoError {
         }
     }
 
+    /// Whether the request may have arrived, for all that its answer says.
+    var mayHaveArrived: Bool { refusal == nil && !leftNothing }
+
     /// Whether nothing of the request has left this machine: no answer speaks, and nobody can have taken it.
     var neverLeft: Bool {
         if case .unreachable = self { true } else { false }
@@ -235,6 +238,14 @@ extension Failure {
         let item = refusal.items.first
         return Failure(code: item?.code ?? "refused", message: item?.message, authority: .merchant)
     }
+}
+
+/// How long to wait before the next attempt to read or to send, after so long a time: 1 s, 2 s, 4 s and so on, a minute
+/// at most.
+func retryPause(after age: Duration) -> Duration {
+    var pause = Duration.seconds(1)
+    while pause < .seconds(60), age >= pause * 2 - .seconds(1) { pause *= 2 }
+    return min(pause, .seconds(60))
 }
 
 /// How often a change is tried again when somebody else was faster.

@@ -240,10 +240,10 @@ import Testing
             }
             try await stage.tell("PAYMENT_INTENTS", of: intent.description)
             try await stage.work()
-            for _ in 0..<3 {
+            for pause in [1, 2, 4] {
                 #expect(try await stage.lines(Self.outcomes) == ["received"])
                 #expect(try await stage.lines(Self.payments).isEmpty)
-                try await stage.poll()
+                try await stage.pass(.milliseconds(pause * 1_000 + 50))
             }
             #expect(try await stage.lines(Self.outcomes) == ["done"])
             #expect(try await stage.lines(Self.payments) == ["observed observed 700 PENDING"])

@@ -147,6 +147,26 @@ import Testing
         }
     }
 
+    @Test func `what cannot be read is tried again after one, two and four seconds, however rarely records are polled`()
+        async throws
+    {
+        try await Stage.open(environment: ["POLL_INTERVAL_MS": "60000"]) { stage in
+            try await tell(stage, "PAYMENT_INTENTS", "1b3a1c7e-90d4-4f26-8a51-0d6c2e9b7f10")
+            try await stage.work()
+            for (seconds, calls) in [(1, 2), (2, 3), (4, 4)] {
+                try await stage.pass(.milliseconds(seconds * 1_000 - 300))
+                #expect(stage.countCalls(.getPaymentIntent) == calls - 1)
+                try await stage.pass(.milliseconds(350))
+                #expect(stage.countCalls(.getPaymentIntent) == calls)
+            }
+            // From then on as rarely as anything else.
+            try await stage.pass(.seconds(59))
+            #expect(stage.countCalls(.getPaymentIntent) == 4)
+            try await stage.pass(.seconds(2))
+            #expect(stage.countCalls(.getPaymentIntent) == 5)
+        }
+    }
+
     @Test func `objects of nobody here and types without a meaning are kept and left alone`() async throws {
         try await Stage.open { stage in
             try await tell(stage, "BANK_ACCOUNTS", "0b3a1c7e-90d4-4f26-8a51-0d6c2e9b7f10")
