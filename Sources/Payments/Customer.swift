@@ -66,6 +66,8 @@ public struct Customer: Sendable, Equatable {
         case found(belvoID: UUID, createdAt: Timestamp)
         /// Belvo refused it, or it never arrived there.
         case notCreated(code: String)
+        /// The creation was sent, and neither its answer nor a look-up says what became of it.
+        case creationUnknown
         /// The user asks for it once more after a failure.
         case triedAgain
     }
@@ -79,6 +81,7 @@ public struct Customer: Sendable, Equatable {
             next.failureCode = nil
             next.belvoID = belvoID
             next.belvoCreatedAt = createdAt
+        case (.creating, .creationUnknown): break
         case (.creating, .notCreated(let code)):
             next.state = .failed
             next.failureCode = code
@@ -97,6 +100,7 @@ extension Customer.Event {
         switch self {
         case .found: "found"
         case .notCreated: "not_created"
+        case .creationUnknown: "creation_unknown"
         case .triedAgain: "tried_again"
         }
     }

@@ -17,6 +17,8 @@ extension Enrollment {
         case confirmationSent(digest: [UInt8])
         /// Belvo took the registration.
         case confirmationAccepted
+        /// The registration was sent, and neither its answer nor a reading says what became of it.
+        case confirmationUnknown
         /// The registration never left, or was not let in: the same one may be sent again.
         case confirmationNotSent
         /// Belvo was read.
@@ -94,6 +96,7 @@ extension Enrollment {
             next.confirmationDigest = digest
             next.state = .confirming
         case (.confirming, .confirmationAccepted): next.isConfirmationAccepted = true
+        case (.confirming, .confirmationUnknown): break
         case (.confirming, .confirmationNotSent):
             next.confirmationDigest = nil
             next.state = .awaitingFingerprint
@@ -114,6 +117,8 @@ extension Enrollment {
     /// already said FAILED.
     private mutating func apply(_ report: Report) {
         if state == .failed, failure?.authority == .belvo { return }
+        // Belvo may have made two of one request: the one that is known here stays, and the other says nothing about it.
+        if let belvoID, belvoID != report.belvoID { return }
         belvoID = belvoID ?? report.belvoID
         // Whoever made an observed one has its user's way to the bank as well.
         if origin == .own { redirectURL = redirectURL ?? report.redirectURL }
@@ -160,6 +165,7 @@ extension Enrollment.Event {
         case .optionsArrived: "options_arrived"
         case .confirmationSent: "confirmation_sent"
         case .confirmationAccepted: "confirmation_accepted"
+        case .confirmationUnknown: "confirmation_unknown"
         case .confirmationNotSent: "confirmation_not_sent"
         case .reported: "reported"
         case .refused: "refused"

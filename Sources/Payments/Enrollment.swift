@@ -116,10 +116,20 @@ public struct Enrollment: Sendable, Equatable {
         state == .atBank && redirectURL != nil || state == .awaitingFingerprint
     }
 
+    /// When a creation that was just sent is polled, and counts as lost where Belvo does not show it.
+    public static func creationSchedule(_ patience: Patience) -> Schedule {
+        Schedule(firstLook: patience.askingDeadline + .seconds(5), deadline: patience.creationGrace)
+    }
+
+    /// When an enrollment is polled whose registration is about to be sent.
+    public func sendingSchedule(_ patience: Patience) -> Schedule {
+        Schedule(firstLook: patience.askingDeadline + .seconds(5), deadline: patience.pollDeadline)
+    }
+
     /// When an enrollment in its present state is looked at; nothing when it is terminal.
     public func schedule(_ patience: Patience) -> Schedule? {
         switch state {
-        case .creating: Schedule(firstLook: patience.askingDeadline + .seconds(5), deadline: patience.creationGrace)
+        case .creating: Self.creationSchedule(patience)
         // Where the user has to go is not known yet.
         case .atBank where redirectURL == nil:
             Schedule(firstLook: patience.pollInterval, deadline: patience.userDeadline)

@@ -12,11 +12,13 @@ public struct Patience: Sendable, Equatable {
     public var callDeadline = Duration.milliseconds(10_000)
     /// How long a look-up may take beyond that, right after a call whose answer says nothing.
     public var lookUpDeadline = Duration.seconds(2)
+    /// How long that look-up, a second sending and its look-up may take in all (reliability.md, promise 14).
+    public var resendDeadline = Duration.seconds(5)
 
     public init() {}
 
     /// How long a request may wait for Belvo in all: after that, somebody else finds out what became of it.
-    public var askingDeadline: Duration { callDeadline + lookUpDeadline }
+    public var askingDeadline: Duration { callDeadline + resendDeadline }
 
     /// How long to wait before the next look at an authorized payment whose deadline passed so long ago.
     ///

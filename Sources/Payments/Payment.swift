@@ -157,13 +157,17 @@ public struct Payment: Sendable, Equatable {
         }
     }
 
+    /// When a creation that was just sent is polled, and counts as lost where Belvo does not show it.
+    public static func creationSchedule(_ patience: Patience) -> Schedule {
+        Schedule(firstLook: patience.askingDeadline + .seconds(5), deadline: patience.creationGrace)
+    }
+
     /// When a payment in its present state is polled; nothing when Belvo can do nothing more about it.
     ///
     /// `signatureTime` is the life of the challenge as the FIDO options give it.
     public func schedule(_ patience: Patience, signatureTime: Duration?) -> Schedule? {
         switch state {
-        case .creating:
-            return Schedule(firstLook: patience.askingDeadline + .seconds(5), deadline: patience.creationGrace)
+        case .creating: return Self.creationSchedule(patience)
         case .awaitingOptions: return Schedule(firstLook: patience.pollInterval, deadline: patience.pollDeadline)
         case .awaitingSignature:
             let deadline = min(signatureTime.map { $0 + .seconds(60) } ?? patience.userDeadline, patience.userDeadline)

@@ -6,6 +6,7 @@ struct Report: CustomStringConvertible {
     private(set) var steps = 0
     private(set) var payments = 0
     private(set) var paid = 0
+    private(set) var resendings = 0
     private(set) var faults: [Fault: Int] = [:]
     private(set) var broken: [Simulation.Outcome] = []
 
@@ -14,12 +15,16 @@ struct Report: CustomStringConvertible {
         steps += outcome.trace.count
         payments += outcome.payments
         paid += outcome.paid
+        resendings += outcome.resendings
         faults.merge(outcome.faults, uniquingKeysWith: +)
         if !outcome.violations.isEmpty { broken.append(outcome) }
     }
 
     var description: String {
-        var lines = ["\(runs) runs, \(steps) steps, \(payments) payments, of which \(paid) were paid; faults:"]
+        var lines = [
+            "\(runs) runs, \(steps) steps, \(payments) payments, of which \(paid) were paid; "
+                + "\(resendings) calls sent again; faults:"
+        ]
         for fault in Fault.allCases { lines.append("    \(faults[fault] ?? 0)  \(fault.rawValue)") }
         for outcome in broken {
             lines.append("seed \(outcome.seed):")

@@ -9,6 +9,7 @@ import Transport
         for seed in UInt64(1)...12 { report.take(try await Simulation(seed: seed).run()) }
         #expect(report.broken.count == 0, "\(report)")
         #expect(report.paid > 0)
+        #expect(report.resendings > 0)
         #expect(report.faults.values.reduce(0, +) > 100, "hardly anything went wrong")
     }
 

@@ -5,14 +5,28 @@ import Foundation
 #endif
 
 extension MerchantAPI {
+    /// How often something is sent whose outcome the server does not know: for about a minute.
+    private static let sendingsMax = 30
+
     /// Sends something that changes a record, and returns the record if the answer shows it.
+    ///
+    /// After a 202 nobody knows what became of it. Where it moves no money the same again lets the server find out, and
+    /// send what was lost once more.
     func send(_ message: Message) async throws -> Record? {
         var request = request("POST", message.path)
         request.httpBody = Data(message.body.utf8)
         request.setValue("application/json", forHTTPHeaderField: "Content-Type")
         if let key = message.idempotencyKey { request.setValue(key, forHTTPHeaderField: "Idempotency-Key") }
-        let answer = try await answer(to: request)
-        return Record(answer.body, entityTag: answer.entityTag)
+        var sendings = 1
+        while true {
+            let answer = try await answer(to: request)
+            let record = Record(answer.body, entityTag: answer.entityTag)
+            guard answer.status == 202, message.isRepeatedWhileUnknown, sendings < Self.sendingsMax else {
+                return record
+            }
+            sendings += 1
+            try await sleep(record?.nextAction?.pause ?? .seconds(2))
+        }
     }
 
     /// The record as it is now.

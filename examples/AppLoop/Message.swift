@@ -5,6 +5,10 @@ struct Message: Codable, Sendable {
     let path: String
     let body: String
     var idempotencyKey: String?
+
+    /// Whether the server has to be brought this once more while it does not know what became of it: what creates
+    /// something, and a registration. It keeps a redirect itself, and sends a signature once.
+    var isRepeatedWhileUnknown: Bool { idempotencyKey != nil || path.hasSuffix("/confirm") }
 }
 
 extension Message {

@@ -102,8 +102,11 @@ extension API {
             throw reader.faults
         }
         let progress = try await enrollments.confirm(
-            inbound.id(), of: subject, with: confirmation.raw,
-            digest: digest(confirmation.value, for: .confirmation), clientData: clientData, on: occasion(inbound))
+            inbound.id(), of: subject,
+            with: EnrollmentJourney.Confirmation(
+                data: confirmation.raw, digest: digest(confirmation.value, for: .confirmation),
+                clientData: clientData),
+            on: occasion(inbound))
         switch progress {
         case .done: return Response(.noContent)
         case .pending(let enrollment): return resource(.accepted, enrollment.json(pollAfter: pollInterval))

@@ -10,29 +10,34 @@ struct CustomerJourney: Sendable {
     func put(
         _ person: Customer.Person, for subject: UserSubject, on occasion: Occasion
     ) async throws -> (progress: Progress<Stored<Customer>>, isNew: Bool) {
-        let planned = Planned.entered(schedule)
         let customer = Customer(
             id: Customer.ID(world.identities.next()), subject: subject, person: person, createdAt: .earliest)
+        let planned = Planned.entered(customer.creationSchedule(world.patience)).held
         if let made = try await world.store.insert(customer, planned: planned, cause: occasion.cause) {
-            return (try await ask(for: made, on: occasion), true)
+            return (try await creation(on: occasion).begin(made), true)
         }
-        guard let known = try await world.store.customer(of: subject) else { throw JourneyRefusal.contended }
-        switch known.record.state {
-        case .created:
-            guard known.record.person.taxID == person.taxID else { throw JourneyRefusal.identifierDiffers }
-            return (.done(known), false)
-        case .creating:
-            guard known.record.person.taxID == person.taxID else { throw JourneyRefusal.identifierDiffers }
-            return (.pending(known), false)
-        case .failed:
-            var again = try known.record.transition(on: .triedAgain)
-            again.person = person
-            guard
-                let claimed = try await write(
-                    again, over: known, event: "tried_again", planned: planned, cause: occasion.cause)
-            else { throw JourneyRefusal.inProgress }
-            return (try await ask(for: claimed, on: occasion), true)
+        for _ in 0..<attemptsMax {
+            guard let known = try await world.store.customer(of: subject) else { break }
+            switch known.record.state {
+            case .created:
+                guard known.record.person.taxID == person.taxID else { throw JourneyRefusal.identifierDiffers }
+                return (.done(known), false)
+            case .creating:
+                guard known.record.person.taxID == person.taxID else { throw JourneyRefusal.identifierDiffers }
+                let progress = try await creation(on: occasion).resume(known)
+                // What has turned out to be lost is tried anew.
+                if progress.resource.record.state != .failed { return (progress, true) }
+            case .failed:
+                var again = try known.record.transition(on: .triedAgain)
+                again.person = person
+                guard
+                    let claimed = try await write(
+                        again, over: known, event: "tried_again", planned: planned, cause: occasion.cause)
+                else { throw JourneyRefusal.inProgress }
+                return (try await creation(on: occasion).begin(claimed), true)
+            }
         }
+        throw JourneyRefusal.contended
     }
 
     func customer(of subject: UserSubject) async throws -> Stored<Customer> {
@@ -49,71 +54,29 @@ struct CustomerJourney: Sendable {
         return written
     }
 
-    private func ask(for stored: Stored<Customer>, on occasion: Occasion) async throws -> Progress<Stored<Customer>> {
-        let person = stored.record.person
-        do {
-            let created = try await world.belvo.createCustomer(
-                NewCustomer(
-                    externalID: stored.record.id.description, identifier: person.taxID.text, name: person.name.text,
-                    email: person.email?.text, phone: person.phone?.text),
-                trace: occasion.trace)
-            guard let event = Customer.Event(created) else {
-                // Belvo has it and did not say since when: reading tells.
-                return try await lookUp(stored, on: occasion)
-            }
-            return .done(try await record(event, on: stored, cause: occasion.cause))
-        } catch let error as BelvoError {
-            if error.saysIdentifierIsTaken { return try await settleTaken(stored, on: occasion) }
-            if error.refusal != nil || error.leftNothing {
-                let code = error.refusal.map(Failure.refused)?.code ?? Failure.notSent.code
-                try await record(.notCreated(code: code), on: stored, cause: occasion.cause)
-                throw error
-            }
-            world.log.warning("customer.outcome_unknown", metadata: ["customer_id": "\(stored.record.id)"])
-            return try await lookUp(stored, on: occasion)
+    /// What is sent is what was remembered: the same request again may be spelled otherwise.
+    private func creation(on occasion: Occasion) -> RemoteCreation<CustomerJourney> {
+        RemoteCreation(workflow: self, occasion: occasion) { customer, belvo in
+            let person = customer.person
+            // Where Belvo has it and does not say since when, reading tells.
+            return Customer.Event(
+                try await belvo.createCustomer(
+                    NewCustomer(
+                        externalID: customer.id.description, identifier: person.taxID.text, name: person.name.text,
+                        email: person.email?.text, phone: person.phone?.text),
+                    trace: occasion.trace))
         }
     }
 
-    /// Belvo has a customer with this tax number: ours, if it shows one under our name, or somebody else's.
-    private func settleTaken(
-        _ stored: Stored<Customer>, on occasion: Occasion
-    ) async throws -> Progress<Stored<Customer>> {
-        switch await news(of: stored.record, from: world.belvo.within(world.patience.lookUpDeadline)) {
-        case .event(let found): return .done(try await record(found, on: stored, cause: occasion.cause))
-        case .absent:
-            try await record(.notCreated(code: Customer.identifierInUse), on: stored, cause: occasion.cause)
-            world.log.warning("customer.identifier_in_use", metadata: ["customer_id": "\(stored.record.id)"])
-            throw JourneyRefusal.identifierInUse
-        case .unreadable: return try await lookUp(stored, on: occasion)
-        }
-    }
-
-    /// Looks once, and not for long, for a customer whose creation has just been sent, and was not answered as it
-    /// should. From then on it is looked for as often as anything that waits for Belvo.
-    private func lookUp(
-        _ stored: Stored<Customer>, on occasion: Occasion
-    ) async throws -> Progress<Stored<Customer>> {
-        if case .event(let found) = await news(
-            of: stored.record, from: world.belvo.within(world.patience.lookUpDeadline))
-        {
-            return .done(try await record(found, on: stored, cause: occasion.cause))
-        }
-        let waiting = try await world.store.update(
-            stored, to: stored.record, event: "creation_unknown",
-            planned: .goesOn(nextLook: world.patience.pollInterval, deadline: stored.deadline), cause: occasion.cause)
-        return .pending(waiting ?? stored)
-    }
-
-    @discardableResult
+    /// Applies an event to the freshest state, however many others change the record meanwhile.
     private func record(
         _ event: Customer.Event, on stored: Stored<Customer>, cause: Cause
     ) async throws -> Stored<Customer> {
         var current = stored
         for _ in 0..<attemptsMax {
-            if current.record.state == .created { return current }
-            let next = try current.record.transition(on: event)
+            guard let next = try? current.record.transition(on: event) else { return current }
             let written = try await write(
-                next, over: current, event: event.name, planned: .entered(nil), cause: cause)
+                next, over: current, event: event.name, planned: planned(next, over: current), cause: cause)
             if let written { return written }
             guard let fresh = try await world.store.customer(of: stored.record.subject) else { break }
             current = fresh
@@ -121,10 +84,30 @@ struct CustomerJourney: Sendable {
         throw JourneyRefusal.contended
     }
 
-    private var schedule: Schedule {
-        Schedule(
-            firstLook: world.patience.askingDeadline + .seconds(5),
-            deadline: world.patience.callDeadline + world.patience.creationGrace)
+    private func planned(_ next: Customer, over stored: Stored<Customer>) -> Planned {
+        guard next.state == .creating else { return .entered(nil) }
+        return .goesOn(nextLook: nextLook(at: stored) ?? world.patience.pollInterval, deadline: stored.deadline)
+    }
+}
+
+// Creating.
+extension CustomerJourney: CreationWorkflow {
+    var table: DueTable { .customers }
+
+    /// A customer's request has no key: there is one customer for each user.
+    func recordCreation(
+        _ event: Customer.Event, on stored: Stored<Customer>, cause: Cause,
+        settling: (Stored<Customer>) -> IdempotencySettlement
+    ) async throws -> Stored<Customer> {
+        try await record(event, on: stored, cause: cause)
+    }
+
+    func mayBeThere(after error: BelvoError) -> Bool { error.saysIdentifierIsTaken }
+
+    /// Belvo has a customer with this tax number, and none under our name: it is somebody else's.
+    func end(after error: BelvoError) -> (event: Customer.Event, refusal: JourneyRefusal)? {
+        guard error.saysIdentifierIsTaken else { return nil }
+        return (.notCreated(code: Customer.identifierInUse), .identifierInUse)
     }
 }
 
@@ -135,7 +118,10 @@ extension CustomerJourney: LookingJourney {
         guard customer.state == .creating else { return .unreadable }
         do {
             let found = try await belvo.findCustomers(externalID: customer.id.description)
-            guard let first = found.first else { return .absent }
+            // Of several the oldest: its age is what banks have been told.
+            let first = found.min { ($0.createdAt ?? "") < ($1.createdAt ?? "") }
+            guard let first else { return .absent }
+            for twin in found where twin.id != first.id { logTwin(twin.id.uuid, of: customer) }
             guard let event = Customer.Event(first) else {
                 world.log.error("customer.without_creation_time", metadata: ["customer_id": "\(customer.id)"])
                 return .unreadable

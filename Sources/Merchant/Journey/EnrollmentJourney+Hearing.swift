@@ -37,13 +37,16 @@ extension EnrollmentJourney {
     private func stored(_ told: Belvo.Enrollment) async throws -> Stored<Enrollment>? {
         if let known = try await world.store.enrollment(belvoID: told.id.uuid) { return known }
         guard let own = told.externalID.flatMap({ Enrollment.ID($0) }),
-            let stored = try await world.store.enrollment(own),
-            stored.record.belvoID == nil || stored.record.belvoID == told.id.uuid
+            let stored = try await world.store.enrollment(own)
         else { return nil }
         // Anybody may name anything by our ids; of another customer it is another enrollment.
         if let payer = told.details.customer, let owner = try await world.store.owner(belvoID: payer.uuid),
             owner.customer != stored.record.customer
         {
+            return nil
+        }
+        if let known = stored.record.belvoID, known != told.id.uuid {
+            logTwin(told.id.uuid, of: stored.record)
             return nil
         }
         return stored

@@ -29,7 +29,7 @@ struct EnrollmentJourney: Sendable {
         _ wish: Wish, for subject: UserSubject, as request: KeyedRequest<Enrollment>,
         offered: () async throws -> [Belvo.Institution], on occasion: Occasion
     ) async throws -> Creation<Enrollment> {
-        if let known = try await replay(request, of: subject) { return known }
+        if let known = try await replay(request, of: wish, for: subject, on: occasion) { return known }
         try await checkBounds(of: subject)
         guard let bank = try await offered().first(where: { $0.id.uuid == wish.institution }) else {
             throw JourneyRefusal.institutionUnavailable
@@ -51,10 +51,12 @@ struct EnrollmentJourney: Sendable {
             enrollment, deviceID: wish.deviceID, claiming: request.claim,
             planned: .entered(enrollment.schedule(world.patience)), cause: occasion.cause)
         guard let remembered else {
-            guard let known = try await replay(request, of: subject) else { throw JourneyRefusal.inProgress }
+            guard let known = try await replay(request, of: wish, for: subject, on: occasion) else {
+                throw JourneyRefusal.inProgress
+            }
             return known
         }
-        return .made(try await ask(for: remembered, wish, payer: payer, request, on: occasion))
+        return .made(try await creation(of: wish, payer: payer, request, on: occasion).begin(remembered))
     }
 
     /// Throws when the user has as many enrollments as he may.
@@ -70,52 +72,32 @@ struct EnrollmentJourney: Sendable {
         }
     }
 
-    private func ask(
-        for remembered: Stored<Enrollment>, _ wish: Wish, payer: UUID, _ request: KeyedRequest<Enrollment>,
-        on occasion: Occasion
-    ) async throws -> Progress<Stored<Enrollment>> {
-        let enrollment = remembered.record
-        do {
-            let created = try await world.belvo.createEnrollment(
+    private func creation(
+        of wish: Wish, payer: UUID, _ request: KeyedRequest<Enrollment>, on occasion: Occasion
+    ) -> RemoteCreation<EnrollmentJourney> {
+        RemoteCreation(workflow: self, occasion: occasion, key: request) { enrollment, belvo in
+            let created = try await belvo.createEnrollment(
                 NewEnrollment(
                     externalID: enrollment.id.description, customer: Belvo.Customer.ID(payer),
                     institution: Belvo.Institution.ID(wish.institution), name: wish.name?.text,
                     platform: Belvo.Platform(wish.platform), callbackURL: wish.callbackURL,
                     riskSignals: wish.riskSignals, metadata: try wish.metadata.map { try RawJSON(parsing: $0.json) }),
                 trace: occasion.trace)
-            let event = Enrollment.Event.reported(report(created))
-            return .done(
-                try await record(event, on: remembered, cause: occasion.cause, settling: request.answered))
-        } catch let error as BelvoError {
-            if let refusal = error.refusal {
-                try await record(.refused(.refused(refusal)), on: remembered, cause: occasion.cause) { _ in
-                    request.answered(error)
-                }
-                throw error
-            }
-            if error.leftNothing {
-                try await record(.refused(.notSent), on: remembered, cause: occasion.cause) { _ in request.released }
-                throw error
-            }
-            world.log.warning("enrollment.outcome_unknown", metadata: ["enrollment_id": "\(enrollment.id)"])
-            if case .event(let found) = await lookUp(enrollment) {
-                return .done(
-                    try await record(found, on: remembered, cause: occasion.cause, settling: request.answered))
-            }
-            // From here on it is looked for as often as anything that waits for Belvo.
-            let unknown = try await record(.creationUnknown, on: remembered, cause: occasion.cause) { _ in
-                request.outcomeUnknown
-            }
-            return unknown.record.state == .creating ? .pending(unknown) : .done(unknown)
+            return .reported(report(created))
         }
     }
 
+    /// What the same request came to before. Where nobody knows, the app has brought the body again, and it goes on.
     private func replay(
-        _ request: KeyedRequest<Enrollment>, of subject: UserSubject
+        _ request: KeyedRequest<Enrollment>, of wish: Wish, for subject: UserSubject, on occasion: Occasion
     ) async throws -> Creation<Enrollment>? {
-        try await world.replay(
+        let known = try await world.replay(
             request, record: { try await world.store.enrollment(Enrollment.ID($0), of: subject) },
             isUnknown: { $0.state == .creating })
+        guard case .known(.pending(let stored)) = known,
+            let payer = try await world.store.customer(of: subject)?.record.belvoID
+        else { return known }
+        return .known(try await creation(of: wish, payer: payer, request, on: occasion).resume(stored))
     }
 
     func enrollment(
@@ -124,83 +106,17 @@ struct EnrollmentJourney: Sendable {
         guard let enrollment = try await world.store.enrollment(id, of: subject) else { throw JourneyRefusal.notFound }
         return enrollment
     }
+}
 
-    /// Passes on what the phone made of the registration options: a one-shot call.
-    ///
-    /// `clientData` is the part of it that says what was signed.
-    func confirm(
-        _ id: Enrollment.ID, of subject: UserSubject, with confirmation: RawJSON, digest: [UInt8],
-        clientData: String, on occasion: Occasion
-    ) async throws -> Progress<Stored<Enrollment>> {
-        let stored = try await enrollment(id, of: subject)
-        if let known = stored.record.confirmationDigest {
-            guard known == digest else { throw JourneyRefusal.alreadyDone }
-            return try progress(of: stored)
-        }
-        guard stored.record.state == .awaitingFingerprint, let options = stored.record.registrationOptions,
-            let belvoID = stored.record.belvoID
-        else {
-            throw stored.record.state == .failed
-                ? JourneyRefusal.enrollmentFailed : .wrongState(stored.record.state.rawValue)
-        }
-        do {
-            try ClientData.check(clientData, ceremony: .create, challenge: challenge(in: options) ?? "")
-        } catch {
-            throw JourneyRefusal.clientDataInvalid(SignedPart(member: "/confirmation_data", fault: error))
-        }
-        // Only one of several at once gets past this: the others find another version.
-        let next = try stored.record.transition(on: .confirmationSent(digest: digest))
-        guard let sent = try await write(next, over: stored, event: "confirmation_sent", cause: occasion.cause) else {
-            return try await confirm(
-                id, of: subject, with: confirmation, digest: digest, clientData: clientData, on: occasion)
-        }
-        do {
-            try await world.belvo.confirmEnrollment(
-                Belvo.Enrollment.ID(belvoID), confirmationData: confirmation, trace: occasion.trace)
-            return .done(try await record(.confirmationAccepted, on: sent, cause: occasion.cause))
-        } catch let error as BelvoError {
-            return try await settle(sent, after: error, from: stored, on: occasion)
-        }
-    }
+// Creating.
+extension EnrollmentJourney: CreationWorkflow {
+    var table: DueTable { .enrollments }
 
-    /// What a repeated registration answers: taken, or not known yet, or what Belvo said of it.
-    private func progress(of stored: Stored<Enrollment>) throws -> Progress<Stored<Enrollment>> {
-        if stored.record.isConfirmationAccepted { return .done(stored) }
-        switch stored.record.state {
-        case .failed where stored.record.isConfirmationRefused:
-            throw JourneyRefusal.confirmationRefused(stored.record.failure, belvoRequestID: nil)
-        case .failed: throw JourneyRefusal.enrollmentFailed
-        case .succeeded: return .done(stored)
-        default: return .pending(stored)
-        }
-    }
-
-    /// Records what a failed confirmation means; `before` is the enrollment as it was when it was sent.
-    private func settle(
-        _ sent: Stored<Enrollment>, after error: BelvoError, from before: Stored<Enrollment>, on occasion: Occasion
-    ) async throws -> Progress<Stored<Enrollment>> {
-        if let refusal = error.refusal {
-            let failure = Failure.refused(refusal)
-            try await record(.refused(failure), on: sent, cause: occasion.cause)
-            // A path or a method of ours that Belvo does not know is no judgement of what the phone made.
-            guard refusal.kind == .content else { throw error }
-            throw JourneyRefusal.confirmationRefused(failure, belvoRequestID: refusal.requestID)
-        }
-        if error.leftNothing {
-            // The user's time goes on where it was: trying again and again must not make it longer.
-            try await record(
-                .confirmationNotSent, on: sent, keeping: before.deadline, cause: occasion.cause)
-            throw error
-        }
-        // It may have arrived. Only reading can tell: now, or when the poller does.
-        world.log.warning("enrollment.confirmation_unknown", metadata: ["enrollment_id": "\(sent.record.id)"])
-        guard case .event(let found) = await lookUp(sent.record) else { return .pending(sent) }
-        return try progress(of: try await record(found, on: sent, cause: occasion.cause))
-    }
-
-    /// Reads Belvo once, and not for long, right after a call whose answer says nothing.
-    private func lookUp(_ enrollment: Enrollment) async -> News<Enrollment.Event> {
-        await news(of: enrollment, from: world.belvo.within(world.patience.lookUpDeadline))
+    func recordCreation(
+        _ event: Enrollment.Event, on stored: Stored<Enrollment>, cause: Cause,
+        settling: (Stored<Enrollment>) -> IdempotencySettlement
+    ) async throws -> Stored<Enrollment> {
+        try await record(event, on: stored, cause: cause, settling: settling)
     }
 }
 
@@ -209,7 +125,7 @@ extension EnrollmentJourney: LookingJourney {
     func write(
         _ next: Enrollment, over stored: Stored<Enrollment>, after event: Enrollment.Event, causedBy cause: Cause
     ) async throws -> Stored<Enrollment>? {
-        try await write(next, over: stored, event: event.name, cause: .poller)
+        try await write(next, over: stored, event: event.name, cause: cause)
     }
 
     func nextLook(at stored: Stored<Enrollment>) -> Duration? { planned(stored.record, over: stored).nextLook }
@@ -244,13 +160,25 @@ extension EnrollmentJourney: LookingJourney {
     private func ask(_ belvo: Belvo.Client, about enrollment: Enrollment) async throws -> Enrollment.Event? {
         guard let belvoID = enrollment.belvoID.map({ Belvo.Enrollment.ID($0) }) else {
             let found = try await belvo.findEnrollments(externalID: enrollment.id.description)
-            return found.first.map { .reported(report($0)) }
+            // Of several the one that has come furthest, and of those the first: the list begins with the newest.
+            guard let chosen = found.reversed().max(by: { rank($0) < rank($1) }) else { return nil }
+            for twin in found where twin.id != chosen.id { logTwin(twin.id.uuid, of: enrollment) }
+            return .reported(report(chosen))
         }
         let mayHaveOptions = enrollment.state == .awaitingOptions || enrollment.state == .atBank
         if mayHaveOptions, let options = try await registrationOptions(of: belvoID, from: belvo) {
             return .optionsArrived(options)
         }
         return .reported(report(try await belvo.readEnrollment(belvoID)))
+    }
+
+    /// How far Belvo has brought an enrollment.
+    private func rank(_ enrollment: Belvo.Enrollment) -> Int {
+        switch ProviderStatus(enrollment.status) {
+        case .failed: 0
+        case .pending, .processing, .unknown: 1
+        case .succeeded: 2
+        }
     }
 
     /// The options, if the bank has given them. A refusal here says less than the enrollment itself.
@@ -295,19 +223,22 @@ extension EnrollmentJourney: LookingJourney {
         throw JourneyRefusal.contended
     }
 
-    /// Writes the next state; nothing comes back when somebody else was faster.
+    /// Writes the next state; nothing comes back when somebody else was faster. Whoever is about to send something
+    /// `isHeld` has the row for as long as that may take.
     func write(
         _ next: Enrollment, over stored: Stored<Enrollment>, event: String, keeping deadline: Timestamp? = nil,
-        cause: Cause, settling: (Stored<Enrollment>) -> IdempotencySettlement = { _ in .unchanged }
+        isHeld: Bool = false, cause: Cause,
+        settling: (Stored<Enrollment>) -> IdempotencySettlement = { _ in .unchanged }
     ) async throws -> Stored<Enrollment>? {
         let moment = next == stored.record ? stored.updatedAt : stored.clock.now
         // The answer that is stored with the change shows the record as it will be.
         var preview = stored
         preview.record = next
         preview.updatedAt = moment
-        let planned =
+        var planned =
             deadline.map { Planned.goesOn(nextLook: max($0 - stored.clock.now, .zero), deadline: $0) }
             ?? self.planned(next, over: stored)
+        if isHeld { planned = Planned.entered(next.sendingSchedule(world.patience)).held }
         let written = try await world.store.update(
             stored, to: next, redirectState: next.redirectURL.flatMap(redirectState), event: event,
             planned: planned, cause: cause, at: moment, key: settling(preview),

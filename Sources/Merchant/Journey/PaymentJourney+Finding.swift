@@ -1,4 +1,5 @@
 import Belvo
+import FoundationEssentials
 import Logging
 import Payments
 
@@ -11,16 +12,14 @@ extension PaymentJourney {
             return .reported(try await checked(report(intent), against: payment))
         }
         let found = try await belvo.findPaymentIntents(externalID: payment.id.description)
-        if found.named.count > 1 {
-            world.log.error("payment.created_twice", metadata: ["payment_id": "\(payment.id)"])
-            _ = try await world.store.raise(
-                .createdTwice, of: payment.id, found.named.map { "\($0.id)" }.joined(separator: ", "))
-        }
         // Of several the one counts with which most may have happened: while one may be paid, none has failed.
         guard let intent = found.named.max(by: { ProviderStatus($0.status).weight < ProviderStatus($1.status).weight })
         else {
             try await check(found.others, against: payment)
             return nil
+        }
+        for twin in found.named where twin.id != intent.id {
+            try await noteTwin(twin.id.uuid, of: intent.id.uuid, of: payment.id)
         }
         return .reported(try await checked(report(intent), against: payment))
     }
@@ -38,6 +37,30 @@ extension PaymentJourney {
                 "payment.name_differs", metadata: ["payment_id": "\(payment.id)", "belvo_id": "\(other.id)"])
             throw BelvoError.nonsense(reason: "external_id is another's on what may be this payment")
         }
+    }
+}
+
+// Creating.
+extension PaymentJourney: CreationWorkflow {
+    var table: DueTable { .payments }
+
+    func recordCreation(
+        _ event: Payment.Event, on stored: Stored<Payment>, cause: Cause,
+        settling: (Stored<Payment>) -> IdempotencySettlement
+    ) async throws -> Stored<Payment> {
+        try await record(event, on: stored, cause: cause, settling: settling)
+    }
+
+    func noteTwin(_ id: UUID, of record: Payment) async throws {
+        guard let known = record.belvoID else { return }
+        try await noteTwin(id, of: known, of: record.id)
+    }
+
+    /// Keeps that Belvo has a second intent for the payment: it is never signed here, and lapses.
+    func noteTwin(_ id: UUID, of known: UUID, of payment: Payment.ID) async throws {
+        world.log.error("payment.created_twice", metadata: ["payment_id": "\(payment)", "belvo_id": "\(id)"])
+        let ids = [known, id].map { $0.uuidString.lowercased() }.sorted()
+        _ = try await world.store.raise(.createdTwice, of: payment, ids.joined(separator: ", "))
     }
 }
 

@@ -35,8 +35,7 @@ extension PaymentJourney {
         // Anybody may name anything by our ids; of another customer it is another payment.
         if let payer = told.customer, payer.uuid != stored.record.parties.customer { return nil }
         guard let known = stored.record.belvoID, known != told.id.uuid else { return stored }
-        world.log.error("payment.created_twice", metadata: ["payment_id": "\(own)", "belvo_id": "\(told.id)"])
-        _ = try await world.store.raise(.createdTwice, of: own, "\(known), \(told.id)")
+        try await noteTwin(told.id.uuid, of: known, of: own)
         return nil
     }
 }

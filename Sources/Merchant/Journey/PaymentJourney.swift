@@ -22,7 +22,7 @@ struct PaymentJourney: Sendable {
     func create(
         _ wish: Wish, by subject: UserSubject, as request: KeyedRequest<Payment>, on occasion: Occasion
     ) async throws -> Creation<Payment> {
-        if let known = try await replay(request, of: subject) { return known }
+        if let known = try await replay(request, of: subject, on: occasion) { return known }
         let bond = try await bond(for: wish, of: subject, occasion)
         for _ in 0..<attemptsMax {
             let terms = try await terms(of: wish, for: subject)
@@ -30,20 +30,20 @@ struct PaymentJourney: Sendable {
                 let refusal = try await refusal(by: reference, of: subject, on: occasion)
             {
                 // The first request with this key may be what is in the way.
-                if let known = try await replay(request, of: subject) { return known }
+                if let known = try await replay(request, of: subject, on: occasion) { return known }
                 throw refusal
             }
-            let draft = try draft(of: wish, on: terms, from: bond, by: subject)
-            let planned = Planned.entered(draft.payment.schedule(world.patience, signatureTime: nil))
+            let payment = draft(of: wish, on: terms, from: bond, by: subject)
+            let planned = Planned.entered(payment.creationSchedule(world.patience))
             switch try await world.store.insert(
-                draft.payment, pricedBy: terms.order, claiming: request.claim, planned: planned, cause: occasion.cause)
+                payment, pricedBy: terms.order, claiming: request.claim, planned: planned, cause: occasion.cause)
             {
             case .payment(let remembered):
-                return .made(try await ask(draft.intent, for: remembered, request, on: occasion))
+                return .made(try await creation(request, on: occasion).begin(remembered))
             case .referenceTaken, .keyIsTaken:
                 // Somebody was faster: with this key, or another payment for the reference, which is said next time
                 // round; or the shop has just changed the order, whose new terms count.
-                if let known = try await replay(request, of: subject) { return known }
+                if let known = try await replay(request, of: subject, on: occasion) { return known }
             }
         }
         throw JourneyRefusal.contended
@@ -72,74 +72,39 @@ extension PaymentJourney {
         return Bond(enrollment: bond, payer: payer)
     }
 
-    private func draft(
-        of wish: Wish, on terms: PaymentTerms, from bond: Bond, by subject: UserSubject
-    ) throws -> PaymentDraft {
-        let (beneficiary, key) = (world.policy.beneficiaryBankAccount, UUID())
-        let payment = Payment(
+    private func draft(of wish: Wish, on terms: PaymentTerms, from bond: Bond, by subject: UserSubject) -> Payment {
+        Payment(
             id: Payment.ID(world.identities.next()), subject: subject, enrollment: wish.enrollment,
             parties: Payment.Parties(
-                customer: bond.payer, enrollment: bond.enrollment, beneficiaryBankAccount: beneficiary),
+                customer: bond.payer, enrollment: bond.enrollment,
+                beneficiaryBankAccount: world.policy.beneficiaryBankAccount),
             amount: terms.amount, description: terms.description, statementDescription: terms.statementDescription,
-            reference: wish.reference, metadata: wish.metadata, belvoIdempotencyKey: key,
+            reference: wish.reference, metadata: wish.metadata, belvoIdempotencyKey: UUID(),
             isPricedByOrder: terms.order != nil, createdAt: .earliest)
-        let intent = NewPaymentIntent(
-            externalID: payment.id.description, idempotencyKey: key, amountCentavos: terms.amount.centavos,
-            customer: Belvo.Customer.ID(bond.payer), enrollment: Belvo.Enrollment.ID(bond.enrollment),
-            beneficiaryBankAccount: Belvo.BankAccount.ID(beneficiary), purpose: terms.description.text,
-            statementDescription: terms.statementDescription.text,
-            metadata: try wish.metadata.map { try RawJSON(parsing: $0.json) })
-        return PaymentDraft(payment: payment, intent: intent)
     }
 
-    private func ask(
-        _ wanted: NewPaymentIntent, for remembered: Stored<Payment>, _ request: KeyedRequest<Payment>,
-        on occasion: Occasion
-    ) async throws -> Progress<Stored<Payment>> {
-        let payment = remembered.record
-        do {
-            let intent = try await world.belvo.createPaymentIntent(wanted, trace: occasion.trace)
+    /// What is sent is what was remembered, each time with the same key.
+    private func creation(
+        _ request: KeyedRequest<Payment>, on occasion: Occasion
+    ) -> RemoteCreation<PaymentJourney> {
+        RemoteCreation(workflow: self, occasion: occasion, key: request) { payment, belvo in
+            guard let wanted = try NewPaymentIntent(payment) else { return nil }
+            let intent = try await belvo.createPaymentIntent(wanted, trace: occasion.trace)
             let report = try await checked(report(intent), against: payment)
             // Nobody signs what is not what was asked for. It is read until Belvo shows it so.
-            guard payment.differences(from: report).isEmpty else {
-                return .pending(
-                    try await record(.acknowledged(report.belvoID), on: remembered, cause: occasion.cause) { _ in
-                        request.outcomeUnknown
-                    })
-            }
-            return .done(
-                try await record(.reported(report), on: remembered, cause: occasion.cause, settling: request.answered))
-        } catch let error as BelvoError {
-            if let no = error.refusal {
-                try await record(.refused(.refused(no)), on: remembered, cause: occasion.cause) { _ in
-                    request.answered(error)
-                }
-                throw error
-            }
-            if error.leftNothing {
-                try await record(.refused(.notSent), on: remembered, cause: occasion.cause) { _ in request.released }
-                throw error
-            }
-            world.log.warning("payment.outcome_unknown", metadata: ["payment_id": "\(payment.id)"])
-            if case .event(let found) = await lookUp(payment), (try? payment.transition(on: found))?.state != .creating
-            {
-                return .done(
-                    try await record(found, on: remembered, cause: occasion.cause, settling: request.answered))
-            }
-            // From here on it is looked for as often as anything that waits for Belvo.
-            let unknown = try await record(.creationUnknown, on: remembered, cause: occasion.cause) { _ in
-                request.outcomeUnknown
-            }
-            return unknown.record.state == .creating ? .pending(unknown) : .done(unknown)
+            return payment.differences(from: report).isEmpty ? .reported(report) : .acknowledged(report.belvoID)
         }
     }
 
+    /// What the same request came to before. Where nobody knows, the app has brought the body again, and it goes on.
     private func replay(
-        _ request: KeyedRequest<Payment>, of subject: UserSubject
+        _ request: KeyedRequest<Payment>, of subject: UserSubject, on occasion: Occasion
     ) async throws -> Creation<Payment>? {
-        try await world.replay(
+        let known = try await world.replay(
             request, record: { try await world.store.payment(Payment.ID($0), of: subject) },
             isUnknown: { $0.state == .creating })
+        guard case .known(.pending(let stored)) = known else { return known }
+        return .known(try await creation(request, on: occasion).resume(stored))
     }
 
     /// Why no payment for the reference is opened: one has been paid, or may still be.
@@ -165,11 +130,6 @@ extension PaymentJourney {
 
     static func refusal(by payment: Payment) -> JourneyRefusal {
         payment.state == .succeeded ? .alreadyPaid(payment.id) : .paymentInDoubt(payment.id)
-    }
-
-    /// Reads Belvo once, and not for long, right after a call whose answer says nothing.
-    func lookUp(_ payment: Payment) async -> News<Payment.Event> {
-        await news(of: payment, from: world.belvo.within(world.patience.lookUpDeadline))
     }
 }
 

@@ -18,10 +18,20 @@ struct Bond: Sendable {
     let payer: UUID
 }
 
-/// A payment that is about to be remembered, and how Belvo is asked for it then.
-struct PaymentDraft: Sendable {
-    let payment: Payment
-    let intent: NewPaymentIntent
+extension NewPaymentIntent {
+    /// How Belvo is asked for a payment that was remembered; nil for one that was made without us.
+    init?(_ payment: Payment) throws {
+        guard let key = payment.belvoIdempotencyKey, let enrollment = payment.parties.enrollment,
+            let account = payment.parties.beneficiaryBankAccount, let purpose = payment.description,
+            let statement = payment.statementDescription
+        else { return nil }
+        self.init(
+            externalID: payment.id.description, idempotencyKey: key, amountCentavos: payment.amount.centavos,
+            customer: Belvo.Customer.ID(payment.parties.customer), enrollment: Belvo.Enrollment.ID(enrollment),
+            beneficiaryBankAccount: Belvo.BankAccount.ID(account), purpose: purpose.text,
+            statementDescription: statement.text,
+            metadata: try payment.metadata.map { try RawJSON(parsing: $0.json) })
+    }
 }
 
 extension PaymentJourney {

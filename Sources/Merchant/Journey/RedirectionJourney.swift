@@ -89,14 +89,22 @@ struct RedirectionJourney: Sendable {
     }
 
     private func passOnAgain(_ receipt: Stored<RedirectReceipt>) async throws {
+        let isOver = age(of: receipt) >= world.patience.userDeadline
         if receipt.record.outcome == .sent {
-            // The server that sent it is gone. Sending a one-shot code again could spoil the enrollment.
-            let enrollment = try await owner(of: receipt)
-            _ = try await settle(receipt, as: .unknown, enrollment, .redirectPassedOn, cause: .poller)
-            if enrollment == nil { try await hasten(receipt.record.postedBy) }
-            return
+            let owner = try await owner(of: receipt)
+            guard let owner, owner.record.belvoID != nil, receipt.record.body != nil, !isOver else {
+                // Nobody can read whether it has arrived, or it is too late to send it again.
+                _ = try await settle(receipt, as: .unknown, owner, .redirectPassedOn, cause: .poller)
+                if owner == nil { try await hasten(receipt.record.postedBy) }
+                return
+            }
+            let told = await reading(owner)
+            guard let told, told.lacksRedirect else {
+                _ = try await settleSent(receipt, of: owner, told, after: nil, on: .poller)
+                return
+            }
         }
-        guard let body = receipt.record.body, age(of: receipt) < world.patience.userDeadline else {
+        guard let body = receipt.record.body, !isOver else {
             _ = try await world.store.update(receipt, to: .expired)
             return
         }
@@ -145,19 +153,68 @@ struct RedirectionJourney: Sendable {
                 return .settled(owner)
             }
         }
-        // Whoever marks it sends it: of two at once only one finds these versions.
+        return try await send(redirection, receipt, of: owner, from: poster, on: occasion)
+    }
+
+    /// Whoever marks it sends it: of two at once only one finds these versions.
+    ///
+    /// It moves no money: where the answer says nothing, and Belvo shows that it has not arrived, it is sent once more,
+    /// and later on by the worker (reliability.md, promise 3).
+    private func send(
+        _ redirection: Redirection, _ receipt: Stored<RedirectReceipt>, of owner: Stored<Enrollment>?,
+        from poster: UserSubject?, isSecond: Bool = false, on occasion: Occasion
+    ) async throws -> Result {
+        let wasSent = receipt.record.outcome == .sent
         let marked = try await settle(
             receipt, as: .sent, owner, .redirectReceived, cause: occasion.cause,
-            nextLook: world.patience.callDeadline + .seconds(5))
+            nextLook: world.patience.askingDeadline + .seconds(5), isHeld: true)
         guard let (sent, enrollment) = marked else { return .pending(owner) }
         do {
             let answer = try await CallOrigin.$current.withValue(origin(of: owner)) {
-                try await world.belvo.completeRedirection(redirection, trace: occasion.trace)
+                let belvo = isSecond ? world.belvo.within(world.patience.resendDeadline) : world.belvo
+                return try await belvo.completeRedirection(redirection, trace: occasion.trace)
             }
             return try await record(
                 answer, to: sent, enrollment, ofRejection: redirection.isRejection, poster: poster, on: occasion)
         } catch let error as BelvoError {
-            return try await record(error, to: sent, enrollment, poster: poster, on: occasion)
+            // What Belvo says of a second sending says nothing about the first.
+            guard wasSent || error.mayHaveArrived, let enrollment, enrollment.record.belvoID != nil else {
+                return try await record(error, to: sent, enrollment, poster: poster, on: occasion)
+            }
+            world.log.warning(
+                "redirect.outcome_unknown", metadata: ["receipt_id": "\(sent.record.id)", "reason": "\(error)"])
+            let told = await reading(enrollment)
+            if !wasSent, let told, told.lacksRedirect {
+                return try await send(
+                    redirection, sent, of: enrollment, from: poster, isSecond: true, on: occasion)
+            }
+            return try await settleSent(sent, of: enrollment, told, after: error, on: occasion)
+        }
+    }
+
+    /// Records what a reading says of a redirect that was sent. While it says that it has not arrived, or nothing, the
+    /// redirect is kept, to be sent again; unless that was refused.
+    private func settleSent(
+        _ sent: Stored<RedirectReceipt>, of enrollment: Stored<Enrollment>, _ told: Belvo.Enrollment?,
+        after error: BelvoError?, on occasion: Occasion
+    ) async throws -> Result {
+        guard let told, !told.lacksRedirect || error?.refusal != nil else {
+            _ = try await world.store.update(sent, to: .sent, nextLook: retryPause(after: age(of: sent)))
+            return .pending(enrollment)
+        }
+        // Whose code it was that has arrived is not known: this receipt proves nothing (`Landing.isProven`).
+        let settled = try await settle(sent, as: .unknown, enrollment, .redirectPassedOn, cause: occasion.cause)
+        guard let owner = settled?.enrollment else { return .pending(enrollment) }
+        let now = try await enrollments.record(
+            .reported(enrollments.report(told)), on: owner, cause: occasion.cause)
+        return told.lacksRedirect ? .pending(now) : .settled(now)
+    }
+
+    /// The owner's enrollment as Belvo has it now; nil when that cannot be read: workers find it out.
+    private func reading(_ owner: Stored<Enrollment>, _ id: UUID? = nil) async -> Belvo.Enrollment? {
+        guard let id = id ?? owner.record.belvoID else { return nil }
+        return await CallOrigin.$current.withValue(origin(of: owner)) {
+            await enrollments.reading(id, of: owner.record)
         }
     }
 
@@ -195,28 +252,13 @@ struct RedirectionJourney: Sendable {
         if let settled = try await settle(receipt, as: .taken, owner, .redirectPassedOn, cause: occasion.cause) {
             owner = settled.enrollment ?? owner
         }
-        if let told = isRejection ? await reading(answer.id, of: owner, on: occasion) : answer {
+        if let told = isRejection ? await reading(owner, answer.id.uuid) : answer {
             owner = try await enrollments.record(
                 .reported(enrollments.report(told)), on: owner, cause: occasion.cause)
         }
         // The owner's enrollment goes on; whoever posted somebody else's code learns nothing.
         if let poster, owner.record.subject != poster { throw JourneyRefusal.notFound }
         return .settled(owner)
-    }
-
-    /// The enrollment as Belvo has it now; nothing when that cannot be read: the poller finds it out.
-    private func reading(
-        _ id: Belvo.Enrollment.ID, of owner: Stored<Enrollment>, on occasion: Occasion
-    ) async -> Belvo.Enrollment? {
-        do {
-            return try await CallOrigin.$current.withValue(origin(of: owner)) {
-                try await world.belvo.readEnrollment(id, trace: occasion.trace)
-            }
-        } catch {
-            world.log.warning(
-                "enrollment.unreadable", metadata: ["enrollment_id": "\(owner.record.id)", "reason": "\(error)"])
-            return nil
-        }
     }
 
     /// Belvo did not take it, or nobody knows.
@@ -243,20 +285,22 @@ struct RedirectionJourney: Sendable {
     /// when somebody else has the receipt.
     private func settle(
         _ receipt: Stored<RedirectReceipt>, as outcome: RedirectReceipt.Outcome, _ enrollment: Stored<Enrollment>?,
-        _ event: Enrollment.Event, cause: Cause, nextLook: Duration? = nil
+        _ event: Enrollment.Event, cause: Cause, nextLook: Duration? = nil, isHeld: Bool = false
     ) async throws -> (receipt: Stored<RedirectReceipt>, enrollment: Stored<Enrollment>?)? {
         guard var current = enrollment else {
-            return try await world.store.update(receipt, to: outcome, nextLook: nextLook).map { ($0, nil) }
+            return try await world.store.update(receipt, to: outcome, nextLook: nextLook, isHeld: isHeld)
+                .map { ($0, nil) }
         }
         for _ in 0..<attemptsMax {
             guard let next = try? current.record.transition(on: event) else {
                 // The enrollment has gone further already; the receipt is settled alone.
-                let settled = try await world.store.update(receipt, to: outcome, nextLook: nextLook)
+                let settled = try await world.store.update(
+                    receipt, to: outcome, nextLook: nextLook, isHeld: isHeld)
                 return settled.map { ($0, current) }
             }
             let written = try await world.store.update(
                 current, to: next, event: event.name, planned: enrollments.planned(next, over: current), cause: cause,
-                at: current.clock.now, with: receipt, settledAs: outcome, nextLook: nextLook)
+                at: current.clock.now, with: receipt, settledAs: outcome, nextLook: nextLook, isHeld: isHeld)
             if let (changed, settled) = written {
                 enrollments.tell(changed, after: current, cause: cause)
                 return (settled, changed)

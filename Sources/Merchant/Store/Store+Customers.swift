@@ -33,11 +33,12 @@ extension Store {
             WITH made AS (
                 INSERT INTO customers (
                     id, subject, state, person_ciphertext, tax_id_lookup, created_at, updated_at,
-                    next_poll_at, deadline_at)
+                    next_poll_at, leased_until, deadline_at)
                 VALUES (
                     \(customer.id), \(customer.subject), \(customer.state), \(seal(customer)),
                     \(vault.lookup(customer.person.taxID.text, for: .taxID)), app_now(), app_now(),
                     app_now() + \(planned.nextLookMicroseconds) * interval '1 microsecond',
+                    app_now() + \(planned.leaseMicroseconds) * interval '1 microsecond',
                     app_now() + \(planned.deadlineMicroseconds) * interval '1 microsecond')
                 ON CONFLICT ON CONSTRAINT one_customer_per_user DO NOTHING
                 RETURNING \(fragment: Self.customerColumns)
@@ -62,7 +63,7 @@ extension Store {
                     person_ciphertext = \(seal(after)),
                     tax_id_lookup = \(vault.lookup(after.person.taxID.text, for: .taxID)),
                     failure_code = \(after.failureCode), updated_at = app_now(), version = version + 1,
-                    leased_until = NULL,
+                    leased_until = app_now() + \(planned.leaseMicroseconds) * interval '1 microsecond',
                     next_poll_at = app_now() + \(planned.nextLookMicroseconds) * interval '1 microsecond',
                     deadline_at = coalesce(
                         \(planned.keptDeadline),

@@ -73,6 +73,34 @@ extension Store {
         """
     }
 
+    /// Takes a row for a call that is about to be sent again, until the next look is due. Nothing comes back when
+    /// somebody else was faster, or has the row now; who `isHeld` has had it since it was read. Without a deadline the
+    /// one that there is goes on.
+    func claimSending<Record>(
+        _ before: Stored<Record>, id: UUID, in table: DueTable, isHeld: Bool, firstLook: Duration,
+        deadline: Duration?
+    ) async throws -> Stored<Record>? {
+        let rows = try await database.execute(
+            """
+            UPDATE \(fragment: table.name) SET
+                version = version + 1,
+                leased_until = app_now() + \(firstLook.wholeMicroseconds) * interval '1 microsecond',
+                next_poll_at = app_now() + \(firstLook.wholeMicroseconds) * interval '1 microsecond',
+                deadline_at = coalesce(
+                    app_now() + \(deadline.map(\.wholeMicroseconds)) * interval '1 microsecond', deadline_at)
+            WHERE id = \(id) AND version = \(before.version)
+                AND (\(isHeld) OR leased_until IS NULL OR leased_until <= app_now())
+            RETURNING version, deadline_at, app_now() AS read_at
+            """)
+        return try rows.first.map { row in
+            var claimed = before
+            claimed.version = try row.decode("version")
+            claimed.deadline = try row.decode("deadline_at")
+            claimed.clock = try clock(row)
+            return claimed
+        }
+    }
+
     /// In which of the tables something may be due: one statement for all of them, which reads the first entry of each
     /// table's index of what is due.
     func dueTables(among tables: [DueTable]) async throws -> Set<DueTable> {

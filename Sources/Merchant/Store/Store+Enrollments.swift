@@ -130,12 +130,13 @@ extension Store {
     func update(
         _ before: Stored<Enrollment>, to after: Enrollment, event: String, planned: Planned, cause: Cause,
         at moment: Timestamp, with receipt: Stored<RedirectReceipt>, settledAs outcome: RedirectReceipt.Outcome,
-        nextLook: Duration?
+        nextLook: Duration?, isHeld: Bool
     ) async throws -> (Stored<Enrollment>, Stored<RedirectReceipt>)? {
         do {
             return try await database.transaction { transaction in
                 let settled = try await transaction.execute(
-                    changing(receipt, to: outcome, enrollment: before.record.id, nextLook: nextLook))
+                    changing(
+                        receipt, to: outcome, enrollment: before.record.id, nextLook: nextLook, isHeld: isHeld))
                 let changed = try await transaction.execute(
                     changing(
                         before, to: after, redirectState: nil, event: event, planned: planned, cause: cause,
@@ -176,7 +177,8 @@ extension Store {
                     failure_message_ciphertext =
                         \(seal(after.failure?.message, in: .enrollmentsFailureMessage, of: id)),
                     failure_authority = \(after.failure?.authority),
-                    updated_at = \(moment), version = version + 1, leased_until = NULL,
+                    updated_at = \(moment), version = version + 1,
+                    leased_until = app_now() + \(planned.leaseMicroseconds) * interval '1 microsecond',
                     next_poll_at = app_now() + \(planned.nextLookMicroseconds) * interval '1 microsecond',
                     deadline_at = coalesce(
                         \(planned.keptDeadline),

@@ -82,30 +82,33 @@ extension Store {
         ).first.map(readReceipt)
     }
 
-    /// Settles a receipt or marks it as on its way. Nothing comes back when somebody else was faster.
+    /// Settles a receipt or marks it as on its way: then whoever sends it has it until the next look. Nothing comes back
+    /// when somebody else was faster.
     ///
     /// A settled receipt loses its parameters: the code and the id_token are one-shot secrets.
     func update(
         _ before: Stored<RedirectReceipt>, to outcome: RedirectReceipt.Outcome, enrollment: Enrollment.ID? = nil,
-        nextLook: Duration? = nil
+        nextLook: Duration? = nil, isHeld: Bool = false
     ) async throws -> Stored<RedirectReceipt>? {
         try await database.execute(
-            changing(before, to: outcome, enrollment: enrollment, nextLook: nextLook)
+            changing(before, to: outcome, enrollment: enrollment, nextLook: nextLook, isHeld: isHeld)
         ).first.map(readReceipt)
     }
 
     /// The statement behind `update`, alone or beside that of the enrollment.
     func changing(
         _ before: Stored<RedirectReceipt>, to outcome: RedirectReceipt.Outcome, enrollment: Enrollment.ID?,
-        nextLook: Duration?
+        nextLook: Duration?, isHeld: Bool
     ) -> SQL {
+        let lease = isHeld ? nextLook : nil
         let keepsBody = outcome == .received || outcome == .sent
         return """
             UPDATE redirect_receipts SET
                 outcome = \(outcome), enrollment_id = coalesce(\(enrollment), enrollment_id),
                 body_ciphertext = CASE WHEN \(keepsBody) THEN body_ciphertext END,
                 sent_at = CASE WHEN \(outcome == .sent) THEN app_now() ELSE sent_at END,
-                version = version + 1, leased_until = NULL,
+                version = version + 1,
+                leased_until = app_now() + \(lease.map(\.wholeMicroseconds)) * interval '1 microsecond',
                 next_poll_at = app_now() + \(nextLook.map(\.wholeMicroseconds)) * interval '1 microsecond'
             WHERE id = \(before.record.id) AND version = \(before.version)
             RETURNING \(fragment: Self.receiptColumns)
@@ -117,7 +120,8 @@ extension Store {
         try await !database.execute(
             """
             SELECT id FROM redirect_receipts
-            WHERE enrollment_id = \(enrollment) AND outcome = 'sent' AND id IS DISTINCT FROM \(receipt)
+            WHERE enrollment_id = \(enrollment) AND outcome = 'sent' AND leased_until > app_now()
+                AND id IS DISTINCT FROM \(receipt)
             LIMIT 1
             """
         ).isEmpty

@@ -100,6 +100,8 @@ struct Planned: Sendable {
     let deadline: Duration?
     /// The deadline that goes on, where it is not.
     let keptDeadline: Timestamp?
+    /// Whether whoever writes this is about to send something, and has the row until the next look.
+    var isHeld = false
 
     /// A state that was just entered.
     static func entered(_ schedule: Schedule?) -> Planned {
@@ -111,6 +113,14 @@ struct Planned: Sendable {
         Planned(nextLook: nextLook, deadline: nil, keptDeadline: deadline)
     }
 
+    /// The same, for whoever is about to send something.
+    var held: Planned {
+        var planned = self
+        planned.isHeld = true
+        return planned
+    }
+
+    var leaseMicroseconds: Int64? { isHeld ? nextLookMicroseconds : nil }
     var nextLookMicroseconds: Int64? { nextLook.map(\.wholeMicroseconds) }
     var deadlineMicroseconds: Int64? { deadline.map(\.wholeMicroseconds) }
 }

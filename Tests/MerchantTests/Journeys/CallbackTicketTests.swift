@@ -83,7 +83,7 @@ import Testing
             var shopper = try await Shopper.arrive(on: stage)
             let bond = try await shopper.startEnrollment()
             let reply = try shopper.decide(bond)
-            stage.sandbox.next(.dropAnswer, on: .completeRedirection)
+            stage.sandbox.next(.dropAnswer, on: .completeRedirection, count: 2)
             var pages = [try await stage.browser().open("?state=\(reply["state"] ?? "")&code=forged&id_token=forged")]
             let ticket = try #require(pages[0].ticket)
             #expect(try await stage.browser().follow(reply).text.contains("<h1>Bank confirmed</h1>"))

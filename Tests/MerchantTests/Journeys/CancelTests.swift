@@ -108,7 +108,7 @@ import Testing
             let bond = try await shopper.enroll()
             let unsigned = try await shopper.bill(bond, reference: "unsigned", key: "unsigned")
             try await stage.pass(.seconds(361))
-            stage.sandbox.next(.dropRequest, on: .createPaymentIntent)
+            stage.sandbox.next(.dropRequest, on: .createPaymentIntent, count: 2)
             let lost = try await shopper.openPayment(bond, reference: "lost", key: "lost").string("id")
             try await stage.pass(.seconds(61))
             stage.sandbox.next(.refused(400, code: "no_way"), on: .createPaymentIntent)
@@ -276,7 +276,7 @@ import Testing
             var shopper = try await Shopper.arrive(on: stage)
             let bond = try await shopper.enroll()
             stage.sandbox.variants.listLagMilliseconds = 3_000
-            stage.sandbox.next(isThere ? .dropAnswer : .dropRequest, on: .createPaymentIntent)
+            stage.sandbox.next(isThere ? .dropAnswer : .dropRequest, on: .createPaymentIntent, count: 2)
             let id = try await shopper.openPayment(bond).string("id")
             for _ in 0..<2 {
                 let answer = try await shopper.cancel(id)
@@ -308,7 +308,7 @@ import Testing
             var shopper = try await Shopper.arrive(on: stage)
             let bond = try await shopper.enroll()
             stage.sandbox.variants.listLagMilliseconds = 3_000
-            stage.sandbox.next(.dropAnswer, on: .createPaymentIntent)
+            stage.sandbox.next(.dropAnswer, on: .createPaymentIntent, count: 2)
             let id = try await shopper.openPayment(bond).string("id")
             #expect(try await shopper.cancel(id).status == 202)
             let belvoID = try #require(stage.sandbox.intentIDs(externalID: id).first)

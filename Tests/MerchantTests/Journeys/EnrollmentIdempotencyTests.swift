@@ -109,7 +109,7 @@ import Testing
             for isThere in [true, false] {
                 let key = "tap-\(isThere)"
                 stage.sandbox.variants.listLagMilliseconds = 3_000
-                stage.sandbox.next(isThere ? .dropAnswer : .dropRequest, on: .createEnrollment)
+                stage.sandbox.next(isThere ? .dropAnswer : .dropRequest, on: .createEnrollment, count: 3)
                 let first = try await shopper.keyed(shopper.enrollmentBody, key: key)
                 #expect(first.status == 202)
                 let second = try await shopper.keyed(shopper.enrollmentBody, key: key)
@@ -122,7 +122,7 @@ import Testing
                 #expect(try third.string("id") == first.string("id"))
                 #expect(try third.string("next_action", "type") == (isThere ? "redirect" : "retry"))
             }
-            #expect(stage.countCalls(.createEnrollment) == 2)
+            #expect(stage.countCalls(.createEnrollment) == 6)
         }
     }
 

@@ -69,7 +69,7 @@ import Testing
             for (number, doubt) in (Trouble.doubts + [Trouble.missingID]).enumerated() {
                 let (reference, key) = ("order-\(number)", "tap-\(number)")
                 stage.sandbox.next(doubt.fault, on: .createPaymentIntent)
-                stage.sandbox.next(.refused(500, code: "unexpected"), on: .listPaymentIntents)
+                stage.sandbox.next(.refused(500, code: "unexpected"), on: .listPaymentIntents, count: 2)
                 let answer = try await shopper.openPayment(bond, reference: reference, key: key)
                 #expect(answer.status == 202, "\(doubt.name): \(answer.text)")
                 #expect(try answer.string("next_action", "type") == "poll", "\(doubt.name)")
@@ -114,7 +114,8 @@ import Testing
                 (listing(known, id: unknown, name: #""another""#, centavos: 1), true),
             ]
             for (number, list) in lists.enumerated() {
-                stage.sandbox.next(.dropRequest, on: .createPaymentIntent)
+                // What is listed and is another payment shows this one absent: then it is sent again, and lost again.
+                stage.sandbox.next(.dropRequest, on: .createPaymentIntent, count: list.isLost ? 2 : 1)
                 stage.sandbox.next(
                     .status(200, body: list.body, contentType: "application/json", headers: [:]),
                     on: .listPaymentIntents, count: nil)
@@ -151,7 +152,7 @@ import Testing
         try await Stage.open { stage in
             var shopper = try await Shopper.arrive(on: stage)
             let bond = try await shopper.enroll()
-            stage.sandbox.next(.dropRequest, on: .createPaymentIntent)
+            stage.sandbox.next(.dropRequest, on: .createPaymentIntent, count: 2)
             let lost = try await shopper.openPayment(bond)
             try await stage.pass(.seconds(76))
             let next = try await shopper.openPayment(bond, key: "tap-2")

@@ -36,6 +36,8 @@ import Testing
             (.awaitingFingerprint, .confirmationSent(digest: [7]), .confirming),
             (.confirming, .confirmationNotSent, .awaitingFingerprint),
             (.confirming, .confirmationAccepted, .confirming),
+            (.confirming, .confirmationUnknown, .confirming),
+            (.awaitingFingerprint, .confirmationUnknown, nil),
             (.creating, .creationLost, .failed),
             (.atBank, .timedOut, .failed),
             (.awaitingFingerprint, .redirectReceived, nil),
@@ -58,6 +60,15 @@ import Testing
             #expect(try enrollment.transition(on: event).state == end)
         } else {
             #expect(throws: TransitionRefused.self) { try enrollment.transition(on: event) }
+        }
+    }
+
+    @Test func `what Belvo says of a twin moves nothing`() throws {
+        for state in Enrollment.State.allCases where state != .creating {
+            let known = try enrollment(state)
+            var twin = report(.failed)
+            twin.belvoID = UUID()
+            #expect(try known.transition(on: .reported(twin)) == known)
         }
     }
 

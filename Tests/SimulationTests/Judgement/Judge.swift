@@ -223,13 +223,21 @@ extension Judge {
     }
 
     private mutating func judgeEnrollments(_ database: SimulatedDatabase) async throws {
-        var rows: Set<String> = []
-        for row in try await database.rows("SELECT id::text FROM enrollments") { rows.insert(try row.text("id")) }
-        var seen: Set<String> = []
+        var rows: [String: String] = [:]
+        for row in try await database.rows("SELECT id::text, coalesce(belvo_id::text, '') AS belvo_id FROM enrollments")
+        {
+            rows[try row.text("id")] = try row.text("belvo_id")
+        }
         for enrollment in belvo.enrollments {
             let external = enrollment.externalID ?? "none"
-            if !rows.contains(external) { blame(.lost, "enrollment \(enrollment.id) was never remembered") }
-            if !seen.insert(external).inserted { blame(.double, "two enrollments at Belvo for \(external)") }
+            guard let known = rows[external] else {
+                blame(.lost, "enrollment \(enrollment.id) was never remembered")
+                continue
+            }
+            // One that was sent again may come to be twice: the one that is not known is not used.
+            if known != enrollment.id, enrollment.redirection.completedAt != nil || enrollment.credential != nil {
+                blame(.double, "an enrollment beside the one of \(external) was used")
+            }
         }
     }
 }

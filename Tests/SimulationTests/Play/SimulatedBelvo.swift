@@ -35,11 +35,22 @@ final class SimulatedBelvo: @unchecked Sendable {
     /// What somebody does while a server asks for the bond on which a payment is to be opened.
     var meanwhile: @Sendable () async -> Void = {}
 
-    /// A call that may be made once.
+    /// A call that may be made once, unless it moves no money and Belvo has shown since that it has not arrived.
     private final class Attempt {
         /// Whether the server has heard that it certainly had no effect.
         var leftNothing = false
+        /// Whether a server has read since that there is nothing of it.
+        var isShownAbsent = false
+        /// The body, and the key where there is one.
+        let words: [UInt8]
+
+        init(_ request: Request) {
+            words = request.body + Array((request.headers["belvo-idempotency-key"] ?? "").utf8)
+        }
     }
+
+    /// Calls that were sent again after Belvo had shown that they had not arrived.
+    private(set) var resendings = 0
 
     /// An intent was opened or authorized, and these were there already.
     struct Opening {
@@ -100,6 +111,7 @@ final class SimulatedBelvo: @unchecked Sendable {
             await scheduler.pause(server, "has waited for Belvo in vain: \(name)", for: limit)
             throw ClientError.timedOut
         }
+        let readOf = reading(of: request)
         let answer = await answer(to: request, fault)
         // Until after the grace time within which lists may lag.
         if fault == .belvoAwayAfterLoss { goAway(for: scheduler.span(.seconds(60), .seconds(200))) }
@@ -112,6 +124,13 @@ final class SimulatedBelvo: @unchecked Sendable {
         }
         if fault == .heldUpAfterRefusal { await holdUp(server, after: request) }
         attempt?.leftNothing = [401, 403, 404, 425, 429].contains(answer.response.status.code)
+        // A customer's record is tried again after a refusal; others are made anew.
+        if request.target.path.hasSuffix("/customers/"), (400...499).contains(answer.response.status.code) {
+            attempt?.leftNothing = answer.response.status.code != 408
+        }
+        if let readOf, answer.response.status.isSuccess, readOf.isAbsent(in: answer.response) {
+            readOf.attempt.isShownAbsent = true
+        }
         if request.method == .get, answer.response.status.isSuccess {
             for intent in intents where request.target.path.contains(intent.id) {
                 readings[intent.id, default: []].append(scheduler.trace.count)
@@ -129,27 +148,68 @@ final class SimulatedBelvo: @unchecked Sendable {
         return scheduler.fault(among: aimed) ?? scheduler.fault(among: Fault.atBelvo)
     }
 
-    /// A one-shot call begins. It may do so again only if the one before certainly had no effect.
+    /// The latest sending of what the request reads, as a list by its `external_id` or by itself, and how its absence
+    /// shows. What is sent later is not spoken of by the answer.
+    private func reading(of request: Request) -> Reading? {
+        guard request.method == .get else { return nil }
+        let path = request.target.path
+        if let name = request.target.query?.split(separator: "external_id=").last.map({ $0.prefix(36) }),
+            let attempt = attempts["\(path) \(name)"]?.last
+        {
+            return Reading(attempt: attempt, name: String(name))
+        }
+        return attempts[path + "confirm/"]?.last.map { Reading(attempt: $0, name: nil) }
+    }
+
+    private struct Reading {
+        let attempt: Attempt
+        /// Nil for an enrollment that is read by itself: pending it may lack its registration.
+        let name: String?
+
+        func isAbsent(in response: Response) -> Bool {
+            guard let root = try? JSONDocument(parsing: response.body).root else { return false }
+            guard let name else { return root["status"]?.string == "PENDING" }
+            let text = String(decoding: response.body, as: UTF8.self)
+            return (root.kind == .array || root["results"] != nil) && !text.contains(name)
+        }
+    }
+
+    /// A one-shot call begins. It may do so again only if the one before certainly had no effect, or, where it moves no
+    /// money, if Belvo has shown since that it has not arrived: then in the same words.
     private func begin(_ request: Request) -> Attempt? {
         guard request.method == .post else { return nil }
         let path = request.target.path
         let subject: String
         if path.hasSuffix("/authorize/") || path.hasSuffix("/confirm/") {
             subject = path
-        } else if path.hasSuffix("/payment-intents/") || path.hasSuffix("/enrollments/") {
+        } else if path.hasSuffix("/payment-intents/") || path.hasSuffix("/enrollments/")
+            || path.hasSuffix("/customers/")
+        {
             let body = try? JSONDocument(parsing: request.body).root
             subject = "\(path) \(body?["external_id"]?.string ?? "without external_id")"
         } else {
             return nil
         }
-        if let last = attempts[subject]?.last, !last.leftNothing {
-            violations.append("sent blindly a second time: \(subject)")
+        let attempt = Attempt(request)
+        if let last = attempts[subject]?.last {
+            // Who was paused between reading and sending, or whose clock has leapt, cannot know that others were faster.
+            let isExcused =
+                scheduler.elapsed < scheduler.disturbedUntil + .seconds(60) && !path.hasSuffix("/authorize/")
+            if !last.leftNothing, !last.isShownAbsent, !isExcused {
+                violations.append("sent blindly a second time: \(subject)")
+            }
+            if !last.leftNothing { resendings += 1 }
+            // The key, the name and all else; another registration or signature may follow what was not let in.
+            if last.words != attempt.words, !last.leftNothing || !path.hasSuffix("/confirm/"),
+                !path.hasSuffix("/authorize/")
+            {
+                violations.append("sent again in other words: \(subject)")
+            }
         }
         if path.hasSuffix("/authorize/"), let intent = intents.first(where: { path.contains($0.id) }) {
             authorizations.append(
                 Opening(externalID: intent.externalID ?? "", others: intents, step: scheduler.trace.count))
         }
-        let attempt = Attempt()
         attempts[subject, default: []].append(attempt)
         return attempt
     }

@@ -27,6 +27,8 @@ struct Simulation {
         let trace: [String]
         let paid: Int
         let payments: Int
+        /// Calls that were sent again after Belvo had shown that they had not arrived.
+        let resendings: Int
     }
 
     /// Plays it on a database and a loop of its own.
@@ -83,7 +85,7 @@ struct Simulation {
         await database.observer.close()
         return Outcome(
             seed: seed, violations: judge.violations, faults: scheduler.faults, trace: scheduler.trace,
-            paid: judge.paid, payments: judge.payments)
+            paid: judge.paid, payments: judge.payments, resendings: belvo.resendings)
     }
 
     private static func sandbox(_ scheduler: Scheduler, _ mail: Mail) -> Sandbox {

@@ -11,6 +11,8 @@ final class Scheduler: @unchecked Sendable {
     let loop: EventLoop
     /// The time since the simulation began, which passes only when the scheduler lets it.
     private(set) var elapsed: Duration = .zero
+    /// Until when somebody is paused who has been, or when a clock has leapt.
+    private(set) var disturbedUntil: Duration = .zero
     /// What happened, one line a step.
     private(set) var trace: [String] = []
     /// How often each fault was done.
@@ -79,6 +81,7 @@ final class Scheduler: @unchecked Sendable {
     /// Stops a party for a while, as a machine that swaps or a paused process does.
     func freeze(_ party: Party, for time: Duration) {
         frozen[party] = elapsed + time
+        disturbedUntil = max(disturbedUntil, elapsed + time)
     }
 
     func storm() {
@@ -93,6 +96,7 @@ final class Scheduler: @unchecked Sendable {
 
     func advance(by time: Duration) {
         elapsed += time
+        disturbedUntil = max(disturbedUntil, elapsed)
     }
 
     func note(_ line: String) {

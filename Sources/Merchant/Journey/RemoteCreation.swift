@@ -1,0 +1,239 @@
+import Belvo
+import FoundationEssentials
+import Logging
+import Payments
+
+/// A workflow whose records are created at Belvo.
+protocol CreationWorkflow: LookingJourney where Record: Creatable {
+    /// Where the records are.
+    var table: DueTable { get }
+    /// Applies an event to the freshest state, and settles the key with it.
+    func recordCreation(
+        _ event: Record.Event, on stored: Stored<Record>, cause: Cause,
+        settling: (Stored<Record>) -> IdempotencySettlement
+    ) async throws -> Stored<Record>
+    /// Whether Belvo's refusal may be about an object that is there already, so that it has to be read.
+    func mayBeThere(after error: BelvoError) -> Bool
+    /// How such a refusal ends a record that Belvo then does not show; nil when that says nothing.
+    func end(after error: BelvoError) -> (event: Record.Event, refusal: JourneyRefusal)?
+    /// Keeps that Belvo has another object for the record, which is not used.
+    func noteTwin(_ id: UUID, of record: Record) async throws
+}
+
+extension CreationWorkflow {
+    func mayBeThere(after error: BelvoError) -> Bool { false }
+    func end(after error: BelvoError) -> (event: Record.Event, refusal: JourneyRefusal)? { nil }
+
+    func noteTwin(_ id: UUID, of record: Record) async throws { logTwin(id, of: record) }
+
+    func logTwin(_ id: UUID, of record: Record) {
+        world.log.error(
+            "\(Record.noun).created_twice",
+            metadata: ["\(Record.noun)_id": "\(record.ownID)", "belvo_id": "\(id)"])
+    }
+
+    /// Reads Belvo once, and not for long, right after a call whose answer says nothing.
+    func lookUp(_ record: Record) async -> News<Record.Event> {
+        await news(of: record, from: world.belvo.within(world.patience.lookUpDeadline))
+    }
+}
+
+/// A record that is created at Belvo by one call, which moves no money.
+protocol Creatable: LookedAt {
+    /// In names of log lines.
+    static var noun: String { get }
+    var ownID: UUID { get }
+    var belvoID: UUID? { get }
+    /// Whether it is not known yet what became of its creation.
+    var isCreating: Bool { get }
+    /// Whether its user still wants it.
+    var isWanted: Bool { get }
+    func creationSchedule(_ patience: Patience) -> Schedule
+    static func notCreated(_ failure: Failure) -> Event
+    static var creationUnknown: Event { get }
+    /// The object of which the event tells.
+    static func belvoID(in event: Event) -> UUID?
+}
+
+/// How a record that was remembered is created at Belvo: asked for, looked up where the answer says nothing, sent again
+/// where Belvo shows it absent, recorded (reliability.md, promises 3 and 14).
+///
+/// Each sending has the same `external_id` and the same key. Whoever sends again has claimed the row by the version
+/// that it read before the look-up, so that of several only one sends.
+struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
+    typealias Record = Workflow.Record
+
+    let workflow: Workflow
+    let occasion: Occasion
+    /// What the request answers from now on; nothing where it has no key.
+    var key: KeyedRequest<Record>?
+    /// Sends the creation. What comes back is what Belvo's answer says; nothing where that is not enough.
+    let send: @Sendable (Record, Belvo.Client) async throws -> Record.Event?
+
+    /// Asks for what was remembered a moment ago.
+    func begin(_ remembered: Stored<Record>) async throws -> Progress<Stored<Record>> {
+        let end = remembered.clock.now + patience.askingDeadline
+        var failure: BelvoError?
+        do {
+            if let event = try await send(remembered.record, world.belvo) {
+                return try await record(event, on: remembered)
+            }
+        } catch let error as BelvoError {
+            if !workflow.mayBeThere(after: error), !error.mayHaveArrived {
+                _ = try await workflow.recordCreation(
+                    Record.notCreated(error.refusal.map(Failure.refused) ?? .notSent), on: remembered,
+                    cause: occasion.cause
+                ) { _ in (error.refusal == nil ? key?.released : key?.answered(error)) ?? .unchanged }
+                throw error
+            }
+            failure = error
+            world.log.warning(
+                "\(Record.noun).outcome_unknown", metadata: ["\(Record.noun)_id": "\(remembered.record.ownID)"])
+        }
+        switch await workflow.lookUp(remembered.record) {
+        case .event(let found): return try await record(found, on: remembered)
+        case .absent:
+            if let failure, let end = workflow.end(after: failure) {
+                _ = try await workflow.recordCreation(end.event, on: remembered, cause: occasion.cause) { _ in
+                    key?.answered(failure) ?? .unchanged
+                }
+                throw end.refusal
+            }
+            guard let claimed = try await claim(remembered, isHeld: true, until: end) else { break }
+            return try await sendAgain(claimed, after: remembered, until: end)
+        case .unreadable: break
+        }
+        return try await leaveUnknown(remembered)
+    }
+
+    /// Goes on for an app that repeats its request, with the same body, while nobody knows what became of it.
+    func resume(_ known: Stored<Record>) async throws -> Progress<Stored<Record>> {
+        guard known.record.isCreating, known.record.isWanted else { return .pending(known) }
+        let end = known.clock.now + patience.askingDeadline
+        let news = await workflow.lookUp(known.record)
+        if known.isOverdue, let lapse = workflow.lapse(of: known.record, after: news) {
+            // Late writes lose, as those of workers do: somebody may have sent it again meanwhile.
+            let next = try known.record.transition(on: lapse)
+            return try await workflow.write(next, over: known, after: lapse, causedBy: occasion.cause)
+                .map { Progress.done($0) } ?? .pending(known)
+        }
+        switch news {
+        case .event(let found): return try await record(found, on: known)
+        case .absent:
+            // Somebody else who has it sends it; or it is being polled, and the app comes again.
+            guard let claimed = try await claim(known, isHeld: false, until: end) else { return .pending(known) }
+            return try await sendAgain(claimed, after: known, until: end)
+        case .unreadable: return .pending(known)
+        }
+    }
+
+    /// Sends what Belvo did not show. What Belvo says of this sending says nothing about the first, which may still
+    /// arrive: a refusal is followed by a reading, and ends nothing.
+    private func sendAgain(
+        _ claimed: Stored<Record>, after before: Stored<Record>, until end: Timestamp
+    ) async throws -> Progress<Stored<Record>> {
+        var claimed = claimed
+        do {
+            let limit = end - claimed.clock.now - patience.lookUpDeadline
+            if let event = try await send(claimed.record, world.belvo.within(limit)) {
+                return try await record(event, on: claimed)
+            }
+        } catch let error as BelvoError {
+            world.log.warning(
+                "\(Record.noun).sent_again_in_vain",
+                metadata: ["\(Record.noun)_id": "\(claimed.record.ownID)", "reason": "\(error)"])
+            if error.leftNothing { return try await leaveUnknown(claimed) }
+            // What is refused will not arrive later: the time of the sending before goes on.
+            if error.refusal != nil { claimed.deadline = before.deadline }
+        }
+        if case .event(let found) = await workflow.lookUp(claimed.record) {
+            return try await record(found, on: claimed)
+        }
+        return try await leaveUnknown(claimed)
+    }
+
+    /// The row for a second sending; nothing where there is no time for it, or somebody else was faster.
+    private func claim(_ stored: Stored<Record>, isHeld: Bool, until end: Timestamp) async throws -> Stored<Record>? {
+        guard stored.clock.now + patience.lookUpDeadline < end else { return nil }
+        let schedule = stored.record.creationSchedule(patience)
+        return try await world.store.claimSending(
+            stored, id: stored.record.ownID, in: workflow.table, isHeld: isHeld, firstLook: schedule.firstLook,
+            deadline: schedule.deadline)
+    }
+
+    private func record(_ event: Record.Event, on stored: Stored<Record>) async throws -> Progress<Stored<Record>> {
+        let written = try await workflow.recordCreation(event, on: stored, cause: occasion.cause) { preview in
+            (preview.record.isCreating ? key?.outcomeUnknown : key?.answered(preview)) ?? .unchanged
+        }
+        if let id = Record.belvoID(in: event), let known = written.record.belvoID, known != id {
+            try await workflow.noteTwin(id, of: written.record)
+        }
+        return written.record.isCreating ? .pending(written) : .done(written)
+    }
+
+    /// From here on it is looked for as often as anything that waits for Belvo.
+    private func leaveUnknown(_ stored: Stored<Record>) async throws -> Progress<Stored<Record>> {
+        let unknown = try await workflow.recordCreation(
+            Record.creationUnknown, on: stored, cause: occasion.cause
+        ) { _ in key?.outcomeUnknown ?? .unchanged }
+        return unknown.record.isCreating ? .pending(unknown) : .done(unknown)
+    }
+
+    private var world: World { workflow.world }
+    private var patience: Patience { workflow.world.patience }
+}
+
+extension Customer: Creatable {
+    static let noun = "customer"
+    var ownID: UUID { id.uuid }
+    var isCreating: Bool { state == .creating }
+    var isWanted: Bool { true }
+
+    func creationSchedule(_ patience: Patience) -> Schedule {
+        Schedule(
+            firstLook: patience.askingDeadline + .seconds(5), deadline: patience.callDeadline + patience.creationGrace)
+    }
+
+    static func notCreated(_ failure: Failure) -> Event { .notCreated(code: failure.code) }
+    static var creationUnknown: Event { .creationUnknown }
+
+    static func belvoID(in event: Event) -> UUID? {
+        if case .found(let id, _) = event { id } else { nil }
+    }
+}
+
+extension Enrollment: Creatable {
+    static let noun = "enrollment"
+    var ownID: UUID { id.uuid }
+    var isCreating: Bool { state == .creating }
+    var isWanted: Bool { true }
+
+    func creationSchedule(_ patience: Patience) -> Schedule { Enrollment.creationSchedule(patience) }
+
+    static func notCreated(_ failure: Failure) -> Event { .refused(failure) }
+    static var creationUnknown: Event { .creationUnknown }
+
+    static func belvoID(in event: Event) -> UUID? {
+        if case .reported(let report) = event { report.belvoID } else { nil }
+    }
+}
+
+extension Payment: Creatable {
+    static let noun = "payment"
+    var ownID: UUID { id.uuid }
+    var isCreating: Bool { state == .creating }
+    var isWanted: Bool { !isCancelRequested }
+
+    func creationSchedule(_ patience: Patience) -> Schedule { Payment.creationSchedule(patience) }
+
+    static func notCreated(_ failure: Failure) -> Event { .refused(failure) }
+    static var creationUnknown: Event { .creationUnknown }
+
+    static func belvoID(in event: Event) -> UUID? {
+        switch event {
+        case .reported(let report): report.belvoID
+        case .acknowledged(let id): id
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,309 @@
+import BelvoSandbox
+import HTTP
+import JSON
+import Postgres
+import Testing
+
+/// What creates and moves no money is sent again at once where Belvo shows that it has not arrived, under the same name
+/// and key: a hiccup costs seconds (reliability.md, promises 3 and 14).
+@Suite struct ResendingTests {
+    @Test(arguments: Creation.allCases, Creation.losses)
+    fileprivate func `what was lost is sent again in the same request, under the same name and key`(
+        creation: Creation, loss: Trouble.Doubt
+    ) async throws {
+        try await Stage.open { stage in
+            let tap = try await creation.prepare(on: stage)
+            stage.sandbox.next(loss.fault, on: creation.endpoint)
+            let answer = try await tap.send()
+            #expect(answer.status == 201, "\(answer.text)")
+            #expect(stage.countCalls(creation.endpoint) == tap.callsBefore + 2)
+            #expect(stage.countCalls(creation.list) == 1)
+            let sent = stage.sandbox.calls.filter { $0.endpoint == creation.endpoint }.suffix(2)
+            #expect(Set(sent.map(\.externalID)).count == 1)
+            #expect(Set(sent.map(\.idempotencyKey)).count == 1)
+            #expect(try await tap.objects(of: answer).count == 1)
+        }
+    }
+
+    @Test(arguments: Creation.allCases)
+    fileprivate func `what two sendings have lost is sent again when the app repeats its request`(
+        creation: Creation
+    ) async throws {
+        try await Stage.open { stage in
+            let tap = try await creation.prepare(on: stage)
+            stage.sandbox.next(.dropRequest, on: creation.endpoint, count: 3)
+            for calls in [2, 3] {
+                let answer = try await tap.send()
+                #expect(answer.status == 202)
+                #expect(try answer.string("next_action", "type") == "poll")
+                #expect(stage.countCalls(creation.endpoint) == tap.callsBefore + calls)
+            }
+            let done = try await tap.send()
+            #expect(done.status == 201)
+            #expect(try await tap.objects(of: done).count == 1)
+            // From now on the key gives this answer, and nothing is sent any more.
+            let again = try await tap.send()
+            #expect(again.status == (creation == .customer ? 200 : 201))
+            #expect(again.text == done.text)
+            #expect(stage.countCalls(creation.endpoint) == tap.callsBefore + 4)
+        }
+    }
+
+    @Test(arguments: Creation.allCases)
+    fileprivate func `of several repetitions at once only one sends`(creation: Creation) async throws {
+        try await Stage.open { stage in
+            let tap = try await creation.prepare(on: stage)
+            stage.sandbox.next(.dropRequest, on: creation.endpoint, count: 2)
+            #expect(try await tap.send().status == 202)
+            let answers = try await withThrowingTaskGroup { group in
+                for _ in 0..<4 { group.addTask { try await tap.send() } }
+                return try await group.reduce(into: [Int]()) { $0.append($1.status) }
+            }
+            #expect(answers.contains(201), "\(answers)")
+            #expect(stage.countCalls(creation.endpoint) == tap.callsBefore + 3)
+            #expect(try await tap.objects(of: try await tap.send()).count == 1)
+        }
+    }
+
+    @Test(arguments: Creation.allCases, [400, 409, 422])
+    fileprivate func `a refusal of the second sending is not one of the first: what Belvo shows decides`(
+        creation: Creation, status: Int
+    ) async throws {
+        try await Stage.open { stage in
+            let tap = try await creation.prepare(on: stage)
+            // Belvo takes a second to list what it has.
+            stage.sandbox.variants.listLagMilliseconds = 3_600_000
+            stage.sandbox.next(.dropAnswer, on: creation.endpoint)
+            stage.sandbox.next(.refused(status, code: "unique"), on: creation.endpoint)
+            let first = try await tap.send()
+            #expect(first.status == 202, "\(first.text)")
+            #expect(stage.countCalls(creation.endpoint) == tap.callsBefore + 2)
+            stage.sandbox.variants.listLagMilliseconds = 0
+            let second = try await tap.send()
+            #expect([200, 201].contains(second.status), "\(second.text)")
+            #expect(try second.raw("belvo_id") != "null")
+            #expect(stage.countCalls(creation.endpoint) == tap.callsBefore + 2)
+        }
+    }
+
+    @Test(arguments: Creation.allCases)
+    fileprivate func `what is refused again and again is unknown until Belvo has shown it absent`(
+        creation: Creation
+    ) async throws {
+        try await Stage.open { stage in
+            let tap = try await creation.prepare(on: stage)
+            stage.sandbox.next(.dropRequest, on: creation.endpoint)
+            stage.sandbox.next(.refused(422, code: "unique"), on: creation.endpoint, count: nil)
+            for _ in 0..<3 {
+                #expect(try await tap.send().status == 202)
+                try await stage.advance(by: .seconds(25))
+            }
+            // The time that a sending may take to show counts from the one that may have arrived.
+            try await stage.work()
+            #expect(try await tap.state() == "failed")
+        }
+    }
+
+    @Test(arguments: Creation.allCases)
+    fileprivate func `a second sending that is turned away leaves the first unknown`(creation: Creation) async throws {
+        try await Stage.open { stage in
+            let tap = try await creation.prepare(on: stage)
+            stage.sandbox.next(.dropRequest, on: creation.endpoint)
+            stage.sandbox.next(.refused(425, code: "too_early"), on: creation.endpoint)
+            #expect(try await tap.send().status == 202)
+            stage.clock.advance(by: .seconds(10))
+            #expect(try await tap.send().status == 201)
+            #expect(stage.countCalls(creation.endpoint) == tap.callsBefore + 3)
+        }
+    }
+
+    @Test(arguments: Creation.allCases)
+    fileprivate func `nothing is sent again while Belvo cannot be read`(creation: Creation) async throws {
+        try await Stage.open { stage in
+            let tap = try await creation.prepare(on: stage)
+            stage.sandbox.next(.dropRequest, on: creation.endpoint)
+            stage.sandbox.next(.refused(500, code: "unexpected"), on: creation.list, count: 2)
+            for _ in 0..<2 { #expect(try await tap.send().status == 202) }
+            #expect(stage.countCalls(creation.endpoint) == tap.callsBefore + 1)
+            #expect(try await tap.send().status == 201)
+            #expect(stage.countCalls(creation.endpoint) == tap.callsBefore + 2)
+        }
+    }
+
+    @Test func `a payment that its user has given up is not sent again`() async throws {
+        try await Stage.open { stage in
+            let tap = try await Creation.payment.prepare(on: stage)
+            stage.sandbox.next(.dropRequest, on: .createPaymentIntent, count: 2)
+            let id = try await tap.send().string("id")
+            #expect(try await tap.shopper.cancel(id).status == 202)
+            #expect(try await tap.send().status == 202)
+            #expect(stage.countCalls(.createPaymentIntent) == 2)
+            try await stage.pass(.seconds(90))
+            #expect(try await tap.shopper.payment(id).string("failure_code") == "canceled")
+        }
+    }
+
+    @Test func `an enrollment without a key is sent again in its own request only`() async throws {
+        try await Stage.open { stage in
+            let shopper = try await Shopper.arrive(on: stage)
+            stage.sandbox.next(.dropRequest, on: .createEnrollment, count: 2)
+            #expect(try await shopper.app.send(.post, "/v1/enrollments", shopper.enrollmentBody).status == 202)
+            #expect(try await shopper.app.send(.post, "/v1/enrollments", shopper.enrollmentBody).status == 201)
+            let states = try await stage.lines("SELECT state AS line FROM enrollments ORDER BY id")
+            #expect(states == ["creating", "at_bank"])
+        }
+    }
+}
+
+/// Belvo has made two of one request, because the first arrived after all: the one that is known here stays, and the
+/// other is recorded and never used.
+@Suite struct TwinTests {
+    @Test func `a payment's twin is never signed, and alarmed of`() async throws {
+        try await Stage.open { stage in
+            let tap = try await Creation.payment.prepare(on: stage)
+            // The list lags, and the key does not help: Belvo forgets it.
+            stage.sandbox.variants.listLagMilliseconds = 3_600_000
+            stage.sandbox.next(.dropAnswer, on: .createPaymentIntent)
+            stage.sandbox.variants.keyReuse = .forgotten
+            let answer = try await tap.send()
+            #expect(answer.status == 201)
+            let intents = stage.sandbox.intentIDs(externalID: try answer.string("id"))
+            #expect(intents.count == 2)
+            let known = try answer.string("belvo_id")
+            #expect(known == intents.last)
+            stage.sandbox.variants.listLagMilliseconds = 0
+
+            var shopper = tap.shopper
+            let bill = Shopper.Bill(id: try answer.string("id"), belvoID: known, answer: answer)
+            #expect(try await shopper.authorize(bill).status == 204)
+            try await stage.tell("PAYMENT_INTENTS", of: intents[0])
+            try stage.sandbox.settle(intent: known)
+            for _ in 0..<3 { try await stage.poll() }
+            #expect(try await shopper.payment(bill).string("status") == "SUCCEEDED")
+            #expect(try await shopper.payment(bill).string("belvo_id") == known)
+            #expect(stage.sandbox.status(of: intents[0]) == "PENDING")
+            #expect(stage.countCalls(.authorizePaymentIntent) == 1)
+            #expect(stage.log.holds("payment.created_twice"))
+            #expect(
+                try await stage.lines("SELECT kind AS line FROM money_alarms WHERE settled_at IS NULL")
+                    == ["created_twice"])
+        }
+    }
+
+    @Test func `an enrollment's twin is told of, and moves nothing of the one that is known`() async throws {
+        try await Stage.open { stage in
+            let tap = try await Creation.enrollment.prepare(on: stage)
+            stage.sandbox.variants.listLagMilliseconds = 3_600_000
+            stage.sandbox.next(.dropAnswer, on: .createEnrollment)
+            let answer = try await tap.send()
+            let id = try answer.string("id")
+            let twins = stage.sandbox.enrollmentIDs(externalID: id)
+            #expect(twins.count == 2)
+            #expect(try answer.string("belvo_id") == twins.last)
+            stage.sandbox.variants.listLagMilliseconds = 0
+            try stage.sandbox.cancel(enrollment: twins[0])
+            try await stage.tell("ENROLLMENTS", of: twins[0])
+            for _ in 0..<2 { try await stage.poll() }
+            let now = try await tap.shopper.app.send(.get, "/v1/enrollments/\(id)")
+            #expect(try now.string("status") == "PENDING")
+            #expect(try now.string("belvo_id") == twins[1])
+            #expect(stage.log.holds("enrollment.created_twice"))
+        }
+    }
+
+    @Test(arguments: [Creation.enrollment, .customer])
+    fileprivate func `of two that Belvo lists the first is taken, or the one that has come further`(
+        creation: Creation
+    ) async throws {
+        try await Stage.open { stage in
+            let tap = try await creation.prepare(on: stage)
+            stage.sandbox.variants.listLagMilliseconds = 3_600_000
+            stage.sandbox.next(.dropAnswer, on: creation.endpoint, count: 2)
+            #expect(try await tap.send().status == 202)
+            // So that the clock tells them apart.
+            stage.sandbox.variants.listLagMilliseconds = 0
+            let done = try await tap.send()
+            let objects = try await tap.objects(of: done)
+            #expect(objects.count == 2)
+            #expect(try done.string("belvo_id") == objects.first)
+            #expect(stage.log.holds("\(creation.rawValue).created_twice"))
+            #expect(stage.countCalls(creation.endpoint) == tap.callsBefore + 2)
+        }
+    }
+}
+
+/// One of the three that Belvo creates.
+private enum Creation: String, CaseIterable, Sendable {
+    case customer, enrollment, payment
+
+    /// Belvo did not do it, and nobody knows.
+    static let losses = Trouble.doubts.filter { !$0.isDone }
+
+    var endpoint: Endpoint {
+        switch self {
+        case .customer: .createCustomer
+        case .enrollment: .createEnrollment
+        case .payment: .createPaymentIntent
+        }
+    }
+
+    var list: Endpoint {
+        switch self {
+        case .customer: .listCustomers
+        case .enrollment: .listEnrollments
+        case .payment: .listPaymentIntents
+        }
+    }
+
+    /// A user who is about to ask for it.
+    struct Tap: Sendable {
+        let creation: Creation
+        let shopper: Shopper
+        let send: @Sendable () async throws -> Answer
+        /// Calls that were made for others.
+        let callsBefore: Int
+
+        /// Belvo's ids of what was made for the record that the answer shows, oldest first.
+        func objects(of answer: Answer) async throws -> [String] {
+            let id = try answer.string("id")
+            switch creation {
+            case .customer: return shopper.stage.sandbox.customerIDs(externalID: id)
+            case .enrollment: return shopper.stage.sandbox.enrollmentIDs(externalID: id)
+            case .payment: return shopper.stage.sandbox.intentIDs(externalID: id)
+            }
+        }
+
+        /// As the newest row has it.
+        func state() async throws -> String? {
+            switch creation {
+            case .customer:
+                try await shopper.stage.lines("SELECT state AS line FROM customers ORDER BY id DESC").first
+            case .enrollment:
+                try await shopper.stage.lines("SELECT state AS line FROM enrollments ORDER BY id DESC").first
+            case .payment:
+                try await shopper.stage.lines("SELECT state AS line FROM payments ORDER BY id DESC").first
+            }
+        }
+    }
+
+    func prepare(on stage: Stage) async throws -> Tap {
+        switch self {
+        case .customer:
+            let app = try await stage.app(of: "ana")
+            return Tap(
+                creation: self, shopper: Shopper(stage: stage, app: app, signals: "{}"),
+                send: { try await app.send(.put, "/v1/customer", Shopper.customerBody()) }, callsBefore: 0)
+        case .enrollment:
+            let shopper = try await Shopper.arrive(on: stage)
+            return Tap(
+                creation: self, shopper: shopper, send: { try await shopper.keyed(shopper.enrollmentBody) },
+                callsBefore: 0)
+        case .payment:
+            var shopper = try await Shopper.arrive(on: stage)
+            let bond = try await shopper.enroll()
+            let payer = shopper
+            return Tap(
+                creation: self, shopper: shopper, send: { try await payer.openPayment(bond) }, callsBefore: 0)
+        }
+    }
+}
