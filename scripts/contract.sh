@@ -32,7 +32,7 @@ main() {
     build_programs "$@"
     make_world
     say "Playing a journey, as an app does ..."
-    attend "$python" scripts/contract/play_journey.py "$document" "$world" ||
+    attend "$python" scripts/contract/play_flow.py "$document" "$world" ||
         fail "the journey does not go as the document says; see above."
     run_schemathesis
     say "Nothing found."

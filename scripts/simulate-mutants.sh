@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 # For a checkout that is built with flags of its own.
 read -ra flags <<<"${SWIFT_BUILD_FLAGS:-}"
 
-# Guards in the database and in statements, taken out while it runs (Tests/SimulationTests/Judgement/Mutant.swift).
+# Guards in the database and in statements, taken out while it runs (Tests/SimulationTests/Checks/Mutant.swift).
 in_statements=(one_at_a_time authorized_alone token_holders alarms_raised fencing_token order_in_use price_held
     key_claimed_once)
 missed=()

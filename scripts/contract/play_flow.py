@@ -1,6 +1,6 @@
 """Plays a whole journey as an app does, and holds every answer against the document.
 
-play_journey.py DOCUMENT WORLD: WORLD is a JSON file that says where the server is and who asks; what was found on the
+play_flow.py DOCUMENT WORLD: WORLD is a JSON file that says where the server is and who asks; what was found on the
 way (the customer's tenure, a bank, an enrollment that can pay) is written back to it, for the checks that come after.
 With --show FILE every answer is written there, to take examples from.
 """
