@@ -8,9 +8,9 @@ extension Sandbox {
     public func run() async {
         await withDiscardingTaskGroup { group in
             while !Task.isCancelled {
-                let (due, next) = withWorld { world in
-                    world.catchUp()
-                    return (world.takeDueWebhooks(), world.nextDue.map { $0 - world.now })
+                let (due, next) = withState { state in
+                    state.catchUp()
+                    return (state.takeDueWebhooks(), state.nextDue.map { $0 - state.now })
                 }
                 for webhook in due { group.addTask { await self.send(webhook) } }
                 if due.isEmpty { await wait(next) }
@@ -22,9 +22,9 @@ extension Sandbox {
     /// Does what is due now and returns when the webhooks of it have arrived or failed.
     public func runDue() async {
         while true {
-            let due = withWorld { world in
-                world.catchUp()
-                return world.takeDueWebhooks()
+            let due = withState { state in
+                state.catchUp()
+                return state.takeDueWebhooks()
             }
             guard !due.isEmpty else { return }
             await withDiscardingTaskGroup { group in
@@ -34,9 +34,9 @@ extension Sandbox {
     }
 
     private func send(_ webhook: Webhook) async {
-        let request = withWorld { $0.request(webhook) }
+        let request = withState { $0.request(webhook) }
         let status = await configuration.webhookSubscriptions[webhook.subscription].send(request)
-        withWorld { $0.finish(webhook, status) }
+        withState { $0.finish(webhook, status) }
         wakeUp.signal()
     }
 

@@ -8,7 +8,7 @@ extension Sandbox {
 
     /// The present readings.
     public var variants: Variants {
-        get { withWorld { $0.variants } }
+        get { withState { $0.variants } }
         set { change { $0.variants = newValue } }
     }
 
@@ -27,22 +27,22 @@ extension Sandbox {
 
     /// Lets the person at the bank decide, without a browser.
     public func decide(enrollment id: String, _ decision: BankDecision) throws(SteeringFault) -> BankReply {
-        let reply = change { world -> BankReply? in
-            guard let parameters = world.answerConsent(id, decision), let enrollment = world.enrollments[id] else {
+        let reply = change { state -> BankReply? in
+            guard let parameters = state.answerConsent(id, decision), let enrollment = state.enrollments[id] else {
                 return nil
             }
             return BankReply(
-                callbackURL: world.callbackAddress(enrollment, parameters), parameters: parameters)
+                callbackURL: state.callbackAddress(enrollment, parameters), parameters: parameters)
         }
-        guard let reply else { throw steeringFault(isKnown: withWorld { $0.enrollments[id] != nil }) }
+        guard let reply else { throw steeringFault(isKnown: withState { $0.enrollments[id] != nil }) }
         return reply
     }
 
     /// Makes the FIDO registration options of a redirected enrollment available.
     public func makeReady(enrollment id: String) throws(SteeringFault) {
-        try steer(enrollment: id) { world in
-            guard world.enrollments[id]?.redirection.completedAt != nil else { return false }
-            world.enrollments.change(id) { $0.registration.isReady = true }
+        try steer(enrollment: id) { state in
+            guard state.enrollments[id]?.redirection.completedAt != nil else { return false }
+            state.enrollments.change(id) { $0.registration.isReady = true }
             return true
         }
     }
@@ -99,9 +99,9 @@ extension Sandbox {
 
     /// Sends the webhooks that were held, in the opposite order if asked.
     public func releaseWebhooks(reversed: Bool = false) {
-        change { world in
-            if reversed { world.outbox.reverse() }
-            world.variants.webhookFlow = .running
+        change { state in
+            if reversed { state.outbox.reverse() }
+            state.variants.webhookFlow = .running
         }
     }
 
@@ -112,27 +112,27 @@ extension Sandbox {
 
     /// Forgets every object, fault and call, and takes the readings it began with.
     public func reset() {
-        change { $0 = World(configuration) }
+        change { $0 = SandboxState(configuration) }
     }
 
-    /// Changes the world, lets become what is due, and wakes whoever sends webhooks.
+    /// Changes the state, lets become what is due, and wakes whoever sends webhooks.
     @discardableResult
-    func change<Result: Sendable>(_ body: (inout World) -> Result) -> Result {
+    func change<Result: Sendable>(_ body: (inout SandboxState) -> Result) -> Result {
         defer { wakeUp.signal() }
-        return withWorld { world in
-            world.catchUp()
-            let result = body(&world)
-            world.catchUp()
+        return withState { state in
+            state.catchUp()
+            let result = body(&state)
+            state.catchUp()
             return result
         }
     }
 
-    private func steer(enrollment id: String, _ body: (inout World) -> Bool) throws(SteeringFault) {
-        guard change(body) else { throw steeringFault(isKnown: withWorld { $0.enrollments[id] != nil }) }
+    private func steer(enrollment id: String, _ body: (inout SandboxState) -> Bool) throws(SteeringFault) {
+        guard change(body) else { throw steeringFault(isKnown: withState { $0.enrollments[id] != nil }) }
     }
 
-    private func steer(intent id: String, _ body: (inout World) -> Bool) throws(SteeringFault) {
-        guard change(body) else { throw steeringFault(isKnown: withWorld { $0.intents[id] != nil }) }
+    private func steer(intent id: String, _ body: (inout SandboxState) -> Bool) throws(SteeringFault) {
+        guard change(body) else { throw steeringFault(isKnown: withState { $0.intents[id] != nil }) }
     }
 
     private func steeringFault(isKnown: Bool) -> SteeringFault { isKnown ? .wrongState : .unknownObject }

@@ -10,13 +10,13 @@ import Synchronization
 public final class Sandbox: Sendable {
     /// What it was made of; `variants` may have changed since.
     public let configuration: SandboxConfiguration
-    private let world: Mutex<World>
+    private let state: Mutex<SandboxState>
     let wakeUp = WakeUp()
     let listeners = Arrivals()
 
     public init(configuration: SandboxConfiguration = SandboxConfiguration()) {
         self.configuration = configuration
-        world = Mutex(World(configuration))
+        state = Mutex(SandboxState(configuration))
     }
 
     /// Answers one request: Belvo's API, the bank's page below `/bank/`, the control API below `/sandbox/`.
@@ -25,7 +25,7 @@ public final class Sandbox: Sendable {
         // Whatever was done may have made webhooks, or brought the next due moment forward.
         defer { wakeUp.signal() }
         if path.hasPrefix("/sandbox/") { return SandboxAnswer(await control(request)) }
-        if path.hasPrefix("/bank/") { return SandboxAnswer(withWorld { $0.bank(request) }) }
+        if path.hasPrefix("/bank/") { return SandboxAnswer(withState { $0.bank(request) }) }
         switch Route(request.method, path: path) {
         case .endpoint(let endpoint, let ids): return await respond(to: request, endpoint, ids)
         case .methodNotAllowed(let allowed): return refuse(request, .methodNotAllowed(allowed))
@@ -34,25 +34,25 @@ public final class Sandbox: Sendable {
         }
     }
 
-    /// Looks at the world, or changes it, while nobody else does.
-    func withWorld<Result: Sendable>(_ body: (inout World) -> Result) -> Result {
-        world.withLock { body(&$0) }
+    /// Looks at the state, or changes it, while nobody else does.
+    func withState<Result: Sendable>(_ body: (inout SandboxState) -> Result) -> Result {
+        state.withLock { body(&$0) }
     }
 
     /// A call with the fault that is planned for it, if any.
     private func respond(to request: Request, _ endpoint: Endpoint, _ ids: [String]) async -> SandboxAnswer {
-        let (number, fault) = withWorld { world in
-            let fault = world.faults.take(for: endpoint)
-            return (world.begin(request, endpoint, fault: fault), fault)
+        let (number, fault) = withState { state in
+            let fault = state.faults.take(for: endpoint)
+            return (state.begin(request, endpoint, fault: fault), fault)
         }
         if let answer = fault?.answerInstead {
-            withWorld { $0.calls.change(number) { $0.status = answer.response.status.code } }
+            withState { $0.calls.change(number) { $0.status = answer.response.status.code } }
             tell(number)
             return answer
         }
         // A cancelled wait means that the caller is gone, so the call goes on at once.
         if case .delayRequest(let span) = fault { try? await configuration.sleep(span) }
-        let response = withWorld { $0.process(number, request, endpoint, ids) }
+        let response = withState { $0.process(number, request, endpoint, ids) }
         wakeUp.signal()
         tell(number)
         if case .delayAnswer(let span) = fault { try? await configuration.sleep(span) }
@@ -60,28 +60,28 @@ public final class Sandbox: Sendable {
     }
 
     private func tell(_ number: Int) {
-        if let call = withWorld({ $0.calls[number] }) { listeners.tell(call) }
+        if let call = withState({ $0.calls[number] }) { listeners.tell(call) }
     }
 
     private func refuse(_ request: Request, _ refusal: Refusal) -> SandboxAnswer {
-        let response = withWorld { world in
-            let number = world.begin(request, nil, fault: nil)
-            world.calls.change(number) { $0.status = refusal.status.code }
-            return world.refuse(refusal)
+        let response = withState { state in
+            let number = state.begin(request, nil, fault: nil)
+            state.calls.change(number) { $0.status = refusal.status.code }
+            return state.refuse(refusal)
         }
         return SandboxAnswer(response)
     }
 
     /// Django knows no such path, or redirects to the one with the slash.
     private func missingSlash(_ request: Request) -> Refusal {
-        guard withWorld({ $0.variants.missingSlash }) == .redirected else { return .notFound }
+        guard withState({ $0.variants.missingSlash }) == .redirected else { return .notFound }
         let query = request.target.query.map { "?\($0)" } ?? ""
         return Refusal(
             status: Status(301), items: [], headers: Headers(["location": "\(request.target.path)/\(query)"]))
     }
 }
 
-extension World {
+extension SandboxState {
     /// Notes a call in the log.
     mutating func begin(_ request: Request, _ endpoint: Endpoint?, fault: Fault?) -> Int {
         // The log looks only for one name; what is malformed is refused elsewhere.

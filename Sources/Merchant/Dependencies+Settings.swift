@@ -8,24 +8,25 @@ import Payments
 import Postgres
 import Transport
 
-// How settings become the parts of the world.
+// How settings become the dependencies.
 
 extension Policy {
     init(_ settings: Settings) {
         self.init(
             beneficiaryBankAccount: settings.beneficiaryBankAccount, paymentMax: settings.paymentMaxAmount,
             requiresOrders: settings.orders == .required, shop: settings.shopToken.map(SharedBearer.init),
-            tellsShop: settings.shopWebhook != nil, webhooks: SharedBearer(secret: settings.belvoWebhookToken),
+            emitsShopEvents: settings.shopWebhook != nil, webhooks: SharedBearer(secret: settings.belvoWebhookToken),
             mintsWidgetTokens: settings.mintsWidgetTokens, tokenRefreshPath: settings.belvoTokenRefreshPath,
             unknownRedirectsMax: settings.unknownRedirectsMax, userBounds: settings.userBounds,
             callbackURLs: settings.callbackURLs)
     }
 }
 
-extension World {
-    /// The world that the settings describe, around a database and Belvo.
+extension Dependencies {
+    /// The dependencies that the settings describe, around a database and Belvo.
     init(
-        _ settings: Settings, database: Database, belvo: Belvo.Client, gate: BelvoGate, changes: Changes, log: Logger,
+        _ settings: Settings, database: Database, belvo: Belvo.Client, gate: BelvoGate, changes: ChangeFeed,
+        log: Logger,
         monotonic: @escaping @Sendable () -> Monotonic = Monotonic.now,
         identities: Identities = Identities(now: WallClock.now)
     ) {
@@ -34,7 +35,7 @@ extension World {
             store: Store(database: database, vault: vault, monotonic: monotonic) { table, id, error in
                 log.critical(
                     "store.unreadable_row", metadata: ["table": "\(table)", "id": "\(id)", "reason": "\(error)"])
-            }, belvo: belvo, gate: gate, patience: settings.patience, policy: Policy(settings),
+            }, belvo: belvo, gate: gate, timeouts: settings.timeouts, policy: Policy(settings),
             identities: identities, changes: changes, log: log)
     }
 }
@@ -52,7 +53,7 @@ extension Belvo.Client {
         bounds.connectionsMax = settings.belvoCallsMax
         let client = HTTP.Client(origin: origin, tls: tls, configuration: bounds)
         var configuration = Belvo.Configuration(origin: origin, credentials: settings.belvoCredentials)
-        configuration.timeout = settings.patience.callDeadline
+        configuration.timeout = settings.timeouts.callDeadline
         configuration.dialect = settings.belvoDialect
         let send: Belvo.Client.Send = { try await client.send($0, deadline: $1) }
         return (
@@ -81,21 +82,21 @@ extension DatabaseConfiguration {
         var configuration = DatabaseConfiguration()
         configuration.onEvent = { event in
             switch event {
-            case .connected(let lane, let server):
-                log.debug("database.connected", metadata: ["lane": "\(lane.rawValue)", "server": "\(server)"])
-            case .connectionFailed(let lane, let reason):
+            case .connected(let pool, let server):
+                log.debug("database.connected", metadata: ["lane": "\(pool.rawValue)", "server": "\(server)"])
+            case .connectionFailed(let pool, let reason):
                 log.warning(
-                    "database.connection_failed", metadata: ["lane": "\(lane.rawValue)", "reason": "\(reason)"])
-            case .connectionLost(let lane, let reason):
-                log.warning("database.connection_lost", metadata: ["lane": "\(lane.rawValue)", "reason": "\(reason)"])
-            case .connectionStalled(let lane):
-                log.warning("database.connection_stalled", metadata: ["lane": "\(lane.rawValue)"])
+                    "database.connection_failed", metadata: ["lane": "\(pool.rawValue)", "reason": "\(reason)"])
+            case .connectionLost(let pool, let reason):
+                log.warning("database.connection_lost", metadata: ["lane": "\(pool.rawValue)", "reason": "\(reason)"])
+            case .connectionStalled(let pool):
+                log.warning("database.connection_stalled", metadata: ["lane": "\(pool.rawValue)"])
             case .notDurable(let server, let names):
                 log.warning(
                     "database.not_durable",
                     metadata: ["server": "\(server)", "turned_off": "\(names.joined(separator: ","))"])
             case .readRepeated: log.info("database.read_repeated")
-            case .queueFull(let lane): log.warning("database.queue_full", metadata: ["lane": "\(lane.rawValue)"])
+            case .queueFull(let pool): log.warning("database.queue_full", metadata: ["lane": "\(pool.rawValue)"])
             case .slowStatement(let text, let took):
                 log.warning("database.slow_statement", metadata: ["statement": "\(text)", "took": "\(took)"])
             }
@@ -104,22 +105,22 @@ extension DatabaseConfiguration {
     }
 }
 
-extension AuthenticatorSurroundings {
+extension AuthenticatorDependencies {
     /// Keys over TLS where they have an address, and what becomes of them told to the log.
     static func live(
         _ rules: TokenRules, _ clock: IntervalClock, _ log: Logger
-    ) throws -> AuthenticatorSurroundings {
-        var surroundings = AuthenticatorSurroundings(sleep: clock.sleep, monotonic: clock.now)
+    ) throws -> AuthenticatorDependencies {
+        var authenticatorDependencies = AuthenticatorDependencies(sleep: clock.sleep, monotonic: clock.now)
         if case .jwksURL(let url) = rules.keys {
             let tls = url.origin.scheme == .https ? try TLSContext.client() : nil
             let client = HTTP.Client(origin: url.origin, tls: tls)
-            surroundings.fetch = {
+            authenticatorDependencies.fetch = {
                 let response = try await client.send(Request(.get, url.target), deadline: .seconds(10))
                 guard response.status == .ok else { throw KeySetFault.unreachable("status \(response.status.code)") }
                 return response.body
             }
         }
-        surroundings.onEvent = { event in
+        authenticatorDependencies.onEvent = { event in
             switch event {
             case .keysChanged(let usable, let ignored):
                 log.info("auth.keys_changed", metadata: ["usable": "\(usable)", "ignored": "\(ignored)"])
@@ -127,7 +128,7 @@ extension AuthenticatorSurroundings {
                 log.error("auth.keys_not_read", metadata: ["reason": "\(fault)"])
             }
         }
-        return surroundings
+        return authenticatorDependencies
     }
 }
 

@@ -18,9 +18,9 @@ public final class MerchantServer: Sendable {
     private let logThrottle: LogThrottle
     private let database: Database
     /// For handlers, whose callers wait.
-    let world: World
+    let dependencies: Dependencies
     /// For workers, who give people precedence at Belvo.
-    private let backgroundWorld: World
+    private let backgroundWorld: Dependencies
     private let authenticator: Authenticator
     private let institutions: InstitutionCatalog
     private let health: Health
@@ -53,31 +53,32 @@ public final class MerchantServer: Sendable {
             callsMax: settings.belvoCallsMax, log: log, now: clock.now)
         let clients = try Belvo.Client.live(settings, through: gate)
         let belvo = clients.person
-        let world = World(
-            settings, database: database, belvo: belvo, gate: gate, changes: Changes(loops: loops, database: database),
+        let dependencies = Dependencies(
+            settings, database: database, belvo: belvo, gate: gate,
+            changes: ChangeFeed(loops: loops, database: database),
             log: log)
-        self.world = world
-        var backgroundWorld = world
+        self.dependencies = dependencies
+        var backgroundWorld = dependencies
         backgroundWorld.belvo = clients.background
         self.backgroundWorld = backgroundWorld
         let authenticator = Authenticator(
-            settings.auth, now: WallClock.now, surroundings: try .live(settings.auth, clock, log))
+            settings.auth, now: WallClock.now, dependencies: try .live(settings.auth, clock, log))
         self.authenticator = authenticator
-        delivery = try EventDelivery(settings, store: world.store, log: log)
-        let health = Health(store: world.store, authenticator: authenticator, gate: gate)
+        delivery = try EventDelivery(settings, store: dependencies.store, log: log)
+        let health = Health(store: dependencies.store, authenticator: authenticator, gate: gate)
         self.health = health
         let institutions = InstitutionCatalog(belvo: belvo, loop: loops[0], log: log)
         self.institutions = institutions
         let counts = RequestCounts()
         let access = AccessRules(settings, clock: clock)
         let api = API(
-            world: world, authenticator: authenticator, institutions: institutions,
+            dependencies: dependencies, authenticator: authenticator, institutions: institutions,
             health: health,
             callbackPage: CallbackPage(
                 appLink: settings.appDeepLink, webLink: settings.webReturnURL,
-                pollInterval: settings.patience.pollInterval),
+                pollInterval: settings.timeouts.pollInterval),
             access: access, associations: AppAssociations(settings),
-            vault: world.store.vault,
+            vault: dependencies.store.vault,
             counts: counts)
         let refusal: @Sendable (MessageFault) -> Response = { fault in
             let requestID = RequestID.made()
@@ -103,7 +104,7 @@ public final class MerchantServer: Sendable {
         let admin = AdminAPI(
             health: health,
             metrics: MetricsPage(
-                requests: counts, loops: gauges, world: world, access: access, logThrottle: logThrottle,
+                requests: counts, loops: gauges, dependencies: dependencies, access: access, logThrottle: logThrottle,
                 server: server))
         adminServer = HTTP.Server(refusal: refusal) { request, _ in .response(await admin.respond(to: request)) }
     }
@@ -140,7 +141,7 @@ public final class MerchantServer: Sendable {
         listeners.withLock { $0 = [(names.api, listener), (names.admin, adminListener)] }
         try await adminServer.listen(to: adminListener, on: [loops[0]])
         await loadKeys(mode)
-        world.changes.start()
+        dependencies.changes.start()
         if mode == .byItself { startWork() }
         try await server.listen(to: listener, on: loops)
         let addresses = Addresses(api: listener.address, admin: adminListener.address)
@@ -190,14 +191,14 @@ public final class MerchantServer: Sendable {
         await server.drain(loops: loops, within: Self.drainDeadline)
         for task in tasks { _ = await task.result }
         await institutions.finish()
-        await world.changes.stop()
+        await dependencies.changes.stop()
         await adminServer.drain(loops: [loops[0]], within: .seconds(1))
         for loop in loops { await Task(executorPreference: loop) { [database] in await database.close() }.value }
         log.info("server.stopped")
     }
 
     /// How things stand with Belvo.
-    var belvoSnapshot: GateSnapshot { world.gate.snapshot }
+    var belvoSnapshot: GateSnapshot { dependencies.gate.snapshot }
 
     /// Has every worker make one pass, one after the other.
     func workOnce() async throws {
@@ -234,11 +235,13 @@ public final class MerchantServer: Sendable {
 
     private func startWork() {
         let loop = loops[0]
-        let pause = min(world.patience.pollInterval / 2, .seconds(1))
+        let pause = min(dependencies.timeouts.pollInterval / 2, .seconds(1))
         let due = DueLoop(
-            workers: workers, due: { [store = world.store] in try await store.dueTables(among: $0) }, pause: pause,
+            workers: workers, due: { [store = dependencies.store] in try await store.dueTables(among: $0) },
+            pause: pause,
             log: log)
-        let retention = WorkLoop(worker: Retention(store: world.store, log: log), pause: Retention.pause, log: log)
+        let retention = WorkLoop(
+            worker: Retention(store: dependencies.store, log: log), pause: Retention.pause, log: log)
         var tasks = [
             loop.task { try await due.run(on: loop) }, loop.task { try await retention.run(on: loop) },
         ]

@@ -18,9 +18,9 @@ struct Doctor: ParsableCommand {
             if json {
                 print(findings.json)
             } else {
-                for finding in findings { print("\(finding.verdict.rawValue)  \(finding.subject): \(finding.detail)") }
+                for finding in findings { print("\(finding.severity.rawValue)  \(finding.subject): \(finding.detail)") }
             }
-            return findings.contains { $0.verdict == .failed } ? Failing.found : 0
+            return findings.contains { $0.severity == .failed } ? Failing.found : 0
         }
     }
 }

@@ -3,7 +3,7 @@
 public enum Authority: String, Sendable, CaseIterable {
     /// Belvo said so. Final, but for a bank's revocation of an enrollment.
     case belvo
-    /// We gave up, by time or on a refusal. Belvo's word replaces ours whenever it comes.
+    /// We gave up, by time or on a refusal. Belvo's status replaces ours whenever it comes.
     case merchant
 }
 

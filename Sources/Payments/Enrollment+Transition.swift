@@ -104,7 +104,7 @@ extension Enrollment {
         case (_, .reported(let report)): next.apply(report)
 
         // What somebody else made is nobody's to move from here, nor to give up by time.
-        case (.succeeded, _), (.failed, _), (.observed, _): throw refusal(of: event)
+        case (.succeeded, _), (.failed, _), (.foreign, _): throw refusal(of: event)
         case (_, .refused(let failure)): next.fail(failure)
         case (_, .timedOut): next.fail(.timedOut)
         case (.creating, .creationLost): next.fail(.creationLost)
@@ -117,10 +117,11 @@ extension Enrollment {
     /// already said FAILED.
     private mutating func apply(_ report: Report) {
         if state == .failed, failure?.authority == .belvo { return }
-        // Belvo may have made two of one request: the one that is known here stays, and the other says nothing about it.
+        // Belvo may have made two of one request: the one that is known here stays, and the other says nothing about
+        // it.
         if let belvoID, belvoID != report.belvoID { return }
         belvoID = belvoID ?? report.belvoID
-        // Whoever made an observed one has its user's way to the bank as well.
+        // Whoever made a foreign one has its user's way to the bank as well.
         if origin == .own { redirectURL = redirectURL ?? report.redirectURL }
         providerStatus = report.providerStatus
         providerDetailsStatus = report.providerDetailsStatus

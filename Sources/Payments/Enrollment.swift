@@ -19,7 +19,7 @@ public struct Enrollment: Sendable, Equatable {
         /// The registration was sent; the bank decides.
         case confirming
         /// Made at Belvo without us, and not at its end: followed until Belvo says how it ends.
-        case observed
+        case foreign = "observed"
         case succeeded
         case failed
     }
@@ -49,10 +49,10 @@ public struct Enrollment: Sendable, Equatable {
     public let subject: UserSubject
     public let customer: Customer.ID
     public let institution: Institution
-    /// Nil only where it is an observed one's, and Belvo names none that is known here.
+    /// Nil only where it is a foreign one's, and Belvo names none that is known here.
     public let platform: Platform?
     public let name: EnrollmentName?
-    /// Nil only where it is an observed one's, and Belvo names none.
+    /// Nil only where it is a foreign one's, and Belvo names none.
     public let callbackURL: String?
     public let metadata: Metadata?
     public let createdAt: Timestamp
@@ -91,7 +91,7 @@ public struct Enrollment: Sendable, Equatable {
         self.callbackURL = callbackURL
         self.metadata = metadata
         self.createdAt = createdAt
-        state = origin == .own ? .creating : .observed
+        state = origin == .own ? .creating : .foreign
     }
 
     /// Whether the bond was usable and has been taken back, as Belvo's `details.status` tells (belvo-api.md §5, §9).
@@ -117,31 +117,31 @@ public struct Enrollment: Sendable, Equatable {
     }
 
     /// When a creation that was just sent is polled, and counts as lost where Belvo does not show it.
-    public static func creationSchedule(_ patience: Patience) -> Schedule {
-        Schedule(firstLook: patience.askingDeadline + .seconds(5), deadline: patience.creationGrace)
+    public static func creationSchedule(_ timeouts: Timeouts) -> Schedule {
+        Schedule(firstPoll: timeouts.askingDeadline + .seconds(5), deadline: timeouts.creationGrace)
     }
 
     /// When an enrollment is polled whose registration is about to be sent.
-    public func sendingSchedule(_ patience: Patience) -> Schedule {
-        Schedule(firstLook: patience.askingDeadline + .seconds(5), deadline: patience.pollDeadline)
+    public func sendingSchedule(_ timeouts: Timeouts) -> Schedule {
+        Schedule(firstPoll: timeouts.askingDeadline + .seconds(5), deadline: timeouts.pollDeadline)
     }
 
-    /// When an enrollment in its present state is looked at; nothing when it is terminal.
-    public func schedule(_ patience: Patience) -> Schedule? {
+    /// When an enrollment in its present state is polled; nothing when it is terminal.
+    public func schedule(_ timeouts: Timeouts) -> Schedule? {
         switch state {
-        case .creating: Self.creationSchedule(patience)
+        case .creating: Self.creationSchedule(timeouts)
         // Where the user has to go is not known yet.
         case .atBank where redirectURL == nil:
-            Schedule(firstLook: patience.pollInterval, deadline: patience.userDeadline)
-        // Nobody asks Belvo while a person is busy: the first look is the last.
+            Schedule(firstPoll: timeouts.pollInterval, deadline: timeouts.userDeadline)
+        // Nobody asks Belvo while a person is busy: the first poll is the last.
         case .atBank, .awaitingFingerprint:
-            Schedule(firstLook: patience.userDeadline, deadline: patience.userDeadline)
+            Schedule(firstPoll: timeouts.userDeadline, deadline: timeouts.userDeadline)
         case .completing:
-            Schedule(firstLook: patience.callDeadline + .seconds(5), deadline: patience.userDeadline)
-        case .awaitingOptions: Schedule(firstLook: patience.pollInterval, deadline: patience.pollDeadline)
-        case .confirming: Schedule(firstLook: patience.pollInterval, deadline: patience.pollDeadline)
-        // No step of ours waits for it: the deadline only says from when on it is looked at ever less often.
-        case .observed: Schedule(firstLook: patience.pollInterval, deadline: patience.pollDeadline)
+            Schedule(firstPoll: timeouts.callDeadline + .seconds(5), deadline: timeouts.userDeadline)
+        case .awaitingOptions: Schedule(firstPoll: timeouts.pollInterval, deadline: timeouts.pollDeadline)
+        case .confirming: Schedule(firstPoll: timeouts.pollInterval, deadline: timeouts.pollDeadline)
+        // No step of ours waits for it: the deadline only says from when on it is polled ever less often.
+        case .foreign: Schedule(firstPoll: timeouts.pollInterval, deadline: timeouts.pollDeadline)
         case .succeeded, .failed: nil
         }
     }

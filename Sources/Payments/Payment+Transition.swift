@@ -67,8 +67,8 @@ extension Payment {
     /// In what a report differs from what was asked for; empty when it is this payment, paid as asked.
     ///
     /// Where money counts as paid nothing is guessed: a member that is missing differs. For every other word a member
-    /// differs only if it is there. An observed payment was asked for by somebody else: it has to be what Belvo showed
-    /// when it was taken in.
+    /// differs only if it is there. A foreign payment was asked for by somebody else: it has to be what Belvo showed
+    /// when it was imported.
     public func differences(from report: Report) -> [String] {
         let isWhole = report.status == .succeeded
         func differs<Value: Equatable>(_ theirs: Value?, _ ours: Value?) -> Bool {
@@ -113,7 +113,7 @@ extension Payment {
         switch (state, event) {
         case (_, .reported(let report)): next.apply(report)
         // What somebody else made is nobody's to sign or to cancel from here, nor to give up by time.
-        case (.succeeded, _), (.failed, _), (.observed, _): throw refusal(of: event)
+        case (.succeeded, _), (.failed, _), (.foreign, _): throw refusal(of: event)
 
         case (.creating, .creationUnknown): break
         case (.creating, .acknowledged(let id)): next.belvoID = belvoID ?? id
@@ -166,7 +166,7 @@ extension Payment {
         belvoID = belvoID ?? report.belvoID
         providerStatus = report.providerStatus
         facts.take(report.facts)
-        // An observed one is not signed here.
+        // A foreign one is not signed here.
         if origin == .own { fidoOptions = fidoOptions ?? report.fidoOptions }
         switch report.status {
         case .succeeded:

@@ -15,12 +15,12 @@ public struct Payment: Sendable, Equatable {
         /// The signature was sent, or may have been: money may move from here on.
         case authorizing
         /// Made at Belvo without us, and not at its end: followed until Belvo says how it ends.
-        case observed
+        case foreign = "observed"
         case succeeded
         case failed
     }
 
-    /// The parties as Belvo knows them, fixed when the payment is made. Of an observed one Belvo may leave out all but
+    /// The parties as Belvo knows them, fixed when the payment is made. Of a foreign one Belvo may leave out all but
     /// the customer.
     public struct Parties: Sendable, Hashable {
         public let customer: UUID
@@ -57,11 +57,11 @@ public struct Payment: Sendable, Equatable {
     public let id: ID
     public let origin: Origin
     public let subject: UserSubject
-    /// Nil only where it is an observed one's that names no enrollment of the same user.
+    /// Nil only where it is a foreign one's that names no enrollment of the same user.
     public let enrollment: Enrollment.ID?
     public let parties: Parties
     public let amount: Money
-    /// Both nil only where it is an observed one's, and Belvo shows none.
+    /// Both nil only where it is a foreign one's, and Belvo shows none.
     public let description: PaymentDescription?
     public let statementDescription: StatementDescription?
     public let reference: Reference?
@@ -74,7 +74,7 @@ public struct Payment: Sendable, Equatable {
     public let createdAt: Timestamp
 
     public package(set) var state: State
-    /// Maybe signed, past its deadline, and Belvo has not decided: only Belvo's word ends it.
+    /// Maybe signed, past its deadline, and Belvo has not decided: only Belvo's status ends it.
     public package(set) var isInDoubt: Bool
     public package(set) var belvoID: UUID?
     public package(set) var providerStatus: String?
@@ -125,7 +125,7 @@ public struct Payment: Sendable, Equatable {
         self.belvoIdempotencyKey = belvoIdempotencyKey
         self.isPricedByOrder = isPricedByOrder
         self.createdAt = createdAt
-        state = origin == .own ? .creating : .observed
+        state = origin == .own ? .creating : .foreign
         isInDoubt = false
         facts = ProviderFacts()
     }
@@ -158,27 +158,27 @@ public struct Payment: Sendable, Equatable {
     }
 
     /// When a creation that was just sent is polled, and counts as lost where Belvo does not show it.
-    public static func creationSchedule(_ patience: Patience) -> Schedule {
-        Schedule(firstLook: patience.askingDeadline + .seconds(5), deadline: patience.creationGrace)
+    public static func creationSchedule(_ timeouts: Timeouts) -> Schedule {
+        Schedule(firstPoll: timeouts.askingDeadline + .seconds(5), deadline: timeouts.creationGrace)
     }
 
     /// When a payment in its present state is polled; nothing when Belvo can do nothing more about it.
     ///
     /// `signatureTime` is the life of the challenge as the FIDO options give it.
-    public func schedule(_ patience: Patience, signatureTime: Duration?) -> Schedule? {
+    public func schedule(_ timeouts: Timeouts, signatureTime: Duration?) -> Schedule? {
         switch state {
-        case .creating: return Self.creationSchedule(patience)
-        case .awaitingOptions: return Schedule(firstLook: patience.pollInterval, deadline: patience.pollDeadline)
+        case .creating: return Self.creationSchedule(timeouts)
+        case .awaitingOptions: return Schedule(firstPoll: timeouts.pollInterval, deadline: timeouts.pollDeadline)
         case .awaitingSignature:
-            let deadline = min(signatureTime.map { $0 + .seconds(60) } ?? patience.userDeadline, patience.userDeadline)
-            return Schedule(firstLook: isMaybeSigned ? patience.pollInterval : deadline, deadline: deadline)
-        case .authorizing: return Schedule(firstLook: patience.pollInterval, deadline: patience.pollDeadline)
-        // No step of ours waits for it: the deadline only says from when on it is looked at ever less often.
-        case .observed: return Schedule(firstLook: patience.pollInterval, deadline: patience.pollDeadline)
+            let deadline = min(signatureTime.map { $0 + .seconds(60) } ?? timeouts.userDeadline, timeouts.userDeadline)
+            return Schedule(firstPoll: isMaybeSigned ? timeouts.pollInterval : deadline, deadline: deadline)
+        case .authorizing: return Schedule(firstPoll: timeouts.pollInterval, deadline: timeouts.pollDeadline)
+        // No step of ours waits for it: the deadline only says from when on it is polled ever less often.
+        case .foreign: return Schedule(firstPoll: timeouts.pollInterval, deadline: timeouts.pollDeadline)
         case .succeeded: return nil
         case .failed:
             guard mayBelvoStillPay else { return nil }
-            return Schedule(firstLook: patience.pollInterval, deadline: patience.pollDeadline)
+            return Schedule(firstPoll: timeouts.pollInterval, deadline: timeouts.pollDeadline)
         }
     }
 }

@@ -1,6 +1,6 @@
 /// How long things may take, and how often Belvo is asked about them (merchant-api.md, "Time").
-public struct Patience: Sendable, Equatable {
-    /// Between two looks at a record that waits for Belvo.
+public struct Timeouts: Sendable, Equatable {
+    /// Between two polls of a record that waits for Belvo.
     public var pollInterval = Duration.milliseconds(2_000)
     /// How long Belvo may take over one step.
     public var pollDeadline = Duration.milliseconds(120_000)
@@ -8,7 +8,7 @@ public struct Patience: Sendable, Equatable {
     public var userDeadline = Duration.milliseconds(900_000)
     /// How long a creation whose outcome is not known may be missing from Belvo's lists before it counts as lost.
     public var creationGrace = Duration.seconds(60)
-    /// How long a call to Belvo may take in all. A record whose call is under way is not looked at before that.
+    /// How long a call to Belvo may take in all. A record whose call is under way is not polled before that.
     public var callDeadline = Duration.milliseconds(10_000)
     /// How long a look-up may take beyond that, right after a call whose answer says nothing.
     public var lookUpDeadline = Duration.seconds(2)
@@ -20,29 +20,29 @@ public struct Patience: Sendable, Equatable {
     /// How long a request may wait for Belvo in all: after that, somebody else finds out what became of it.
     public var askingDeadline: Duration { callDeadline + resendDeadline }
 
-    /// How long to wait before the next look at an authorized payment whose deadline passed so long ago.
+    /// How long to wait before the next poll of an authorized payment whose deadline passed so long ago.
     ///
-    /// Past `doubtPatience` somebody has to find out by other means.
+    /// Past `doubtAlarmAge` somebody has to find out by other means.
     ///
     /// Every 10 s at first, backing off to 2 minutes within the first hour; every 15 minutes for a week; then hourly.
     public func doubtInterval(overdue age: Duration) -> Duration {
         if age < .seconds(3_600) { return min(max(age / 10, .seconds(10)), .seconds(120)) }
-        return age < Patience.doubtPatience ? .seconds(900) : .seconds(3_600)
+        return age < Timeouts.doubtAlarmAge ? .seconds(900) : .seconds(3_600)
     }
 
-    /// How long an authorized payment may be in doubt until each look at it raises an alarm.
-    public static let doubtPatience = Duration.seconds(7 * 86_400)
+    /// How long an authorized payment may be in doubt until each poll of it raises an alarm.
+    public static let doubtAlarmAge = Duration.seconds(7 * 86_400)
 }
 
-/// When a record in its present state is to be looked at, counted from the change that led to the state.
+/// When a record in its present state is to be polled, counted from the change that led to the state.
 public struct Schedule: Sendable, Equatable {
-    /// Until the first look.
-    public let firstLook: Duration
+    /// Until the first poll.
+    public let firstPoll: Duration
     /// Until the state has lasted too long.
     public let deadline: Duration
 
-    public init(firstLook: Duration, deadline: Duration) {
-        self.firstLook = firstLook
+    public init(firstPoll: Duration, deadline: Duration) {
+        self.firstPoll = firstPoll
         self.deadline = deadline
     }
 }

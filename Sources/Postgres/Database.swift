@@ -33,15 +33,15 @@ public final class Database: Sendable {
 
     /// Reads. The whole statement, queueing included, takes `limit` at most.
     public nonisolated(nonsending) func rows(_ sql: SQL, within limit: Duration? = nil) async throws -> Rows {
-        guard let passage = configuration.passage else { return try await read(sql, within: limit) }
-        return try await passage.carry(.read, sql) { try await read($0, within: limit) }
+        guard let interceptor = configuration.interceptor else { return try await read(sql, within: limit) }
+        return try await interceptor.intercept(.read, sql) { try await read($0, within: limit) }
     }
 
     /// Changes something, and gives back what the statement returns and how many rows it changed.
     @discardableResult
     public nonisolated(nonsending) func execute(_ sql: SQL, within limit: Duration? = nil) async throws -> Rows {
-        guard let passage = configuration.passage else { return try await write(sql, within: limit) }
-        return try await passage.carry(.write, sql) { try await write($0, within: limit) }
+        guard let interceptor = configuration.interceptor else { return try await write(sql, within: limit) }
+        return try await interceptor.intercept(.write, sql) { try await write($0, within: limit) }
     }
 
     /// Runs several statements in one transaction and one round trip: all of them are done or none.
@@ -53,10 +53,10 @@ public final class Database: Sendable {
         let send = { [self] in
             let exchange = Exchange(
                 first, more: Array(statements.dropFirst()), effect: .write, deadline: deadline(limit))
-            return try await lanes().write.perform(exchange).all
+            return try await pools().write.perform(exchange).all
         }
-        guard let passage = configuration.passage else { return try await send() }
-        return try await passage.carry(.transaction, first) { _ in try await send() }
+        guard let interceptor = configuration.interceptor else { return try await send() }
+        return try await interceptor.intercept(.transaction, first) { _ in try await send() }
     }
 
     /// Runs the body in one transaction: committed when it returns, rolled back when it throws.
@@ -67,22 +67,22 @@ public final class Database: Sendable {
     public func transaction<Value: Sendable>(
         retries: Int = 0, _ body: (Transaction) async throws -> Value
     ) async throws -> Value {
-        guard let passage = configuration.passage else { return try await transact(retries: retries, body) }
-        return try await passage.carry(.transaction, "") { _ in try await transact(retries: retries, body) }
+        guard let interceptor = configuration.interceptor else { return try await transact(retries: retries, body) }
+        return try await interceptor.intercept(.transaction, "") { _ in try await transact(retries: retries, body) }
     }
 
     private func transact<Value: Sendable>(
         retries: Int, _ body: (Transaction) async throws -> Value
     ) async throws -> Value {
-        let lane = try lanes().write
+        let pool = try pools().write
         var attempt = 0
         while true {
             do {
-                return try await lane.transaction(body)
+                return try await pool.transaction(body)
             } catch let error as DatabaseError where error.state?.isTransient == true && attempt < retries {
                 attempt += 1
                 // Whoever collided starts again at different moments.
-                try await lane.loop.sleep(for: .milliseconds(Int.random(in: 1...10) * attempt))
+                try await pool.loop.sleep(for: .milliseconds(Int.random(in: 1...10) * attempt))
             }
         }
     }
@@ -98,41 +98,41 @@ public final class Database: Sendable {
             SELECT pg_notify(channel, payload)
             FROM unnest(\(notifications.map(\.channel)), \(notifications.map(\.payload))) AS sent (channel, payload)
             """, effect: .write, deadline: deadline(limit))
-        _ = try await lanes().notify.perform(exchange)
+        _ = try await pools().notify.perform(exchange)
     }
 
     /// What this loop's connections are doing, for metrics.
-    public func load() throws -> [LaneLoad] {
-        let lanes = try lanes()
-        return [lanes.read.load, lanes.write.load, lanes.notify.load]
+    public func load() throws -> [PoolLoad] {
+        let pools = try pools()
+        return [pools.read.load, pools.write.load, pools.notify.load]
     }
 
     /// Closes the connections of the calling loop; what is under way ends as if the server had gone.
     public func close() async {
         guard let loop = EventLoop.current else { return }
-        guard let lanes = loop.removeLocal(for: self) as? Lanes else { return }
-        await lanes.close()
+        guard let pools = loop.removeLocal(for: self) as? LoopPools else { return }
+        await pools.close()
     }
 
     private nonisolated(nonsending) func read(_ sql: SQL, within limit: Duration?) async throws -> Rows {
         let exchange = Exchange(sql, effect: .read, deadline: deadline(limit))
-        return try await lanes().read.perform(exchange).rows
+        return try await pools().read.perform(exchange).rows
     }
 
     private nonisolated(nonsending) func write(_ sql: SQL, within limit: Duration?) async throws -> Rows {
         let exchange = Exchange(sql, effect: .write, deadline: deadline(limit))
-        return try await lanes().write.perform(exchange).rows
+        return try await pools().write.perform(exchange).rows
     }
 
     private func deadline(_ limit: Duration?) -> Monotonic {
         Monotonic.now() + (limit ?? configuration.statementDeadline)
     }
 
-    private func lanes() throws -> Lanes {
+    private func pools() throws -> LoopPools {
         guard let loop = EventLoop.current else {
             preconditionFailure("a database is used by tasks that run on an event loop")
         }
-        return loop.local(for: self) { Lanes(of: self, on: loop) }
+        return loop.local(for: self) { LoopPools(of: self, on: loop) }
     }
 }
 
@@ -149,9 +149,9 @@ public struct Notification: Sendable, Hashable {
     }
 }
 
-/// A lane at one moment.
-public struct LaneLoad: Sendable, Equatable {
-    public var lane: LaneName
+/// A pool at one moment.
+public struct PoolLoad: Sendable, Equatable {
+    public var pool: PoolName
     /// Connections open.
     public var connections: Int
     /// Of these, how many a transaction has for itself.

@@ -9,7 +9,7 @@ public struct DatabaseConfiguration: Sendable {
     public var writeConnectionsMax = 16
     /// Statements sent and unanswered on one connection; more wait for a connection.
     public var pipelineDepthMax = 64
-    /// Callers that wait for a connection, in each lane. The next one is told `unavailable` at once.
+    /// Callers that wait for a connection, in each pool. The next one is told `unavailable` at once.
     public var waitersMax = 1024
     /// Prepared statements kept on one connection; beyond it the oldest is given up.
     public var preparedStatementsMax = 256
@@ -41,28 +41,28 @@ public struct DatabaseConfiguration: Sendable {
     public var onEvent: @Sendable (DatabaseEvent) -> Void = { _ in }
 
     /// What statements pass on their way, in a simulation.
-    package var passage: Passage?
+    package var interceptor: StatementInterceptor?
 
     public init() {}
 }
 
 /// What happened between us and the server, for logs and metrics. Holds no value of a statement.
 public enum DatabaseEvent: Sendable, Equatable {
-    case connected(lane: LaneName, server: String)
-    case connectionFailed(lane: LaneName, reason: String)
-    case connectionLost(lane: LaneName, reason: String)
+    case connected(pool: PoolName, server: String)
+    case connectionFailed(pool: PoolName, reason: String)
+    case connectionLost(pool: PoolName, reason: String)
     /// A statement's deadline passed while the server owed its answer; the connection gets no more work until then.
-    case connectionStalled(lane: LaneName)
+    case connectionStalled(pool: PoolName)
     /// The server has settings turned off without which it may lose what it confirms: `fsync`, `full_page_writes`.
     case notDurable(server: String, turnedOff: [String])
     /// A read that was lost with its connection is sent once more.
     case readRepeated
     /// A caller was turned away, since too many were waiting.
-    case queueFull(lane: LaneName)
+    case queueFull(pool: PoolName)
     case slowStatement(text: String, took: Duration)
 }
 
 /// What a group of connections is for.
-public enum LaneName: String, Sendable {
+public enum PoolName: String, Sendable {
     case read, write, notify, listen, migrate
 }

@@ -13,7 +13,7 @@ public enum DatabaseError: Error, Sendable, Equatable, CustomStringConvertible {
     case outcomeUnknown(reason: String)
     /// PostgreSQL said no, and undid the statement or the transaction. The same again gives the same, unless the
     /// state `isTransient`.
-    case refused(Refusal)
+    case refused(StatementError)
     /// The statement was done, but its result does not hold what the caller reads from it.
     case decoding(DecodingFault)
 
@@ -39,7 +39,7 @@ public enum DatabaseError: Error, Sendable, Equatable, CustomStringConvertible {
 }
 
 /// What PostgreSQL says of a statement that it did not carry out, without its texts.
-public struct Refusal: Sendable, Equatable, CustomStringConvertible {
+public struct StatementError: Sendable, Equatable, CustomStringConvertible {
     public var state: SQLState
     /// The name of the constraint that was violated (`PG_DIAG_CONSTRAINT_NAME`).
     public var constraint: String?

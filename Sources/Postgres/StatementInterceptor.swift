@@ -3,9 +3,9 @@
 /// A simulation holds statements here, so that it decides their order; loses them on their way, or their answers; and
 /// takes a guard out of a statement to see whether anybody notices. What it throws in the place of an answer is a
 /// `DatabaseError` that could have come from a connection.
-package struct Passage: Sendable {
+package struct StatementInterceptor: Sendable {
     /// What a caller asks for.
-    package enum Errand: Sendable {
+    package enum Kind: Sendable {
         case read
         case write
         /// Several statements that are done together; they pass as one, without a text.
@@ -13,21 +13,21 @@ package struct Passage: Sendable {
     }
 
     /// Has the errand done by `send`, which takes the statement as it is to be sent.
-    package let carry:
-        @Sendable (_ errand: Errand, _ statement: SQL, _ send: (SQL) async throws -> Void) async throws -> Void
+    package let intercept:
+        @Sendable (_ kind: Kind, _ statement: SQL, _ send: (SQL) async throws -> Void) async throws -> Void
 
     /// Takes what happens on the way; it calls `send` once, or throws.
     package init(
-        carry: @escaping @Sendable (Errand, SQL, (SQL) async throws -> Void) async throws -> Void
+        intercept: @escaping @Sendable (Kind, SQL, (SQL) async throws -> Void) async throws -> Void
     ) {
-        self.carry = carry
+        self.intercept = intercept
     }
 
-    func carry<Value>(
-        _ errand: Errand, _ statement: SQL, _ send: (SQL) async throws -> Value
+    func intercept<Value>(
+        _ kind: Kind, _ statement: SQL, _ send: (SQL) async throws -> Value
     ) async throws -> Value {
         var value: Value?
-        try await carry(errand, statement) { value = try await send($0) }
+        try await intercept(kind, statement) { value = try await send($0) }
         guard let value else { throw DatabaseError.unavailable(reason: "the statement was not sent") }
         return value
     }

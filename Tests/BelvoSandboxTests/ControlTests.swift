@@ -58,7 +58,7 @@ import Testing
         #expect(Set(Variants.all.map(\.name)).count == Variants.all.count)
     }
 
-    @Test func `a whole journey is steered over HTTP`() async throws {
+    @Test func `a whole flow is steered over HTTP`() async throws {
         let merchant = Merchant()
         let device = Device()
         let customer = try await merchant.customer()

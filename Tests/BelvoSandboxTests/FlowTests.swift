@@ -4,7 +4,7 @@ import Testing
 
 @testable import BelvoSandbox
 
-@Suite struct JourneyTests {
+@Suite struct FlowTests {
     @Test(arguments: Device.Kind.allCases)
     func `a device is enrolled and pays`(_ kind: Device.Kind) async throws {
         let merchant = Merchant()

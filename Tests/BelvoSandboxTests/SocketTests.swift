@@ -50,7 +50,7 @@ import Transport
             let (id, _) = try await merchant.redirectedEnrollment()
             try merchant.sandbox.fail(enrollment: id)
             await merchant.sandbox.runDue()
-            #expect(merchant.sandbox.withWorld { $0.outbox.webhooks.all.map(\.state) } == [.delivered])
+            #expect(merchant.sandbox.withState { $0.outbox.webhooks.all.map(\.state) } == [.delivered])
             await receiver.drain(loops: [loop], within: .seconds(1))
         }
         var requests = received.makeAsyncIterator()

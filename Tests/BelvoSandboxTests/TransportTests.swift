@@ -113,7 +113,7 @@ import Testing
         #expect(minted.status == 200)
         let access = try #require(minted.text("access"))
         let refresh = try #require(minted.text("refresh"))
-        let claims = try #require(JSONWebToken.claims(of: access, key: merchant.sandbox.withWorld { $0.tokenKey }))
+        let claims = try #require(JSONWebToken.claims(of: access, key: merchant.sandbox.withState { $0.tokenKey }))
         #expect((claims["exp"]?.int64 ?? 0) - (claims["iat"]?.int64 ?? 0) == 600)
         let path = "/payments/br/payment-intents/"
         #expect(await merchant.call(.get, path, headers: ["authorization": "Bearer \(access)"]).status == 200)

@@ -82,7 +82,7 @@ final class Receiver: Sendable {
             #expect(receiver.requests.count == min(attempt, attempts))
             merchant.sandbox.advance(by: .seconds(1))
         }
-        #expect(merchant.sandbox.withWorld { $0.outbox.webhooks.all.map(\.state.rawValue) } == [state])
+        #expect(merchant.sandbox.withState { $0.outbox.webhooks.all.map(\.state.rawValue) } == [state])
         #expect(Set(receiver.requests.map(\.body)).count == 1)
     }
 
@@ -108,7 +108,7 @@ final class Receiver: Sendable {
         await merchant.sandbox.runDue()
         #expect(receiver.requests.count == 200)
         merchant.sandbox.releaseWebhooks(reversed: true)
-        let order = merchant.sandbox.withWorld { $0.takeDueWebhooks().map(\.objectID) }
+        let order = merchant.sandbox.withState { $0.takeDueWebhooks().map(\.objectID) }
         #expect(order.filter(intents.contains) == intents.reversed())
     }
 

@@ -3,8 +3,8 @@ import HTTP
 import Testing
 
 /// What can be read of an answer that is not a success (belvo-api.md §1.1).
-struct RefusalTests {
-    typealias Item = Refusal.Item
+struct ErrorResponseTests {
+    typealias Item = ErrorResponse.Item
 
     @Test(
         arguments: [
@@ -63,29 +63,29 @@ struct RefusalTests {
         ] as [(String, [Item])]
     )
     func `an error body of any shape is read as far as it goes`(body: String, items: [Item]) async throws {
-        #expect(try await RefusalTests.refusal(reply(400, body)).items == items)
+        #expect(try await ErrorResponseTests.refusal(reply(400, body)).items == items)
     }
 
     @Test(arguments: [
         #"[{"code":"a"},{"request_id":"4f2"}]"#, #"{"request_id":"4f2"}"#, #"{"detail":"x","request_id":"4f2"}"#,
     ])
     func `Belvo's request id is found wherever it stands`(body: String) async throws {
-        #expect(try await RefusalTests.refusal(reply(400, body)).requestID == "4f2")
+        #expect(try await ErrorResponseTests.refusal(reply(400, body)).requestID == "4f2")
     }
 
     @Test func `a body of any size leaves little behind`() async throws {
         let long = String(repeating: "x", count: 3000)
         let item = #"{"code":"\#(long)","message":"\#(long)","field":"\#(long)","request_id":"\#(long)"}"#
         let many = "[" + String(repeating: #"{"code":"a"},"#, count: 3000) + #"{"code":"b"}]"#
-        let refusal = try await RefusalTests.refusal(reply(400, "[\(item)]"))
+        let refusal = try await ErrorResponseTests.refusal(reply(400, "[\(item)]"))
         #expect(refusal.items.map { $0.code?.count } == [100])
         #expect(refusal.items.map { $0.message?.count } == [500])
         #expect(refusal.items.map { $0.field?.count } == [200])
         #expect(refusal.requestID?.count == 100)
-        #expect(try await RefusalTests.refusal(reply(400, many)).items.count == 20)
+        #expect(try await ErrorResponseTests.refusal(reply(400, many)).items.count == 20)
         let fields = (0..<100).map { #""f\#($0)":["x"]"# }.joined(separator: ",")
-        #expect(try await RefusalTests.refusal(reply(400, "{\(fields)}")).items.count == 20)
-        #expect(try await RefusalTests.refusal(reply(400, "[{\(fields)},{\(fields)}]")).items.count == 20)
+        #expect(try await ErrorResponseTests.refusal(reply(400, "{\(fields)}")).items.count == 20)
+        #expect(try await ErrorResponseTests.refusal(reply(400, "[{\(fields)},{\(fields)}]")).items.count == 20)
     }
 
     @Test(
@@ -93,10 +93,10 @@ struct RefusalTests {
             (400, .content), (401, .credentials), (403, .permission), (404, .notFound), (405, .usage),
             (408, .server), (409, .conflict), (410, .notFound), (415, .usage), (422, .content), (425, .throttled),
             (429, .throttled), (500, .server), (503, .server),
-        ] as [(Int, Refusal.Kind)]
+        ] as [(Int, ErrorResponse.Kind)]
     )
-    func `a status says whose concern it is`(status: Int, kind: Refusal.Kind) {
-        #expect(Refusal(status: status).kind == kind)
+    func `a status says whose concern it is`(status: Int, kind: ErrorResponse.Kind) {
+        #expect(ErrorResponse(status: status).kind == kind)
     }
 
     @Test(arguments: [
@@ -119,13 +119,13 @@ struct RefusalTests {
         var headers = Headers()
         if let field { headers.append("retry-after", field) }
         if let date { headers.append("date", date) }
-        let refusal = try await RefusalTests.refusal(reply(429, headers: headers))
+        let refusal = try await ErrorResponseTests.refusal(reply(429, headers: headers))
         #expect(refusal.retryAfter == seconds.map { .seconds($0) })
     }
 
     @Test func `printing an error shows no message of Belvo's, which may repeat what a person typed`() async throws {
         let body = #"[{"message":"23100299900 is no CPF","code":"invalid","field":"identifier","request_id":"4f2"}]"#
-        let refusal = try await RefusalTests.refusal(reply(400, body))
+        let refusal = try await ErrorResponseTests.refusal(reply(400, body))
         #expect("\(refusal)" == "status 400, identifier: invalid, request_id 4f2")
         #expect(!"\(BelvoError.refused(refusal))".contains("23100299900"))
         #expect(!"\(BelvoError.unanswered(.failed(refusal)))".contains("23100299900"))
@@ -134,7 +134,7 @@ struct RefusalTests {
     }
 
     /// What a reading that is refused throws, whichever way it is sorted.
-    private static func refusal(_ answer: Result<Response, any Error>) async throws -> Refusal {
+    private static func refusal(_ answer: Result<Response, any Error>) async throws -> ErrorResponse {
         let client = try Upstream(answer).client()
         let error = try await #require(throws: BelvoError.self) {
             try await client.readCustomer(Sample.id(Sample.customer))

@@ -37,8 +37,8 @@ struct HostileAnswerTests {
             #expect(isExpected, "\(name) was taken for a success")
         } catch let error as BelvoError {
             switch (error, operation.call.kind) {
-            case (.outcomeUnknown(.nonsense), .creating), (.outcomeUnknown(.nonsense), .moving): break
-            case (.nonsense, .reading), (.nonsense, .listing): break
+            case (.outcomeUnknown(.malformedAnswer), .creating), (.outcomeUnknown(.malformedAnswer), .moving): break
+            case (.malformedAnswer, .reading), (.malformedAnswer, .listing): break
             default: Issue.record("\(name) to \(operation.call) means \(error)")
             }
         }
@@ -78,11 +78,11 @@ struct HostileAnswerTests {
         let creating = try await #require(throws: BelvoError.self) {
             try await client.createPaymentIntent(Sample.newPaymentIntent())
         }
-        guard case .nonsense(let reason) = reading else {
+        guard case .malformedAnswer(let reason) = reading else {
             Issue.record("\(reading)")
             return
         }
-        #expect(creating == .outcomeUnknown(.nonsense(reason: reason)))
+        #expect(creating == .outcomeUnknown(.malformedAnswer(reason: reason)))
     }
 
     @Test(arguments: [
@@ -129,17 +129,17 @@ struct HostileAnswerTests {
         let body = #"{"id":"\#(Sample.stranger)","status":"SUCCEEDED"}"#
         let belvo = Upstream(reply(200, body), reply(200, body), reply(200, body))
         let client = try belvo.client()
-        let nonsense = BelvoError.nonsense(reason: "id is another object's")
-        await #expect(throws: nonsense) { try await client.readPaymentIntent(Sample.id(Sample.intent)) }
-        await #expect(throws: nonsense) { try await client.readEnrollment(Sample.id(Sample.enrollment)) }
-        await #expect(throws: nonsense) { try await client.readCustomer(Sample.id(Sample.customer)) }
+        let malformedAnswer = BelvoError.malformedAnswer(reason: "id is another object's")
+        await #expect(throws: malformedAnswer) { try await client.readPaymentIntent(Sample.id(Sample.intent)) }
+        await #expect(throws: malformedAnswer) { try await client.readEnrollment(Sample.id(Sample.enrollment)) }
+        await #expect(throws: malformedAnswer) { try await client.readCustomer(Sample.id(Sample.customer)) }
     }
 
     @Test func `a creation answered with another's identity is in doubt`() async throws {
         let body = #"{"id":"\#(Sample.intent)","status":"PENDING","external_id":"another"}"#
         let belvo = Upstream(reply(201, body), reply(201, body), reply(201, body))
         let client = try belvo.client()
-        let doubt = BelvoError.outcomeUnknown(.nonsense(reason: "external_id is another object's"))
+        let doubt = BelvoError.outcomeUnknown(.malformedAnswer(reason: "external_id is another object's"))
         await #expect(throws: doubt) { try await client.createPaymentIntent(Sample.newPaymentIntent()) }
         await #expect(throws: doubt) { try await client.createEnrollment(Sample.newEnrollment()) }
         // A customer under another name is who has this tax number already.
@@ -167,7 +167,7 @@ struct HostileAnswerTests {
 
     @Test func `a reason repeats nothing of the answer`() async throws {
         let belvo = Upstream(reply(200, #"{"id":"\#(Sample.intent)","customer":"23100299900"}"#))
-        await #expect(throws: BelvoError.nonsense(reason: "customer is no UUID")) {
+        await #expect(throws: BelvoError.malformedAnswer(reason: "customer is no UUID")) {
             try await belvo.client().readPaymentIntent(Sample.id(Sample.intent))
         }
     }

@@ -70,7 +70,7 @@ struct ListTests {
     @Test func `an endless list is given up, and not taken for a short one`() async throws {
         let pages = (2...4).map { reply(200, Sample.page(next: ListTests.base + "?page=\($0)")) }
         let belvo = Upstream(pages[0], pages[1], pages[2])
-        await #expect(throws: BelvoError.nonsense(reason: "the list has more than 3 pages")) {
+        await #expect(throws: BelvoError.malformedAnswer(reason: "the list has more than 3 pages")) {
             try await belvo.client { $0.pagesMax = 3 }.listInstitutions()
         }
         #expect(belvo.requests.count == 3)
@@ -87,7 +87,7 @@ struct ListTests {
 
     @Test func `a list of too many entries is given up`() async throws {
         let belvo = Upstream(reply(200, "[0,0,0,0]"))
-        await #expect(throws: BelvoError.nonsense(reason: "the list is too long")) {
+        await #expect(throws: BelvoError.malformedAnswer(reason: "the list is too long")) {
             try await belvo.client { $0.itemsMax = 3 }.listInstitutions()
         }
     }
@@ -105,7 +105,7 @@ struct ListTests {
 
     @Test func `a page that fails fails the list`() async throws {
         let belvo = Upstream(reply(200, Sample.page(next: ListTests.base + "?page=2")), reply(502))
-        await #expect(throws: BelvoError.unanswered(.failed(Refusal(status: 502)))) {
+        await #expect(throws: BelvoError.unanswered(.failed(ErrorResponse(status: 502)))) {
             try await belvo.client().listInstitutions()
         }
     }
@@ -171,16 +171,16 @@ struct ListTests {
         let body = Sample.page(#"{"id":"\#(Sample.intent)","status":"PENDING"}"#)
         let belvo = Upstream(reply(200, body), reply(200, body), reply(200, body))
         let client = try belvo.client()
-        let nonsense = BelvoError.nonsense(reason: "external_id is missing")
-        await #expect(throws: nonsense) { try await client.findPaymentIntents(externalID: Sample.externalID) }
-        await #expect(throws: nonsense) { try await client.findEnrollments(externalID: Sample.externalID) }
-        await #expect(throws: nonsense) { try await client.findCustomers(externalID: Sample.externalID) }
+        let malformedAnswer = BelvoError.malformedAnswer(reason: "external_id is missing")
+        await #expect(throws: malformedAnswer) { try await client.findPaymentIntents(externalID: Sample.externalID) }
+        await #expect(throws: malformedAnswer) { try await client.findEnrollments(externalID: Sample.externalID) }
+        await #expect(throws: malformedAnswer) { try await client.findCustomers(externalID: Sample.externalID) }
     }
 
     @Test func `one broken entry of ours makes a look-up nonsense`() async throws {
         let broken = #"{"id":"x","status":"SUCCEEDED","external_id":"\#(Sample.externalID)"}"#
         let client = try Upstream(reply(200, Sample.page(broken))).client()
-        await #expect(throws: BelvoError.nonsense(reason: "id is no UUID")) {
+        await #expect(throws: BelvoError.malformedAnswer(reason: "id is no UUID")) {
             try await client.findPaymentIntents(externalID: Sample.externalID)
         }
     }

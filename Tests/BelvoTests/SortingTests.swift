@@ -23,7 +23,7 @@ struct SortingTests {
     @Test func `no status is left out, and none of Belvo's own troubles fails a call that may have worked`() {
         for code in (100...199).map(\.self) + Array(300...599) {
             for call in Call.allCases {
-                let name = SortingTests.name(BelvoError(.status(Refusal(status: code)), to: call))
+                let name = SortingTests.name(BelvoError(.status(ErrorResponse(status: code)), to: call))
                 let changes = [.creating, .moving].contains(call.kind)
                 switch code {
                 case 408, 460, 499, 500...599: #expect(name == (changes ? "outcomeUnknown" : "unanswered"))
@@ -41,9 +41,10 @@ struct SortingTests {
         #expect(lost == .outcomeUnknown(.lost(reason: "reset")))
         #expect(BelvoError(.timedOut, to: .readEnrollment) == .unanswered(.late))
         #expect(BelvoError(.notSent(reason: "refused"), to: .confirmEnrollment) == .unreachable(reason: "refused"))
-        #expect(BelvoError(.unusable(reason: "x"), to: .createCustomer) == .outcomeUnknown(.nonsense(reason: "x")))
-        #expect(BelvoError(.unusable(reason: "x"), to: .readCustomer) == .nonsense(reason: "x"))
-        let away = Refusal(status: 503, requestID: "r", retryAfter: .seconds(3))
+        #expect(
+            BelvoError(.unusable(reason: "x"), to: .createCustomer) == .outcomeUnknown(.malformedAnswer(reason: "x")))
+        #expect(BelvoError(.unusable(reason: "x"), to: .readCustomer) == .malformedAnswer(reason: "x"))
+        let away = ErrorResponse(status: 503, requestID: "r", retryAfter: .seconds(3))
         #expect(BelvoError(.status(away), to: .createEnrollment) == .outcomeUnknown(.failed(away)))
         #expect(BelvoError(.status(away), to: .findPaymentIntents) == .unanswered(.failed(away)))
     }
@@ -129,7 +130,7 @@ struct SortingTests {
         case .throttled: "throttled"
         case .unreachable: "unreachable"
         case .unanswered: "unanswered"
-        case .nonsense: "nonsense"
+        case .malformedAnswer: "nonsense"
         case .outcomeUnknown: "outcomeUnknown"
         }
     }

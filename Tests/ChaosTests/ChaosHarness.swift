@@ -8,15 +8,15 @@ import Transport
 
 @testable import Chaos
 
-/// A site on which nothing goes wrong by itself, for those who break it by hand and for the judge.
+/// A site on which nothing goes wrong by itself, for those who break it by hand and for the invariant checker.
 ///
 /// Belvo sends no webhooks there: what is broken stays broken.
-final class Courtroom: Sendable {
+final class ChaosHarness: Sendable {
     let site: Site
     private let loop: EventLoop
-    private let known = Mutex(Verdict("", deeds: ""))
+    private let known = Mutex(Report("", deeds: ""))
 
-    @TaskLocal fileprivate static var current: Courtroom?
+    @TaskLocal fileprivate static var current: ChaosHarness?
 
     fileprivate init(_ site: Site, on loop: EventLoop) {
         self.site = site
@@ -24,9 +24,9 @@ final class Courtroom: Sendable {
     }
 
     /// Plays a test on the one site of its suite.
-    static func session(_ body: @escaping @Sendable (Courtroom) async throws -> Void) async throws {
-        let court = try #require(current, "the suite has no courtroom")
-        try await court.loop.task { try await body(court) }.value
+    static func session(_ body: @escaping @Sendable (ChaosHarness) async throws -> Void) async throws {
+        let harness = try #require(current, "the suite has no courtroom")
+        try await harness.loop.task { try await body(harness) }.value
     }
 
     /// Has a user buy something to its good end; gives our id of the payment.
@@ -80,19 +80,19 @@ final class Courtroom: Sendable {
     }
 
     /// Judges; gives what was not there when it was judged before.
-    func judge() async throws -> Verdict {
-        var verdict = Verdict("", deeds: "")
-        try await Judge(site).judge(&verdict)
+    func check() async throws -> Report {
+        var report = Report("", deeds: "")
+        try await InvariantChecker(site).check(&report)
         let before = known.withLock { known in
-            defer { known = verdict }
+            defer { known = report }
             return known
         }
-        verdict.double = Self.news(in: verdict.double, since: before.double)
-        verdict.lost = Self.news(in: verdict.lost, since: before.lost)
-        verdict.stuck = Self.news(in: verdict.stuck, since: before.stuck)
-        verdict.wrong = Self.news(in: verdict.wrong, since: before.wrong)
-        verdict.differences -= before.differences
-        return verdict
+        report.double = Self.news(in: report.double, since: before.double)
+        report.lost = Self.news(in: report.lost, since: before.lost)
+        report.stuck = Self.news(in: report.stuck, since: before.stuck)
+        report.wrong = Self.news(in: report.wrong, since: before.wrong)
+        report.differences -= before.differences
+        return report
     }
 
     private static func news(in texts: [String], since before: [String]) -> [String] {
@@ -112,14 +112,14 @@ struct InSession: SuiteTrait, TestScoping {
                 // How long what is stuck is waited for, and no clock goes forward.
                 var tools = tools
                 tools.healing = .seconds(2)
-                tools.patience = .seconds(3)
+                tools.timeouts = .seconds(3)
                 var plan = Site.Plan()
                 plan.users = 1
                 plan.settleAfter = .milliseconds(50)
                 try await Site.open("judge", with: tools, plan) { site in
                     let loop = try #require(EventLoop.current)
                     try await site.belvo.setVariants(["webhook_copies": "0"])
-                    try await Courtroom.$current.withValue(Courtroom(site, on: loop)) { try await body() }
+                    try await ChaosHarness.$current.withValue(ChaosHarness(site, on: loop)) { try await body() }
                 }
             }
         }

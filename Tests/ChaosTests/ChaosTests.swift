@@ -6,13 +6,13 @@ import Testing
 /// What `./dev chaos` does at length, in short: the built programs, a PostgreSQL of their own, and faults in earnest.
 @Suite(.serialized) struct ChaosTests {
     private func play(
-        settings: [String: String] = [:], _ scenario: @escaping @Sendable (Tools) async throws -> [Verdict]
+        settings: [String: String] = [:], _ scenario: @escaping @Sendable (Tools) async throws -> [Report]
     ) async throws {
-        let verdicts = try await ShortTools.with(settings: settings, scenario)
-        #expect(!verdicts.isEmpty)
-        for verdict in verdicts {
-            #expect(verdict.isGood, "\(verdict.row)\n\(verdict.findings.joined(separator: "\n"))")
-            #expect(verdict.paid > 0)
+        let reports = try await ShortTools.with(settings: settings, scenario)
+        #expect(!reports.isEmpty)
+        for report in reports {
+            #expect(report.isGood, "\(report.row)\n\(report.findings.joined(separator: "\n"))")
+            #expect(report.paid > 0)
         }
     }
 
@@ -84,7 +84,7 @@ import Testing
         try await play { tools in
             var tools = tools
             // It takes some seconds to give up what was asked of the silent one; nobody is stuck before that.
-            tools.patience = .seconds(5)
+            tools.timeouts = .seconds(5)
             var scenario = Failover(tools: tools)
             scenario.lag = .zero
             scenario.notice = .milliseconds(200)

@@ -10,14 +10,14 @@ import Testing
 /// one that went through the server.
 struct SecondIntent {
     let id: String
-    private let court: Courtroom
+    private let harness: ChaosHarness
     private let options: JSONValue
 
     /// Opens it under the same name and for the same purchase as one of ours.
-    init(beside payment: String, in court: Courtroom) async throws {
-        self.court = court
+    init(beside payment: String, in harness: ChaosHarness) async throws {
+        self.harness = harness
         let row = try #require(
-            try await court.site.database.rows(
+            try await harness.site.database.rows(
                 """
                 SELECT belvo_customer_id::text AS customer, belvo_enrollment_id::text AS enrollment,
                     beneficiary_bank_account::text AS beneficiary
@@ -26,7 +26,7 @@ struct SecondIntent {
             ).first)
         let (customer, enrollment) = (try row.text("customer"), try row.text("enrollment"))
         let beneficiary = try row.text("beneficiary")
-        let answer = try await court.callBelvo(
+        let answer = try await harness.callBelvo(
             "/payments/br/payment-intents/",
             JSONWriter.object {
                 $0.memberRaw("amount", "19.90".utf8)
@@ -54,19 +54,19 @@ struct SecondIntent {
     /// Signs it and has the bank pay.
     func pay() async throws {
         let options = options
-        let assertion = try court.user.phone.update { phone in Result { try phone.sign(options) } }.get()
-        let answer = try await court.authorize(id, assertion)
+        let assertion = try harness.user.phone.update { phone in Result { try phone.sign(options) } }.get()
+        let answer = try await harness.authorize(id, assertion)
         #expect(answer.status.isSuccess, "\(String(decoding: answer.body, as: UTF8.self))")
         let isPaid = await eventually(within: .seconds(20), every: .milliseconds(20)) {
             // A sandbox that does not answer is asked again.
-            let intents = (try? await court.site.belvo.intents()) ?? []
+            let intents = (try? await harness.site.belvo.intents()) ?? []
             return intents.contains { $0.ids.contains(id) && $0.succeeded == 2 }
         }
         #expect(isPaid)
     }
 }
 
-extension Courtroom {
+extension ChaosHarness {
     /// Sends a signature straight to Belvo.
     func authorize(_ intent: String, _ assertion: [UInt8]) async throws -> Response {
         let signals = user.signals.value

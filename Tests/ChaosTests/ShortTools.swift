@@ -23,7 +23,7 @@ enum ShortTools {
         tools.purchases = 8
         tools.users = 4
         tools.load = .seconds(1)
-        tools.patience = .seconds(2)
+        tools.timeouts = .seconds(2)
         tools.waitsForDisk = false
         tools.settings = settings
         let chosen = tools

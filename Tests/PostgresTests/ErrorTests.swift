@@ -25,9 +25,11 @@ import Testing
             #expect(unique?.isUniqueViolation(of: "another") == false)
             let check = await #expect(throws: DatabaseError.self) { try await insert("2", -1, "a") }
             #expect(
-                check == .refused(Refusal(state: .checkViolation, constraint: "ages_are_positive", table: "people")))
+                check
+                    == .refused(
+                        StatementError(state: .checkViolation, constraint: "ages_are_positive", table: "people")))
             let null = await #expect(throws: DatabaseError.self) { try await insert("3", 1, nil) }
-            #expect(null == .refused(Refusal(state: .notNullViolation, table: "people", column: "name")))
+            #expect(null == .refused(StatementError(state: .notNullViolation, table: "people", column: "name")))
         }
     }
 

@@ -4,7 +4,7 @@ import Testing
 import Transport
 
 @Suite struct PipelineTests {
-    /// One connection in each lane, so that everything shares a pipeline.
+    /// One connection in each pool, so that everything shares a pipeline.
     private static var narrow: DatabaseConfiguration {
         var configuration = DatabaseConfiguration.patient
         configuration.readConnectionsMax = 1
@@ -76,7 +76,7 @@ import Transport
                     whole int CONSTRAINT parts_have_a_whole REFERENCES parts (id) DEFERRABLE INITIALLY DEFERRED)
                 """)
             let refused = DatabaseError.refused(
-                Refusal(state: .foreignKeyViolation, constraint: "parts_have_a_whole", table: "parts"))
+                StatementError(state: .foreignKeyViolation, constraint: "parts_have_a_whole", table: "parts"))
             await #expect(throws: refused) {
                 try await database.execute("INSERT INTO parts (id, whole) VALUES (1, 99)")
             }

@@ -49,7 +49,7 @@ import Testing
 
     @Test func `a text with a NUL is refused and not cut off`() async throws {
         try await TestDatabase.open { database in
-            let refused = DatabaseError.refused(Refusal(state: .characterNotInRepertoire))
+            let refused = DatabaseError.refused(StatementError(state: .characterNotInRepertoire))
             await #expect(throws: refused) { try await database.rows("SELECT \("admin\0 not")::text AS name") }
             let error = await #expect(throws: DatabaseError.self) {
                 try await database.rows("SELECT \(["admin\0 not"]) AS names")

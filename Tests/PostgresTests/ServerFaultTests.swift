@@ -94,17 +94,17 @@ import Transport
                     try await cluster.stop(.immediate)
                     try await waitUntil { try database.load().allSatisfy { $0.connections == 0 } }
                     let write = loop.task { try await database.execute("SELECT 1 AS one").count }
-                    var failures: [LaneName] = []
+                    var failures: [PoolName] = []
                     // Seven attempts take an eighth of a second, or minutes where the pauses only grow.
                     try await waitUntil {
                         failures = log.all[before...].compactMap { event in
-                            if case .connectionFailed(let lane, _) = event { lane } else { nil }
+                            if case .connectionFailed(let pool, _) = event { pool } else { nil }
                         }
-                        return [.write, .listen].allSatisfy { lane in failures.count { $0 == lane } >= attempts }
+                        return [.write, .listen].allSatisfy { pool in failures.count { $0 == pool } >= attempts }
                             || Monotonic.now() - began > .seconds(15)
                     }
-                    for lane in [LaneName.write, .listen] {
-                        #expect(failures.count { $0 == lane } >= attempts, "\(lane) in outage \(outage)")
+                    for pool in [PoolName.write, .listen] {
+                        #expect(failures.count { $0 == pool } >= attempts, "\(pool) in outage \(outage)")
                     }
                     try await cluster.start()
                     #expect(try await write.value == 1)
@@ -166,7 +166,7 @@ import Transport
                 _ = try await database.rows("SELECT 1 AS one")
                 #expect(Monotonic.now() - began >= .seconds(1))
                 #expect(silent.takeConnections() == 1)
-                // Another lane, so another connection.
+                // Another pool, so another connection.
                 try await database.execute("SELECT 1 AS one")
                 #expect(silent.takeConnections() == 0)
                 await database.close()

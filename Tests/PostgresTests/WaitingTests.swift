@@ -16,7 +16,7 @@ import Transport
         if case .unavailable? = error as? DatabaseError { true } else { false }
     }
 
-    @Test func `a full lane turns callers away, and serves again when there is room`() async throws {
+    @Test func `a full pool turns callers away, and serves again when there is room`() async throws {
         var configuration = Self.narrow
         configuration.waitersMax = 3
         configuration.waitMax = .seconds(1)

@@ -40,7 +40,7 @@ struct Report: CustomStringConvertible {
 }
 
 /// What the environment asks for.
-enum Wish {
+enum Wanted {
     static let seed = number("SIMULATE_SEED")
     static let runs = number("SIMULATE_RUNS")
     static let first = number("SIMULATE_FIRST") ?? 1

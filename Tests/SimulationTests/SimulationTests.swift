@@ -25,8 +25,8 @@ import Transport
 
 /// `./dev simulate` and `./dev simulate-mutants`, which say by the environment what they want.
 @Suite struct SimulationProgram {
-    @Test(.enabled(if: Wish.seed != nil)) func `one day`() async throws {
-        let outcome = try await Simulation(seed: try #require(Wish.seed), mutant: Wish.mutant).run()
+    @Test(.enabled(if: Wanted.seed != nil)) func `one day`() async throws {
+        let outcome = try await Simulation(seed: try #require(Wanted.seed), mutant: Wanted.mutant).run()
         for line in outcome.trace { print(line) }
         var report = Report()
         report.take(outcome)
@@ -34,10 +34,10 @@ import Transport
         #expect(outcome.violations == [])
     }
 
-    @Test(.enabled(if: Wish.runs != nil && Wish.mutant == nil)) func `many days`() async throws {
-        let runs = try #require(Wish.runs)
+    @Test(.enabled(if: Wanted.runs != nil && Wanted.mutant == nil)) func `many days`() async throws {
+        let runs = try #require(Wanted.runs)
         var report = Report()
-        for seed in Wish.first..<Wish.first + runs {
+        for seed in Wanted.first..<Wanted.first + runs {
             let outcome = try await Simulation(seed: seed).run()
             report.take(outcome)
             if !outcome.violations.isEmpty { print("seed \(seed): \(outcome.violations)") }
@@ -46,12 +46,12 @@ import Transport
         #expect(report.broken.count == 0)
     }
 
-    @Test(.enabled(if: Wish.runs != nil && Wish.mutant != nil)) func `many days without a guard`() async throws {
-        let (runs, mutant) = (try #require(Wish.runs), try #require(Wish.mutant))
-        for seed in Wish.first..<Wish.first + runs {
+    @Test(.enabled(if: Wanted.runs != nil && Wanted.mutant != nil)) func `many days without a guard`() async throws {
+        let (runs, mutant) = (try #require(Wanted.runs), try #require(Wanted.mutant))
+        for seed in Wanted.first..<Wanted.first + runs {
             let outcome = try await Simulation(seed: seed, mutant: mutant).run()
             guard let violation = outcome.violations.first else { continue }
-            return print("NOTICED \(mutant.name), on day \(seed - Wish.first + 1), seed \(seed): \(violation)")
+            return print("NOTICED \(mutant.name), on day \(seed - Wanted.first + 1), seed \(seed): \(violation)")
         }
         Issue.record("MISSED \(mutant.name), in \(runs) days")
     }

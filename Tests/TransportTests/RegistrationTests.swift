@@ -8,37 +8,37 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct RegistrationTests {
     @Test func `an event of a descriptor that another's handler gave back in the same round is dropped`() async throws {
         try await withLoop { loop in
-            let (one, two) = (try Bell(), try Bell())
-            let rung = Box<[String]>([])
+            let (one, two) = (try WakeEvent(), try WakeEvent())
+            let signaled = Box<[String]>([])
             // Whichever is heard first gives the other back.
             try one.listen(on: loop) {
-                rung.update { $0.append("one") }
+                signaled.update { $0.append("one") }
                 two.stopListening()
             }
             try two.listen(on: loop) {
-                rung.update { $0.append("two") }
+                signaled.update { $0.append("two") }
                 one.stopListening()
             }
-            one.ring()
-            two.ring()
+            one.signal()
+            two.signal()
             try await loop.sleep(for: .milliseconds(1))
-            #expect(rung.value.count == 1)
+            #expect(signaled.value.count == 1)
             #expect(loop.registrationCount == 1)
         }
     }
 
     @Test func `an event of a place's former owner is not taken for its new owner's`() async throws {
         try await withLoop { loop in
-            let (one, two, silent) = (try Bell(), try Bell(), try Bell())
+            let (one, two, silent) = (try WakeEvent(), try WakeEvent(), try WakeEvent())
             let heard = Box(false)
-            let exchange: (Bell) throws -> Void = { other in
+            let exchange: (WakeEvent) throws -> Void = { other in
                 other.stopListening()
                 try silent.listen(on: loop) { heard.update { $0 = true } }
             }
             try one.listen(on: loop) { try? exchange(two) }
             try two.listen(on: loop) { try? exchange(one) }
-            one.ring()
-            two.ring()
+            one.signal()
+            two.signal()
             try await loop.sleep(for: .milliseconds(1))
             #expect(!heard.value)
             #expect(loop.registrationCount == 2)
@@ -47,16 +47,16 @@ import Testing
 
     @Test func `a handler hears again as long as something is there`() async throws {
         try await withLoop { loop in
-            let bell = try Bell()
+            let wakeEvent = try WakeEvent()
             let count = Box(0)
             let isHeardThrice = Gate()
-            try bell.listen(on: loop, answering: false) {
+            try wakeEvent.listen(on: loop, answering: false) {
                 count.update { $0 += 1 }
                 guard count.value == 3 else { return }
-                bell.stopListening()
+                wakeEvent.stopListening()
                 isHeardThrice.open()
             }
-            bell.ring()
+            wakeEvent.signal()
             await isHeardThrice.pass()
         }
     }
@@ -80,7 +80,7 @@ import Testing
 }
 
 /// An eventfd with a handler.
-private final class Bell: EventHandler {
+private final class WakeEvent: EventHandler {
     private let descriptor: Descriptor
     private var loop: EventLoop?
     private var registration: Registration?
@@ -98,7 +98,7 @@ private final class Bell: EventHandler {
         registration = try loop.register(descriptor.raw, for: .readable, handler: self)
     }
 
-    func ring() {
+    func signal() {
         var one: UInt64 = 1
         _ = write(descriptor.raw, &one, 8)
     }

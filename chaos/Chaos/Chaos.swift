@@ -3,30 +3,30 @@ import Transport
 /// Plays scenarios one after the other and tells of them.
 public enum Chaos {
     /// Gives every verdict. A scenario that could not be played at all is a broken promise as well.
-    public static func play(_ scenarios: [Scenario], with tools: Tools) async throws -> [Verdict] {
-        var verdicts: [Verdict] = []
+    public static func play(_ scenarios: [Scenario], with tools: Tools) async throws -> [Report] {
+        var reports: [Report] = []
         for scenario in scenarios {
             tools.say("\(scenario.rawValue): \(scenario.summary) ...")
             let start = Monotonic.now()
             do {
-                for verdict in try await scenario.play(with: tools) {
-                    verdicts.append(verdict)
-                    tools.say(verdict.row)
-                    for finding in verdict.findings { tools.say("  \(finding)") }
+                for report in try await scenario.play(with: tools) {
+                    reports.append(report)
+                    tools.say(report.row)
+                    for finding in report.findings { tools.say("  \(finding)") }
                 }
             } catch {
-                var verdict = Verdict(scenario.summary, deeds: "could not be played")
-                verdict.wrong = ["\(error)"]
-                verdicts.append(verdict)
+                var report = Report(scenario.summary, deeds: "could not be played")
+                report.wrong = ["\(error)"]
+                reports.append(report)
                 tools.say("\(scenario.rawValue) could not be played: \(error)")
             }
-            tools.say("\(scenario.rawValue) took \(Verdict.tenths(Monotonic.now() - start)) s")
+            tools.say("\(scenario.rawValue) took \(Report.tenths(Monotonic.now() - start)) s")
         }
-        return verdicts
+        return reports
     }
 
     /// Writes the verdicts as a table of Markdown.
-    public static func write(_ verdicts: [Verdict], to path: String) throws {
-        try TextFile.write(([Verdict.heading] + verdicts.map(\.row)).joined(separator: "\n") + "\n", to: path)
+    public static func write(_ reports: [Report], to path: String) throws {
+        try TextFile.write(([Report.heading] + reports.map(\.row)).joined(separator: "\n") + "\n", to: path)
     }
 }

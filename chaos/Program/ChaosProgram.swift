@@ -41,9 +41,9 @@ struct ChaosProgram: ParsableCommand {
         let (section, final) = (section, tools)
         _ = loop.task {
             do {
-                let verdicts = try await Chaos.play(chosen, with: final)
-                if let section { try Chaos.write(verdicts, to: section) }
-                Glibc.exit(verdicts.allSatisfy(\.isGood) ? 0 : 1)
+                let reports = try await Chaos.play(chosen, with: final)
+                if let section { try Chaos.write(reports, to: section) }
+                Glibc.exit(reports.allSatisfy(\.isGood) ? 0 : 1)
             } catch {
                 ChaosProgram.exit(withError: error)
             }

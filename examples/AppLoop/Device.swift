@@ -3,7 +3,7 @@ import Foundation
 /// What the loop asks of the app and of the phone that it runs on.
 ///
 /// Options and answers are JSON texts: the server's are handed on as they are, and the phone's are sent as they are.
-/// What throws leaves the errand in the notebook, so that the user can be asked again.
+/// What throws leaves the pending request in the notebook, so that the user can be asked again.
 public protocol Device: Sendable {
     /// Opens the bank's page, in the bank's app where it is installed (`UIApplication.open`).
     ///

@@ -17,7 +17,7 @@ public struct Bank: Decodable, Sendable, Identifiable {
     }
 }
 
-// What an app needs before the first errand.
+// What an app needs before the first pending request.
 extension MerchantAPI {
     /// The banks, in the order in which they are to be shown.
     public func banks() async throws -> [Bank] {

@@ -1,6 +1,7 @@
 import Foundation
 
-/// Where errands are written down, so that a phone that dies in the middle forgets nothing: a folder of small files.
+/// Where pending requests are written down, so that a phone that dies in the middle forgets nothing: a folder of small
+/// files.
 ///
 /// Give each user a folder of his own, in Application Support, and remove it when he signs out.
 public struct Notebook: Sendable {
@@ -12,25 +13,25 @@ public struct Notebook: Sendable {
     }
 
     /// What has not ended yet, oldest first.
-    public func errands() throws -> [Errand] {
+    public func pendingRequests() throws -> [PendingRequest] {
         let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
         return files.compactMap { file in
             // Pages are written whole or not at all. One that cannot be read is of another version of the app, and
             // what became of it is in the server's lists.
-            try? JSONDecoder().decode(Errand.self, from: Data(contentsOf: file))
+            try? JSONDecoder().decode(PendingRequest.self, from: Data(contentsOf: file))
         }.sorted { $0.startedAt < $1.startedAt }
     }
 
-    func keep(_ errand: Errand) throws {
-        try JSONEncoder().encode(errand).write(to: page(of: errand), options: .atomic)
+    func keep(_ pending: PendingRequest) throws {
+        try JSONEncoder().encode(pending).write(to: page(of: pending), options: .atomic)
     }
 
-    func forget(_ errand: Errand) {
-        // If the page stays, the errand is looked at once more and found to have ended.
-        try? FileManager.default.removeItem(at: page(of: errand))
+    func forget(_ pending: PendingRequest) {
+        // If the page stays, the pending request is looked at once more and found to have ended.
+        try? FileManager.default.removeItem(at: page(of: pending))
     }
 
-    private func page(of errand: Errand) -> URL {
-        folder.appendingPathComponent("\(errand.id).json")
+    private func page(of pending: PendingRequest) -> URL {
+        folder.appendingPathComponent("\(pending.id).json")
     }
 }

@@ -1,7 +1,7 @@
 import Foundation
 
 /// Something that a user asked for, from the tap until it is known how it ended.
-public struct Errand: Codable, Sendable, Identifiable {
+public struct PendingRequest: Codable, Sendable, Identifiable {
     /// Also its Idempotency-Key: one for each tap, the same for every repetition.
     public let id: String
     public let startedAt: Date
@@ -31,9 +31,9 @@ public struct Errand: Codable, Sendable, Identifiable {
     /// - Parameter callbackURL: the app's own link; nil for the merchant's server.
     public static func enrollment(
         at bank: String, deviceName: String, riskSignals: String, callbackURL: URL? = nil
-    ) -> Errand {
+    ) -> PendingRequest {
         let callback = callbackURL.map { #""callback_url": \#(quoted($0.absoluteString)), "# } ?? ""
-        return Errand(
+        return PendingRequest(
             .enrollments,
             body: """
                 {"institution": \(quoted(bank)), "name": \(quoted(deviceName)), "platform": "IOS", \
@@ -48,8 +48,8 @@ public struct Errand: Codable, Sendable, Identifiable {
     /// - Parameter reference: what it is paid for, by the shop's own name: nothing is paid twice under one.
     public static func payment(
         from enrollment: String, amount: String, description: String, reference: String
-    ) -> Errand {
-        Errand(
+    ) -> PendingRequest {
+        PendingRequest(
             .payments,
             body: """
                 {"enrollment": \(quoted(enrollment)), "reference": \(quoted(reference)), \

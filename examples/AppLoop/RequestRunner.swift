@@ -6,12 +6,12 @@ import Foundation
 /// notebook, and `run` goes on from there.
 ///
 /// ```swift
-/// let journey = Journey(api: api, device: device, notebook: notebook)
-/// for errand in try notebook.errands() { ... try await journey.run(errand) ... }      // when the app starts
-/// let ending = try await journey.run(.payment(from: enrollment, amount: "19.90",  // when the user taps
+/// let runner = RequestRunner(api: api, device: device, notebook: notebook)
+/// for pending in try notebook.pendingRequests() { ... try await runner.run(pending) ... }      // when the app starts
+/// let ending = try await runner.run(.payment(from: enrollment, amount: "19.90",  // when the user taps
 ///                                             description: "Two coffees", reference: "order-1"))
 /// ```
-public struct Journey: Sendable {
+public struct RequestRunner: Sendable {
     private let api: MerchantAPI
     private let device: any Device
     private let notebook: Notebook
@@ -22,61 +22,61 @@ public struct Journey: Sendable {
         self.notebook = notebook
     }
 
-    /// How an errand ended. The record is as the server showed it last.
+    /// How a pending request ended. The record is as the server showed it last.
     public enum Ending: Sendable {
         case done(Record)
         /// Nothing was bound or paid, and the user has been told what to do about it.
         case failed(Record, RetryReason)
     }
 
-    /// Runs until the errand has ended.
+    /// Runs until the pending request has ended.
     ///
     /// Throws what the device throws (the user closed a prompt), a `Problem` when the server refuses or stays away, a
     /// `URLError` when the network does, and `CancellationError`. What is still in the notebook then has not ended:
     /// run it again.
-    public func run(_ errand: Errand) async throws -> Ending {
-        var errand = errand
-        var record = try await pickUp(&errand)
+    public func run(_ pending: PendingRequest) async throws -> Ending {
+        var pending = pending
+        var record = try await pickUp(&pending)
         var openedPage: URL?
         while true {
             switch record.nextAction {
             case nil:
-                notebook.forget(errand)
+                notebook.forget(pending)
                 return .done(record)
             case .retry(let reason):
                 await device.tell(reason)
-                notebook.forget(errand)
+                notebook.forget(pending)
                 return .failed(record, reason)
             case .redirect(let page) where page != openedPage:
                 openedPage = page
                 if let address = try await device.openBank(page) {
-                    record = try await say(.redirection(address), in: &errand, about: record)
+                    record = try await say(.redirection(address), in: &pending, about: record)
                 }
             case .redirect, .poll:
-                record = try await api.record(at: errand.path, after: record)
+                record = try await api.record(at: pending.path, after: record)
             case .register(let options):
                 let confirmation = try await device.register(options)
-                record = try await say(.confirmation(confirmation, of: record), in: &errand, about: record)
+                record = try await say(.confirmation(confirmation, of: record), in: &pending, about: record)
             case .sign(let options):
                 let assertion = try await device.sign(options)
                 // Collected for each payment, and after the signature (Belvo's guide, authorize payment).
                 let signals = try await device.riskSignals()
-                record = try await say(.authorization(assertion, signals, of: record), in: &errand, about: record)
+                record = try await say(.authorization(assertion, signals, of: record), in: &pending, about: record)
             }
         }
     }
 
-    /// Where the errand stands: what was said and not answered is said again, word for word.
-    private func pickUp(_ errand: inout Errand) async throws -> Record {
-        guard !errand.isStale else {
-            notebook.forget(errand)
-            throw Errand.Stale()
+    /// Where the pending request stands: what was said and not answered is said again, word for word.
+    private func pickUp(_ pending: inout PendingRequest) async throws -> Record {
+        guard !pending.isStale else {
+            notebook.forget(pending)
+            throw PendingRequest.Stale()
         }
-        if let message = errand.unanswered { return try await say(message, in: &errand, about: nil) }
+        if let message = pending.unanswered { return try await say(message, in: &pending, about: nil) }
         do {
-            return try await api.record(at: errand.path)
+            return try await api.record(at: pending.path)
         } catch let problem as Problem where problem.status == 404 {
-            notebook.forget(errand)  // Another user has signed in: it was not his.
+            notebook.forget(pending)  // Another user has signed in: it was not his.
             throw problem
         }
     }
@@ -85,26 +85,27 @@ public struct Journey: Sendable {
     ///
     /// Whatever is lost on the way, the same words are said again, and the server does what they ask once: the
     /// Idempotency-Key tells it so for what is new, the content itself for all else.
-    private func say(_ message: Message, in errand: inout Errand, about known: Record?) async throws -> Record {
-        errand.unanswered = message
-        try notebook.keep(errand)
+    private func say(_ message: Message, in pending: inout PendingRequest, about known: Record?) async throws -> Record
+    {
+        pending.unanswered = message
+        try notebook.keep(pending)
         do {
             let record = try await api.send(message)
-            errand.answered(record?.id)
-            try notebook.keep(errand)
+            pending.answered(record?.id)
+            try notebook.keep(pending)
             if let record { return record }
         } catch let problem as Problem where problem.isFinal {
             // After a second tap the payment of the first is in the way: that one is gone on with.
-            errand.answered(problem.paymentIntent)
-            guard errand.record != nil else {
-                notebook.forget(errand)
+            pending.answered(problem.paymentIntent)
+            guard pending.record != nil else {
+                notebook.forget(pending)
                 throw problem
             }
-            try notebook.keep(errand)
+            try notebook.keep(pending)
             guard problem.status == 409 || problem.status == 422 else { throw problem }
             // Nobody is asked for a finger twice for the same thing: the record has to move on first.
-            if let known { return try await api.record(at: errand.path, changedFrom: known) }
+            if let known { return try await api.record(at: pending.path, changedFrom: known) }
         }
-        return try await api.record(at: errand.path)
+        return try await api.record(at: pending.path)
     }
 }

@@ -15,11 +15,12 @@ extension Client {
             if let phone = customer.phone { $0.member("phone", phone) }
         }
         let request = versioned(post(Path.customers, body, trace))
-        let made = try await object(.createCustomer, request) { (answer) throws(Nonsense) in try Customer(answer) }
+        let made = try await object(.createCustomer, request) { (answer) throws(MalformedAnswer) in try Customer(answer)
+        }
         // Belvo may answer with the customer that has this tax number already: somebody else's.
         guard made.externalID.map({ $0.utf8.elementsEqual(customer.externalID.utf8) }) ?? true else {
             throw BelvoError.conflict(
-                Refusal(status: 409, items: [.init(code: "exists", message: nil, field: "identifier")]))
+                ErrorResponse(status: 409, items: [.init(code: "exists", message: nil, field: "identifier")]))
         }
         return made
     }
@@ -37,7 +38,7 @@ extension Client {
     /// Reads one customer, by Belvo's id.
     public func readCustomer(_ id: Customer.ID, trace: TraceParent? = nil) async throws(BelvoError) -> Customer {
         let request = versioned(get(Path.customer(id), trace))
-        return try await object(.readCustomer, request) { (answer) throws(Nonsense) in
+        return try await object(.readCustomer, request) { (answer) throws(MalformedAnswer) in
             try asked(Customer(answer), for: id, \.id)
         }
     }

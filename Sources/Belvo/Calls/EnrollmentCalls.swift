@@ -20,7 +20,8 @@ extension Client {
                 $0.memberRaw("risk_signals", enrollment.riskSignals.bytes)
             }
         }
-        return try await object(.createEnrollment, post(Path.enrollments, body, trace)) { (answer) throws(Nonsense) in
+        return try await object(.createEnrollment, post(Path.enrollments, body, trace)) {
+            (answer) throws(MalformedAnswer) in
             try created(Enrollment(answer), as: enrollment.externalID, \.externalID)
         }
     }
@@ -68,8 +69,8 @@ extension Client {
             default: throw error
             }
         }
-        return try judge(.readRegistrationOptions) { () throws(Nonsense) in
-            do throws(Nonsense) {
+        return try judge(.readRegistrationOptions) { () throws(MalformedAnswer) in
+            do throws(MalformedAnswer) {
                 return try registrationOptions(response)
             } catch {
                 // 202 promises an answer for later and may say anything now (RFC 9110 §15.3.3).
@@ -95,7 +96,7 @@ extension Client {
 
     /// Reads one enrollment, by Belvo's id: the authority on how it stands.
     public func readEnrollment(_ id: Enrollment.ID, trace: TraceParent? = nil) async throws(BelvoError) -> Enrollment {
-        try await object(.readEnrollment, get(Path.enrollment(id), trace)) { (answer) throws(Nonsense) in
+        try await object(.readEnrollment, get(Path.enrollment(id), trace)) { (answer) throws(MalformedAnswer) in
             try asked(Enrollment(answer), for: id, \.id)
         }
     }
@@ -107,7 +108,9 @@ extension Client {
         trace: TraceParent? = nil
     ) async throws(BelvoError) -> [Enrollment] {
         let request = get(Path.enrollments, query: ["device_id": deviceID], trace)
-        return try await list(.listEnrollments, request) { (item) throws(Nonsense) in try Enrollment(Answer(item)) }
+        return try await list(.listEnrollments, request) { (item) throws(MalformedAnswer) in
+            try Enrollment(Answer(item))
+        }
     }
 
     /// Finds the enrollments that were created with an `external_id`: none, one, or several.
@@ -119,7 +122,7 @@ extension Client {
         return try await found(.listEnrollments, request, externalID: externalID, reading: Enrollment.init).named
     }
 
-    private func registrationOptions(_ response: Response) throws(Nonsense) -> RegistrationOptions {
+    private func registrationOptions(_ response: Response) throws(MalformedAnswer) -> RegistrationOptions {
         guard !response.body.isEmpty else { return .notYet }
         let root = try root(response)
         guard !root.isNull else { return .notYet }

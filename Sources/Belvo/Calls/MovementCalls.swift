@@ -4,7 +4,7 @@ import HTTP
 extension Client {
     /// Reads one charge, by Belvo's id.
     public func readCharge(_ id: Charge.ID, trace: TraceParent? = nil) async throws(BelvoError) -> Charge {
-        try await object(.readCharge, get(Path.charge(id), trace)) { (answer) throws(Nonsense) in
+        try await object(.readCharge, get(Path.charge(id), trace)) { (answer) throws(MalformedAnswer) in
             try asked(Charge(answer), for: id, \.id)
         }
     }
@@ -17,7 +17,7 @@ extension Client {
         createdFrom begin: String, to end: String, trace: TraceParent? = nil
     ) async throws(BelvoError) -> [Charge] {
         let request = get(Path.charges, query: day(begin, end), trace)
-        return try await list(.listCharges, request, isDay: true) { (item) throws(Nonsense) in
+        return try await list(.listCharges, request, isDay: true) { (item) throws(MalformedAnswer) in
             try Charge(Answer(item))
         }
     }
@@ -27,7 +27,7 @@ extension Client {
         createdFrom begin: String, to end: String, trace: TraceParent? = nil
     ) async throws(BelvoError) -> [PaymentIntent] {
         let request = get(Path.paymentIntents, query: day(begin, end), trace)
-        return try await list(.findPaymentIntents, request, isDay: true) { (item) throws(Nonsense) in
+        return try await list(.findPaymentIntents, request, isDay: true) { (item) throws(MalformedAnswer) in
             try PaymentIntent(Answer(item))
         }
     }
@@ -40,7 +40,7 @@ extension Client {
     public func readTransaction(
         _ id: Transaction.ID, trace: TraceParent? = nil
     ) async throws(BelvoError) -> Transaction {
-        try await object(.readTransaction, get(Path.transaction(id), trace)) { (answer) throws(Nonsense) in
+        try await object(.readTransaction, get(Path.transaction(id), trace)) { (answer) throws(MalformedAnswer) in
             try asked(Transaction(answer), for: id, \.id)
         }
     }

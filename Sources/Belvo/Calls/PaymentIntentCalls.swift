@@ -9,7 +9,7 @@ extension Client {
     ) async throws(BelvoError) -> PaymentIntent {
         var request = post(Path.paymentIntents, body(intent), trace)
         request.headers.append("belvo-idempotency-key", intent.idempotencyKey.lowercased)
-        return try await object(.createPaymentIntent, request) { (answer) throws(Nonsense) in
+        return try await object(.createPaymentIntent, request) { (answer) throws(MalformedAnswer) in
             try created(PaymentIntent(answer), as: intent.externalID, \.externalID)
         }
     }
@@ -43,7 +43,7 @@ extension Client {
         _ id: PaymentIntent.ID,
         trace: TraceParent? = nil
     ) async throws(BelvoError) -> PaymentIntent {
-        try await object(.readPaymentIntent, get(Path.paymentIntent(id), trace)) { (answer) throws(Nonsense) in
+        try await object(.readPaymentIntent, get(Path.paymentIntent(id), trace)) { (answer) throws(MalformedAnswer) in
             try asked(PaymentIntent(answer), for: id, \.id)
         }
     }

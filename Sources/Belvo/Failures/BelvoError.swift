@@ -4,41 +4,41 @@
 /// decided in one place: `BelvoError.init(_:to:)`, the table of calls and outcomes.
 public enum BelvoError: Error, Sendable, Equatable {
     /// Belvo understood and said no. Nothing was done, and sending the same request again changes nothing.
-    case refused(Refusal)
+    case refused(ErrorResponse)
 
     /// Belvo, or the firewall before it, did not let us in (401, 403). Nothing was done, and nothing is said
     /// about the object: its record stays as it is, and an operator has to know.
-    case denied(Refusal)
+    case denied(ErrorResponse)
 
     /// Belvo does not know the object that the path names. Nothing was done. An object that was made a moment
     /// ago may not be readable yet.
-    case notFound(Refusal)
+    case notFound(ErrorResponse)
 
     /// The object is in a state that does not allow this (409). Read it: it may have gone further already.
-    case conflict(Refusal)
+    case conflict(ErrorResponse)
 
     /// Belvo has had enough requests for now (429, 425). Nothing was done. The same request may be sent again
-    /// after `Refusal.retryAfter`, or after a pause of the caller's.
-    case throttled(Refusal)
+    /// after `ErrorResponse.retryAfter`, or after a pause of the caller's.
+    case throttled(ErrorResponse)
 
     /// The request never left this machine, so nothing happened. Safe to send again, where that is known after this
     /// time and not before.
     case unreachable(reason: String, retryAfter: Duration? = nil)
 
     /// A call that changes nothing got no answer. Safe to send again, later.
-    case unanswered(Doubt)
+    case unanswered(UnknownOutcome)
 
     /// A call that changes nothing was answered with something that is not an answer to it. Asking again
     /// rarely helps, and nothing may be concluded from it: an operator has to know.
-    case nonsense(reason: String)
+    case malformedAnswer(reason: String)
 
     /// A call that changes something may have arrived, and how it ended is not known. Only reading can tell;
     /// never send it again.
-    case outcomeUnknown(Doubt)
+    case outcomeUnknown(UnknownOutcome)
 }
 
 /// Why a request was not sent, though it could have been: thrown by a `Client.Carry` that decided so.
-package struct HeldBack: Error, Sendable, Equatable {
+package struct CallHeldBack: Error, Sendable, Equatable {
     package let reason: String
     /// After which time it may be sent, as far as that is known.
     package let retryAfter: Duration?
@@ -52,13 +52,13 @@ package struct HeldBack: Error, Sendable, Equatable {
 /// What stands between a request that left and the knowledge of its outcome.
 ///
 /// What may be done next does not depend on it. It is for logs, and tells 504 from 503 to an app.
-public enum Doubt: Sendable, Equatable {
+public enum UnknownOutcome: Sendable, Equatable {
     /// The time ran out.
     case late
     /// The answer broke off, or was not HTTP.
     case lost(reason: String)
     /// An answer came that says nothing about the outcome: 408, 5xx.
-    case failed(Refusal)
+    case failed(ErrorResponse)
     /// An answer came that claims success and is not an answer to this call.
-    case nonsense(reason: String)
+    case malformedAnswer(reason: String)
 }

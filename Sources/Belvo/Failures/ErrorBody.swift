@@ -14,9 +14,9 @@ enum ErrorBody {
     static let fieldScalarsMax = 200
     static let requestIDScalarsMax = 100
 
-    static func refusal(_ response: Response) -> Refusal {
+    static func refusal(_ response: Response) -> ErrorResponse {
         let faults = objects(response.body)
-        return Refusal(
+        return ErrorResponse(
             status: response.status.code,
             items: Array(faults.lazy.flatMap(items).prefix(itemsMax)),
             requestID: faults.lazy.compactMap { text($0["request_id"], scalarsMax: requestIDScalarsMax) }.first,
@@ -31,27 +31,27 @@ enum ErrorBody {
         return root.kind == .array ? Array(root.elements) : [root]
     }
 
-    private static func items(_ value: JSONValue) -> [Refusal.Item] {
+    private static func items(_ value: JSONValue) -> [ErrorResponse.Item] {
         guard value.kind == .object else {
             let message = text(value, scalarsMax: messageScalarsMax)
-            return message.map { [Refusal.Item(code: nil, message: $0, field: nil)] } ?? []
+            return message.map { [ErrorResponse.Item(code: nil, message: $0, field: nil)] } ?? []
         }
         guard ["code", "message", "detail", "field", "request_id"].contains(where: { value[$0] != nil }) else {
             return value.members.map { field, messages in
-                Refusal.Item(
+                ErrorResponse.Item(
                     code: nil,
                     message: text(messages, scalarsMax: messageScalarsMax),
                     field: PlainText.clean(field, scalarsMax: fieldScalarsMax)
                 )
             }
         }
-        let item = Refusal.Item(
+        let item = ErrorResponse.Item(
             code: text(value["code"], scalarsMax: codeScalarsMax),
             message: text(value["message"], scalarsMax: messageScalarsMax)
                 ?? text(value["detail"], scalarsMax: messageScalarsMax),
             field: text(value["field"], scalarsMax: fieldScalarsMax)
         )
-        return item == Refusal.Item(code: nil, message: nil, field: nil) ? [] : [item]
+        return item == ErrorResponse.Item(code: nil, message: nil, field: nil) ? [] : [item]
     }
 
     /// A string's text, the only string of a list, or the JSON text of anything else but null.

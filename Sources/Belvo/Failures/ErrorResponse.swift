@@ -3,7 +3,7 @@
 /// The texts come from outside. They are bounded and hold no control characters, and may still say
 /// anything: they are plain text, never markup, and may repeat what a person typed. Printing a refusal
 /// therefore shows its status, codes, fields and request id, and no message.
-public struct Refusal: Sendable, Equatable {
+public struct ErrorResponse: Sendable, Equatable {
     public let status: Int
 
     /// What Belvo found wrong; empty when the body said nothing that could be read.
@@ -72,7 +72,7 @@ public struct Refusal: Sendable, Equatable {
     }
 }
 
-extension Refusal: CustomStringConvertible {
+extension ErrorResponse: CustomStringConvertible {
     public var description: String {
         let faults = items.compactMap { item in
             [item.field, item.code].compactMap(\.self).joined(separator: ": ")
@@ -83,6 +83,6 @@ extension Refusal: CustomStringConvertible {
     }
 }
 
-extension Refusal.Item: CustomStringConvertible {
+extension ErrorResponse.Item: CustomStringConvertible {
     public var description: String { "\(field ?? "-"): \(code ?? "-")" }
 }

@@ -1,6 +1,6 @@
 /// Why an answer that claims success cannot be used.
 ///
 /// The reason names a place in the answer and never repeats what stood there.
-struct Nonsense: Error {
+struct MalformedAnswer: Error {
     let reason: String
 }

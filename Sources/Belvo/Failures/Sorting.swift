@@ -9,7 +9,7 @@ package enum Outcome: Sendable, Equatable {
     /// The time ran out after it left.
     case timedOut
     /// A status other than 2xx.
-    case status(Refusal)
+    case status(ErrorResponse)
     /// A 2xx whose body is not what the call asks for.
     case unusable(reason: String)
 }
@@ -22,16 +22,16 @@ extension BelvoError {
     /// could have earned it, so that a 404 to a creation is a wrong path and not a missing object.
     package init(_ outcome: Outcome, to call: Call) {
         let changes = call.kind == .creating || call.kind == .moving
-        func unknown(_ doubt: Doubt) -> BelvoError { changes ? .outcomeUnknown(doubt) : .unanswered(doubt) }
-        func nonsense(_ reason: String) -> BelvoError {
-            changes ? .outcomeUnknown(.nonsense(reason: reason)) : .nonsense(reason: reason)
+        func unknown(_ doubt: UnknownOutcome) -> BelvoError { changes ? .outcomeUnknown(doubt) : .unanswered(doubt) }
+        func malformedAnswer(_ reason: String) -> BelvoError {
+            changes ? .outcomeUnknown(.malformedAnswer(reason: reason)) : .malformedAnswer(reason: reason)
         }
 
         switch outcome {
         case .notSent(let reason, let wait): self = .unreachable(reason: reason, retryAfter: wait)
         case .answerLost(let reason): self = unknown(.lost(reason: reason))
         case .timedOut: self = unknown(.late)
-        case .unusable(let reason): self = nonsense(reason)
+        case .unusable(let reason): self = malformedAnswer(reason)
         case .status(let refusal):
             switch (refusal.status, call.kind) {
             case (401, _), (403, _): self = .denied(refusal)
@@ -47,7 +47,7 @@ extension BelvoError {
             // such as 460 and 499 when somebody hung up, says nothing about what happened behind them.
             case (400...499, _), (500...599, _): self = unknown(.failed(refusal))
             // Redirects among them: following one could turn a POST into a GET (belvo-api.md §1).
-            default: self = nonsense("status \(refusal.status)")
+            default: self = malformedAnswer("status \(refusal.status)")
             }
         }
     }
@@ -62,7 +62,7 @@ extension Outcome {
     /// What the client's error says. Anything that is not one of its errors proves nothing, so the request
     /// may have arrived.
     init(_ error: any Error) {
-        if let error = error as? HeldBack {
+        if let error = error as? CallHeldBack {
             self = .notSent(reason: error.reason, retryAfter: error.retryAfter)
             return
         }

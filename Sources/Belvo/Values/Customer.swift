@@ -15,7 +15,7 @@ public struct Customer: Sendable, Equatable, Redacted {
 }
 
 extension Customer {
-    init(_ answer: Answer) throws(Nonsense) {
+    init(_ answer: Answer) throws(MalformedAnswer) {
         id = try answer.id()
         externalID = try answer.exact("external_id")
         name = answer.plain("name")

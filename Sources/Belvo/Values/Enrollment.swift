@@ -37,7 +37,7 @@ public struct Enrollment: Sendable, Equatable, Redacted {
 }
 
 extension Enrollment {
-    init(_ answer: Answer) throws(Nonsense) {
+    init(_ answer: Answer) throws(MalformedAnswer) {
         id = try answer.id()
         externalID = try answer.exact("external_id")
         type = answer.plain("type", scalarsMax: 64)
@@ -52,7 +52,7 @@ extension Enrollment {
 }
 
 extension Enrollment.Details {
-    fileprivate init(_ answer: Answer?) throws(Nonsense) {
+    fileprivate init(_ answer: Answer?) throws(MalformedAnswer) {
         status = answer?.word("status").map(EnrollmentDetailsStatus.init)
         customer = try answer?.reference("customer")
         institution = try answer?.reference("institution")

@@ -20,7 +20,7 @@ public enum RegistrationOptions: Sendable, Equatable {
 
 extension FIDOOptions {
     /// Options are there when they have a challenge; before that, Belvo may send the object without one.
-    init?(_ answer: Answer) throws(Nonsense) {
+    init?(_ answer: Answer) throws(MalformedAnswer) {
         guard let challenge = try answer.exact("challenge", bytesMax: 4096), !challenge.isEmpty else { return nil }
         json = RawJSON(answer.value)
         self.challenge = challenge

@@ -43,7 +43,7 @@ public struct InstitutionList: Sendable, Equatable {
 }
 
 extension Institution {
-    init(_ answer: Answer) throws(Nonsense) {
+    init(_ answer: Answer) throws(MalformedAnswer) {
         id = try answer.id()
         let (shown, short) = (answer.nonempty("display_name"), answer.nonempty("name"))
         guard let displayName = shown ?? short else { throw answer.wrong("display_name", "missing") }

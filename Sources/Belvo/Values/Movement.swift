@@ -27,7 +27,7 @@ public struct Transaction: Sendable, Equatable, Redacted {
 }
 
 extension Charge {
-    init(_ answer: Answer) throws(Nonsense) {
+    init(_ answer: Answer) throws(MalformedAnswer) {
         id = try answer.id()
         paymentIntent = try answer.reference("payment_intent")
         status = answer.word("status") ?? ""
@@ -39,7 +39,7 @@ extension Charge {
 }
 
 extension Transaction {
-    init(_ answer: Answer) throws(Nonsense) {
+    init(_ answer: Answer) throws(MalformedAnswer) {
         id = try answer.id()
         paymentIntent = try answer.reference("payment_intent")
     }

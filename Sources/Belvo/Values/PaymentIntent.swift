@@ -44,7 +44,7 @@ public struct PaymentIntent: Sendable, Equatable, Redacted {
 }
 
 extension PaymentIntent {
-    init(_ answer: Answer) throws(Nonsense) {
+    init(_ answer: Answer) throws(MalformedAnswer) {
         id = try answer.id()
         externalID = try answer.exact("external_id")
         status = PaymentIntentStatus(answer.word("status") ?? "")
@@ -66,7 +66,7 @@ extension PaymentIntent {
 }
 
 extension PaymentIntent.BiometricPix {
-    fileprivate init(_ answer: Answer?) throws(Nonsense) {
+    fileprivate init(_ answer: Answer?) throws(MalformedAnswer) {
         provider = answer?.plain("provider", scalarsMax: 100)
         consentID = try answer?.exact("consent_id")
         fidoOptions = try answer?.object("fido_options").flatMap(FIDOOptions.init)

@@ -18,7 +18,7 @@ public struct WidgetToken: Sendable, Equatable {
 }
 
 extension WidgetToken {
-    init(_ answer: Answer) throws(Nonsense) {
+    init(_ answer: Answer) throws(MalformedAnswer) {
         guard let access = try answer.exact("access", bytesMax: Secret.bytesMax).flatMap(Secret.init) else {
             throw answer.wrong("access", "no token")
         }

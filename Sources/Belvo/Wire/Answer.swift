@@ -7,16 +7,16 @@ struct Answer {
     /// What stands before a member's name in a reason, such as `details.`.
     private let place: String
 
-    init(_ value: JSONValue, at place: String = "") throws(Nonsense) {
+    init(_ value: JSONValue, at place: String = "") throws(MalformedAnswer) {
         guard value.kind == .object else {
-            throw Nonsense(reason: "\(place.isEmpty ? "the answer" : place) is no object")
+            throw MalformedAnswer(reason: "\(place.isEmpty ? "the answer" : place) is no object")
         }
         self.value = value
         self.place = place.isEmpty ? "" : place + "."
     }
 
     /// The id of the object itself, without which nothing can be done with it.
-    func id<Noun>() throws(Nonsense) -> Identity<Noun> {
+    func id<Noun>() throws(MalformedAnswer) -> Identity<Noun> {
         guard let id = value["id"]?.string.flatMap({ Identity<Noun>($0) }) else { throw wrong("id", "no UUID") }
         return id
     }
@@ -25,7 +25,7 @@ struct Answer {
     ///
     /// Belvo's documents show customers in both forms, and as an object that is known by its CPF instead
     /// (belvo-api.md §11, lines 4 and 5): such a one leaves the id out.
-    func reference<Noun>(_ name: String) throws(Nonsense) -> Identity<Noun>? {
+    func reference<Noun>(_ name: String) throws(MalformedAnswer) -> Identity<Noun>? {
         guard let member = present(name) else { return nil }
         if member.kind == .object, member["id"] == nil { return nil }
         guard let id = (member["id"] ?? member).string.flatMap({ Identity<Noun>($0) }) else {
@@ -36,7 +36,7 @@ struct Answer {
 
     /// A string that must be kept exactly: nil when left out, nonsense when it is of another kind, too long
     /// or holds control characters.
-    func exact(_ name: String, bytesMax: Int = 1000) throws(Nonsense) -> String? {
+    func exact(_ name: String, bytesMax: Int = 1000) throws(MalformedAnswer) -> String? {
         guard let member = present(name) else { return nil }
         guard let text = member.string else { throw wrong(name, "no string") }
         guard text.utf8.count <= bytesMax else { throw wrong(name, "too long") }
@@ -65,7 +65,7 @@ struct Answer {
     }
 
     /// An amount of money in centavos, from a string or a number (belvo-api.md §11, line 3).
-    func centavos(_ name: String) throws(Nonsense) -> Int64? {
+    func centavos(_ name: String) throws(MalformedAnswer) -> Int64? {
         guard let member = present(name) else { return nil }
         guard let centavos = (member.string ?? member.numberText).flatMap(Centavos.parse) else {
             throw wrong(name, "no amount")
@@ -73,7 +73,7 @@ struct Answer {
         return centavos
     }
 
-    func object(_ name: String) throws(Nonsense) -> Answer? {
+    func object(_ name: String) throws(MalformedAnswer) -> Answer? {
         guard let member = present(name) else { return nil }
         return try Answer(member, at: place + name)
     }
@@ -88,14 +88,14 @@ struct Answer {
         value[name].flatMap { $0.isNull ? nil : $0 }
     }
 
-    func wrong(_ name: String, _ what: StaticString) -> Nonsense {
-        Nonsense(reason: "\(place)\(name) is \(what)")
+    func wrong(_ name: String, _ what: StaticString) -> MalformedAnswer {
+        MalformedAnswer(reason: "\(place)\(name) is \(what)")
     }
 }
 
 extension Answer {
     /// An address that may be shown or opened; nil when left out.
-    func link(_ name: String) throws(Nonsense) -> String? {
+    func link(_ name: String) throws(MalformedAnswer) -> String? {
         guard let text = try exact(name, bytesMax: 8192), !text.isEmpty else { return nil }
         guard WebLink.isAcceptable(text) else { throw wrong(name, "no web address") }
         return text

@@ -4,15 +4,15 @@ import JSON
 /// Whether an answer is about what was asked: an upstream's mix-up must not become ours.
 extension Client {
     /// The object that was read, if it is the one that was asked for.
-    func asked<Noun, ID: Equatable>(_ noun: Noun, for id: ID, _ own: (Noun) -> ID) throws(Nonsense) -> Noun {
-        guard own(noun) == id else { throw Nonsense(reason: "id is another object's") }
+    func asked<Noun, ID: Equatable>(_ noun: Noun, for id: ID, _ own: (Noun) -> ID) throws(MalformedAnswer) -> Noun {
+        guard own(noun) == id else { throw MalformedAnswer(reason: "id is another object's") }
         return noun
     }
 
     /// The object that was created, unless Belvo says that it is somebody else's.
-    func created<Noun>(_ noun: Noun, as externalID: String, _ own: (Noun) -> String?) throws(Nonsense) -> Noun {
+    func created<Noun>(_ noun: Noun, as externalID: String, _ own: (Noun) -> String?) throws(MalformedAnswer) -> Noun {
         guard own(noun).map({ same($0, externalID) }) ?? true else {
-            throw Nonsense(reason: "external_id is another object's")
+            throw MalformedAnswer(reason: "external_id is another object's")
         }
         return noun
     }
@@ -25,9 +25,9 @@ extension Client {
         _ call: Call,
         _ request: Request,
         externalID: String,
-        reading read: (Answer) throws(Nonsense) -> Noun
+        reading read: (Answer) throws(MalformedAnswer) -> Noun
     ) async throws(BelvoError) -> LookUp<Noun> {
-        let entries = try await list(call, request) { (item) throws(Nonsense) -> (isNamed: Bool, noun: Noun?) in
+        let entries = try await list(call, request) { (item) throws(MalformedAnswer) -> (isNamed: Bool, noun: Noun?) in
             let answer = try Answer(item)
             guard answer.value["external_id"] != nil else { throw answer.wrong("external_id", "missing") }
             guard let own = try answer.exact("external_id"), same(own, externalID) else {

@@ -21,32 +21,32 @@ extension Client {
     func acknowledgement(_ call: Call, _ request: Request) async throws(BelvoError) {
         let response = try await exchange(call, request, within: configuration.timeout)
         guard !response.body.isEmpty else { return }
-        try judge(call) { () throws(Nonsense) in _ = try root(response) }
+        try judge(call) { () throws(MalformedAnswer) in _ = try root(response) }
     }
 
     /// Sends a request once and reads the object that it is answered with.
     func object<Noun>(
         _ call: Call,
         _ request: Request,
-        reading read: (Answer) throws(Nonsense) -> Noun
+        reading read: (Answer) throws(MalformedAnswer) -> Noun
     ) async throws(BelvoError) -> Noun {
         let response = try await exchange(call, request, within: configuration.timeout)
-        return try judge(call) { () throws(Nonsense) in try read(Answer(root(response))) }
+        return try judge(call) { () throws(MalformedAnswer) in try read(Answer(root(response))) }
     }
 
     /// The JSON value that a body consists of.
-    func root(_ response: Response) throws(Nonsense) -> JSONValue {
+    func root(_ response: Response) throws(MalformedAnswer) -> JSONValue {
         var limits = JSONLimits()
         limits.bytesMax = configuration.answerBytesMax
         do {
             return try JSONDocument(parsing: response.body, limits: limits).root
         } catch {
-            throw Nonsense(reason: "the answer is no JSON: \(error.reason)")
+            throw MalformedAnswer(reason: "the answer is no JSON: \(error.reason)")
         }
     }
 
     /// Turns what is wrong with an answer into what that means for the call.
-    func judge<Value>(_ call: Call, _ read: () throws(Nonsense) -> Value) throws(BelvoError) -> Value {
+    func judge<Value>(_ call: Call, _ read: () throws(MalformedAnswer) -> Value) throws(BelvoError) -> Value {
         do {
             return try read()
         } catch {

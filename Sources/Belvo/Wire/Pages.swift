@@ -13,7 +13,7 @@ extension Client {
         _ call: Call,
         _ first: Request,
         isDay: Bool = false,
-        reading read: (JSONValue) throws(Nonsense) -> Item
+        reading read: (JSONValue) throws(MalformedAnswer) -> Item
     ) async throws(BelvoError) -> [Item] {
         let elapsed = stopwatch(clock)
         var items: [Item] = []
@@ -24,27 +24,27 @@ extension Client {
             let remaining = configuration.timeout - (isDay ? .zero : elapsed())
             guard remaining > .zero else { throw BelvoError(.timedOut, to: call) }
             let response = try await exchange(call, request, within: remaining)
-            let next = try judge(call) { () throws(Nonsense) -> String? in
+            let next = try judge(call) { () throws(MalformedAnswer) -> String? in
                 let page = try Page(root(response))
                 for item in page.items {
-                    guard items.count < itemsMax else { throw Nonsense(reason: "the list is too long") }
+                    guard items.count < itemsMax else { throw MalformedAnswer(reason: "the list is too long") }
                     try items.append(read(item))
                 }
                 return page.next
             }
             guard let next else { return items }
-            request.target = try judge(call) { () throws(Nonsense) in try follow(next, from: request.target) }
+            request.target = try judge(call) { () throws(MalformedAnswer) in try follow(next, from: request.target) }
         }
         throw BelvoError(.unusable(reason: "the list has more than \(pagesMax) pages"), to: call)
     }
 
     /// Where the next page is, if that is a place to which our credentials may be sent: the same path of the
     /// same origin. Anything else that a hostile answer names is never requested.
-    private func follow(_ next: String, from current: Target) throws(Nonsense) -> Target {
-        guard let url = URL(next) else { throw Nonsense(reason: "next is no address") }
-        guard url.origin == configuration.origin else { throw Nonsense(reason: "next is on another origin") }
-        guard url.target.path == current.path else { throw Nonsense(reason: "next is another list") }
-        guard url.target != current else { throw Nonsense(reason: "next is the same page") }
+    private func follow(_ next: String, from current: Target) throws(MalformedAnswer) -> Target {
+        guard let url = URL(next) else { throw MalformedAnswer(reason: "next is no address") }
+        guard url.origin == configuration.origin else { throw MalformedAnswer(reason: "next is on another origin") }
+        guard url.target.path == current.path else { throw MalformedAnswer(reason: "next is another list") }
+        guard url.target != current else { throw MalformedAnswer(reason: "next is the same page") }
         return url.target
     }
 }
@@ -54,7 +54,7 @@ private struct Page {
     let items: JSONElements
     let next: String?
 
-    init(_ root: JSONValue) throws(Nonsense) {
+    init(_ root: JSONValue) throws(MalformedAnswer) {
         if root.kind == .array {
             items = root.elements
             next = nil

@@ -5,9 +5,9 @@ enum BankPage {
     static let path = "/bank/authorize"
 
     /// The `redirect_url` of an enrollment: with everything to be read, or hidden behind a handle.
-    static func address(_ redirection: Enrollment.Redirection, callbackURL: String, in world: World) -> String {
+    static func address(_ redirection: Enrollment.Redirection, callbackURL: String, in state: SandboxState) -> String {
         let fields: [(name: String, value: String)] =
-            switch world.variants.redirect {
+            switch state.variants.redirect {
             case .openState:
                 [
                     ("client_id", "belvo"), ("response_type", "code id_token"), ("scope", "openid payments"),
@@ -16,7 +16,7 @@ enum BankPage {
             case .pushedAuthorization:
                 [("client_id", "belvo"), ("request_uri", redirection.requestURI)]
             }
-        return "\(world.configuration.publicURL)\(path)?\(FormFields(fields).encoded)"
+        return "\(state.configuration.publicURL)\(path)?\(FormFields(fields).encoded)"
     }
 
     /// The question, with its two buttons.

@@ -2,7 +2,7 @@ import HTTP
 import JSON
 
 /// The mock bank: its page, and what it answers to a consent.
-extension World {
+extension SandboxState {
     /// A request below `/bank/`.
     mutating func bank(_ request: Request) -> Response {
         catchUp()

@@ -29,7 +29,7 @@ extension Sandbox {
 
     /// `GET /sandbox/faults`: those that are not used up.
     func describeFaults() -> Response {
-        let entries = withWorld { $0.faults.entries }
+        let entries = withState { $0.faults.entries }
         return Answer.object(.ok) { body in
             body.memberArray("results") { results in
                 for entry in entries {

@@ -4,14 +4,14 @@ import JSON
 extension Sandbox {
     /// `GET /sandbox/state`.
     func describeState() -> Response {
-        withWorld { world in
+        withState { state in
             Answer.object(.ok) { body in
-                body.member("beneficiary_bank_account", world.configuration.beneficiary)
-                body.member("now", world.now.text)
-                body.member("customers", world.customers.all.count)
-                body.member("enrollments", world.enrollments.all.count)
-                body.member("payment_intents", world.intents.all.count)
-                body.member("transactions", world.transactions.all.count)
+                body.member("beneficiary_bank_account", state.configuration.beneficiary)
+                body.member("now", state.now.text)
+                body.member("customers", state.customers.all.count)
+                body.member("enrollments", state.enrollments.all.count)
+                body.member("payment_intents", state.intents.all.count)
+                body.member("transactions", state.transactions.all.count)
             }
         }
     }
@@ -56,8 +56,8 @@ extension Sandbox {
         }
         // Only what was named, since another call may change other switches at the same time.
         return done {
-            change { world in
-                for (named, text) in changes { _ = named.write(&world.variants, text) }
+            change { state in
+                for (named, text) in changes { _ = named.write(&state.variants, text) }
             }
         }
     }

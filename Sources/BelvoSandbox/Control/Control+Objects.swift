@@ -55,7 +55,7 @@ extension Sandbox {
     func describeCounts(_ request: Request) -> Response {
         // A query that cannot be read asks for nothing that exists.
         let wanted = (try? FormFields(parsing: request.target.query ?? ""))?["external_id"]
-        let intents = withWorld { $0.intents.all }.filter { wanted == nil || $0.externalID == wanted }
+        let intents = withState { $0.intents.all }.filter { wanted == nil || $0.externalID == wanted }
         let groups = Dictionary(grouping: intents) { $0.externalID ?? "" }
         return Answer.object(.ok) { body in
             body.memberArray("results") { results in

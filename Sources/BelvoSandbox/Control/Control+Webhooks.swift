@@ -4,7 +4,7 @@ import JSON
 extension Sandbox {
     /// `GET /sandbox/webhooks`: what was made, and what became of it.
     func describeWebhooks() -> Response {
-        let webhooks = withWorld { $0.outbox.webhooks.all }
+        let webhooks = withState { $0.outbox.webhooks.all }
         return Answer.object(.ok) { body in
             body.memberArray("results") { results in
                 for webhook in webhooks { results.object { webhook.write(to: &$0) } }

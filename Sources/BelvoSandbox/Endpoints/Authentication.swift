@@ -1,7 +1,7 @@
 import HTTP
 import JSON
 
-extension World {
+extension SandboxState {
     /// Basic authentication with the API key (RFC 7617), or an SDK access token as a bearer (belvo-api.md §1).
     func authenticate(_ request: Request) throws(Refusal) {
         let fields = request.headers.values("authorization")

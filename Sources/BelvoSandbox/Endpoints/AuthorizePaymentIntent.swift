@@ -1,7 +1,7 @@
 import HTTP
 import JSON
 
-extension World {
+extension SandboxState {
     /// `POST …/{id}/authorize/` (belvo-api.md §6.2).
     ///
     /// As with a confirmation, a body of the wrong shape changes nothing, and one of the right shape is

@@ -1,7 +1,7 @@
 import HTTP
 import JSON
 
-extension World {
+extension SandboxState {
     /// `GET /payments/br/bank-accounts/`: the one account of the merchant.
     func listBankAccounts(_ call: Call) throws(Refusal) -> Response {
         try list(bankAccounts.all, call, canBeBare: false) { $1.write(to: &$0, createdBy: merchant) }

@@ -1,7 +1,7 @@
 import HTTP
 import JSON
 
-extension World {
+extension SandboxState {
     /// `GET /payments/br/charges/`, and the same below an intent (belvo-api.md §0).
     func listCharges(_ call: Call, of intent: String?) throws(Refusal) -> Response {
         if let intent, intents[intent] == nil { throw .notFound }

@@ -1,7 +1,7 @@
 import HTTP
 import JSON
 
-extension World {
+extension SandboxState {
     /// `POST /payments/br/enrollments/complete-redirection/` (belvo-api.md §4.4).
     ///
     /// The answer is 200 for every state that is known, whatever the bank said; only the enrollment in it

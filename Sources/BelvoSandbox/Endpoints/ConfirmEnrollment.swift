@@ -1,7 +1,7 @@
 import HTTP
 import JSON
 
-extension World {
+extension SandboxState {
     /// `POST …/{id}/confirm/` (belvo-api.md §4.6).
     ///
     /// A body of the wrong shape is refused and changes nothing. One of the right shape is taken with 204

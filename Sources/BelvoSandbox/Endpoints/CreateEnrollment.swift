@@ -1,7 +1,7 @@
 import HTTP
 import JSON
 
-extension World {
+extension SandboxState {
     /// `POST /payments/br/enrollments/` (belvo-api.md §4.1).
     mutating func createEnrollment(_ call: Call) throws(Refusal) -> Response {
         let reader = JSONReader(try call.document())
@@ -60,7 +60,7 @@ extension World {
     }
 }
 
-extension World {
+extension SandboxState {
     /// The id of the customer that the member `customer` names, with a fault when there is none
     /// (belvo-api.md §11, lines 4 and 5).
     func readCustomer(_ reader: JSONReader) -> String? {

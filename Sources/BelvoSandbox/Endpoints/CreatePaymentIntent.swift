@@ -1,7 +1,7 @@
 import HTTP
 import JSON
 
-extension World {
+extension SandboxState {
     /// `POST /payments/br/payment-intents/` (belvo-api.md §6.1). The same `Belvo-Idempotency-Key` gives the
     /// first answer again; only creations that succeeded are remembered.
     mutating func createPaymentIntent(_ call: Call) throws(Refusal) -> Response {

@@ -1,7 +1,7 @@
 import HTTP
 import JSON
 
-extension World {
+extension SandboxState {
     /// `POST /payments/br/customers/` (belvo-api.md §3.1).
     mutating func createCustomer(_ call: Call) throws(Refusal) -> Response {
         let reader = JSONReader(try call.document())

@@ -1,7 +1,7 @@
 import HTTP
 import JSON
 
-extension World {
+extension SandboxState {
     /// `GET …/{id}/fido-registration-options/` (belvo-api.md §4.5): a new challenge at every call, once the
     /// bank has them.
     mutating func getFIDORegistrationOptions(_ call: Call) throws(Refusal) -> Response {

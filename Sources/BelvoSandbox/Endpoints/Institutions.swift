@@ -1,7 +1,7 @@
 import HTTP
 import JSON
 
-extension World {
+extension SandboxState {
     /// `GET /payments/br/institutions/` (belvo-api.md §3.2).
     func listInstitutions(_ call: Call) throws(Refusal) -> Response {
         let name = call.query["name"]?.lowercased()

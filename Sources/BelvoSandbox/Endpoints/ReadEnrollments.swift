@@ -1,6 +1,6 @@
 import HTTP
 
-extension World {
+extension SandboxState {
     /// `GET /payments/br/enrollments/{id}/`.
     func getEnrollment(_ call: Call) throws(Refusal) -> Response {
         guard let enrollment = enrollments[call.id], isReadable(enrollment.createdAt) else { throw .notFound }

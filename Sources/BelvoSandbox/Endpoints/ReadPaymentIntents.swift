@@ -1,6 +1,6 @@
 import HTTP
 
-extension World {
+extension SandboxState {
     /// `GET /payments/br/payment-intents/{id}/`.
     func getPaymentIntent(_ call: Call) throws(Refusal) -> Response {
         guard let intent = intents[call.id], isReadable(intent.createdAt) else { throw .notFound }

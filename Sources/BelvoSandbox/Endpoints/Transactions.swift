@@ -1,7 +1,7 @@
 import HTTP
 import JSON
 
-extension World {
+extension SandboxState {
     /// `GET /payments/br/transactions/` (belvo-api.md §6.1).
     func listTransactions(_ call: Call) throws(Refusal) -> Response {
         let found = transactions.all.reversed().filter { transaction in

@@ -1,7 +1,7 @@
 import HTTP
 import JSON
 
-extension World {
+extension SandboxState {
     /// `POST /payments/api/widget-token/`: an access token for the SDK (belvo-api.md §2.1).
     func createWidgetToken(_ call: Call) throws(Refusal) -> Response {
         let (access, refresh) = (

@@ -30,7 +30,7 @@ struct Agenda: Sendable {
     }
 }
 
-extension World {
+extension SandboxState {
     /// Does what became due since the last look, so that every answer is of the present.
     mutating func catchUp() {
         while let item = agenda.takeDue(now) {

@@ -1,7 +1,7 @@
 import HTTP
 import JSON
 
-extension World {
+extension SandboxState {
     /// Processes one call, whatever faults there are on the way.
     mutating func process(_ request: Request, endpoint: Endpoint, ids: [String]) -> Response {
         catchUp()

@@ -1,5 +1,5 @@
 /// How enrollments change. Each answers whether it could, since some states are the last.
-extension World {
+extension SandboxState {
     /// The device's key is with the bank, which now decides.
     mutating func registerCredential(_ credential: Credential, _ id: String) {
         let moment = now

@@ -1,5 +1,5 @@
 /// How payments change. Each answers whether it could, since some states are the last.
-extension World {
+extension SandboxState {
     /// The signature is right; from here the bank moves the money, sooner or later.
     mutating func beginSettlement(_ id: String) {
         let moment = now

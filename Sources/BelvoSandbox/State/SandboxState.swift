@@ -1,7 +1,7 @@
 import HTTP
 
 /// Everything the sandbox knows. One lock guards it; nothing in it waits.
-struct World: Sendable {
+struct SandboxState: Sendable {
     let configuration: SandboxConfiguration
     var variants: Variants
     /// How far the sandbox's clock was put forward.

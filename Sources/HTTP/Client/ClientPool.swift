@@ -13,7 +13,7 @@ final class ClientPool {
     /// Connections at rest, at work and being opened.
     private var openCount = 0
     private let addresses: OriginAddresses
-    private let line: WaitingLine<Turn>
+    private let line: WaitQueue<Turn>
     private var isClosed = false
 
     /// What a request that waited in line is given.
@@ -26,7 +26,7 @@ final class ClientPool {
     init(client: Client, loop: EventLoop) {
         self.client = client
         self.loop = loop
-        line = WaitingLine(on: loop)
+        line = WaitQueue(on: loop)
         addresses = OriginAddresses(of: client.origin, configuration: client.configuration, on: loop)
     }
 

@@ -8,7 +8,7 @@ final class OriginAddresses {
     private let origin: URL.Origin
     private let configuration: ClientConfiguration
     private let loop: EventLoop
-    private let line: WaitingLine<Result<[SocketAddress], ResolutionError>>
+    private let line: WaitQueue<Result<[SocketAddress], ResolutionError>>
     private var known: (addresses: [SocketAddress], until: Monotonic)?
     private var isAsking = false
 
@@ -16,7 +16,7 @@ final class OriginAddresses {
         self.origin = origin
         self.configuration = configuration
         self.loop = loop
-        line = WaitingLine(on: loop)
+        line = WaitQueue(on: loop)
     }
 
     /// The addresses in the order in which they should be tried. Throws what was wrong, also when the deadline passed.

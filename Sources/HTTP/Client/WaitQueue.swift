@@ -1,11 +1,11 @@
 import Transport
 
 /// Tasks of one loop that wait for something, first come, first served, each until its own deadline.
-final class WaitingLine<Value: Sendable> {
+final class WaitQueue<Value: Sendable> {
     private let loop: EventLoop
-    private var places: [Place] = []
+    private var waiters: [Waiter] = []
 
-    private final class Place {
+    private final class Waiter {
         var continuation: CheckedContinuation<Value?, Never>?
         var timer: LoopTimer?
 
@@ -23,27 +23,27 @@ final class WaitingLine<Value: Sendable> {
     /// Waits for a value; gives nothing when the deadline passes first.
     func wait(until deadline: Monotonic) async -> Value? {
         await withCheckedContinuation { continuation in
-            let place = Place()
-            place.continuation = continuation
-            place.timer = loop.schedule(after: deadline - Monotonic.now()) { [self] in
-                places.removeAll { $0 === place }
-                place.leave(with: nil)
+            let waiter = Waiter()
+            waiter.continuation = continuation
+            waiter.timer = loop.schedule(after: deadline - Monotonic.now()) { [self] in
+                waiters.removeAll { $0 === waiter }
+                waiter.leave(with: nil)
             }
-            places.append(place)
+            waiters.append(waiter)
         }
     }
 
     /// Hands the value to the first in line; false when there is nobody.
     func hand(_ value: Value) -> Bool {
-        guard !places.isEmpty else { return false }
-        places.removeFirst().leave(with: value)
+        guard !waiters.isEmpty else { return false }
+        waiters.removeFirst().leave(with: value)
         return true
     }
 
     /// Hands the value to everybody in line.
     func handToAll(_ value: Value) {
-        let everybody = places
-        places.removeAll()
-        for place in everybody { place.leave(with: value) }
+        let everybody = waiters
+        waiters.removeAll()
+        for waiter in everybody { waiter.leave(with: value) }
     }
 }

@@ -2,28 +2,28 @@ import Transport
 
 /// An answer that is not there yet. Until it is, the request costs no task: what is here is all that is kept of it.
 ///
-/// The server asks for the answer when the bell rings, when the time is up, or when it drains, whichever comes first.
-/// When the client hangs up nobody asks: everything here is let go of, and with it what the closure holds.
+/// The server asks for the answer when the signal is given, when the time is up, or when it drains, whichever comes
+/// first. When the client hangs up nobody asks: everything here is let go of, and with it what the closure holds.
 public struct HeldReply: Sendable {
     /// Why the server asks for the answer now.
     public enum Reason: Sendable {
-        case rung, timeIsUp
+        case signaled, timeIsUp
         /// The server is about to close: there is no holding on. Another held reply now hangs up.
         case draining
     }
 
-    let bell: LoopBound<Bell>
+    let signal: LoopBound<WakeSignal>
     let end: Monotonic
     let answer: @Sendable (Reason) async -> Reply
 
     /// Takes what wakes the reply, until when it may be held, and what makes the answer.
     ///
     /// `answer` runs as a task on the connection's loop, to its end like every handler. It may give another held
-    /// reply, with the same bell or another one.
+    /// reply, with the same signal or another one.
     public init(
-        bell: LoopBound<Bell>, until end: Monotonic, answer: @escaping @Sendable (Reason) async -> Reply
+        signal: LoopBound<WakeSignal>, until end: Monotonic, answer: @escaping @Sendable (Reason) async -> Reply
     ) {
-        self.bell = bell
+        self.signal = signal
         self.end = end
         self.answer = answer
     }
@@ -43,7 +43,7 @@ extension Reply {
             return .response(response)
         case .held(let held):
             return .held(
-                HeldReply(bell: held.bell, until: held.end) { reason in
+                HeldReply(signal: held.signal, until: held.end) { reason in
                     let asked = Monotonic.now()
                     return await held.answer(reason).finished(since: asked, touch)
                 })

@@ -22,6 +22,6 @@ final class HeldRequest {
     func release() {
         timer?.cancel()
         timer = nil
-        reply.bell.value.rest()
+        reply.signal.value.rest()
     }
 }

@@ -5,7 +5,7 @@ import Transport
 ///
 /// The buffers are shared because a loop does one thing at a time: a connection needs one of its own only while a
 /// request is partial or an answer unsent, so that ten thousand idle ones cost next to nothing.
-final class Shard: EventHandler {
+final class LoopServer: EventHandler {
     let server: Server
     let loop: EventLoop
     /// Where received bytes land. Valid until the next read on this loop.
@@ -169,7 +169,7 @@ final class Shard: EventHandler {
         if let fault = server.admission.admit(peer) { return turnAway(stream, from: peer, fault) }
         do {
             if let context = server.tls { try stream.startTLS(TLSSession(server: context)) }
-            let connection = ServerConnection(stream: stream, peer: peer, shard: self)
+            let connection = ServerConnection(stream: stream, peer: peer, loopServer: self)
             try add(connection)
             if isDraining { connection.closeIfIdle() }
         } catch {
@@ -183,7 +183,7 @@ final class Shard: EventHandler {
     /// worth.
     private func turnAway(_ stream: ByteStream, from peer: IPAddress, _ fault: MessageFault) {
         guard !server.isSecure, turnedAwayCount < Self.turnedAwayMax else { return }
-        let connection = ServerConnection(stream: stream, peer: peer, shard: self, isAdmitted: false)
+        let connection = ServerConnection(stream: stream, peer: peer, loopServer: self, isAdmitted: false)
         // Not even room to say no; the stream closes as it goes out of scope.
         guard (try? add(connection)) != nil else { return }
         turnedAwayCount += 1

@@ -62,8 +62,8 @@ public final class Server: Sendable {
     public func listen(to listener: Listener, on loops: [EventLoop]) async throws {
         for loop in loops {
             try await loop.task {
-                let shard = loop.local(for: self) { Shard(server: self, loop: loop) }
-                try shard.accept(from: listener)
+                let loopServer = loop.local(for: self) { LoopServer(server: self, loop: loop) }
+                try loopServer.accept(from: listener)
             }.value
         }
     }
@@ -76,8 +76,8 @@ public final class Server: Sendable {
         await withTaskGroup { group in
             for loop in loops {
                 group.addTask(executorPreference: loop) {
-                    guard let shard = loop.removeLocal(for: self) as? Shard else { return }
-                    await shard.drain(within: deadline)
+                    guard let loopServer = loop.removeLocal(for: self) as? LoopServer else { return }
+                    await loopServer.drain(within: deadline)
                 }
             }
         }

@@ -4,24 +4,24 @@ import Transport
 extension ServerConnection {
     /// Does something that may answer requests, then sends all the answers in one go.
     func work(_ body: () -> Void) throws {
-        assert(shard.outbox.isEmpty, "the outbox serves one connection at a time")
+        assert(loopServer.outbox.isEmpty, "the outbox serves one connection at a time")
         isWorking = true
         body()
         isWorking = false
-        if !shard.outbox.isEmpty { try sendOutbox() }
+        if !loopServer.outbox.isEmpty { try sendOutbox() }
         if closesWhenSent, unsent.isEmpty { try linger() }
     }
 
     func sendOutbox() throws {
         defer {
-            shard.outbox.removeAll(keepingCapacity: true)
-            if !shard.largeBody.isEmpty { shard.largeBody = [] }
+            loopServer.outbox.removeAll(keepingCapacity: true)
+            if !loopServer.largeBody.isEmpty { loopServer.largeBody = [] }
         }
-        guard let interest = try unsent.send(shard.outbox, then: shard.largeBody, on: stream) else {
-            return dues.answersAreGone(from: shard.server.unsent)
+        guard let interest = try unsent.send(loopServer.outbox, then: loopServer.largeBody, on: stream) else {
+            return dues.answersAreGone(from: loopServer.server.unsent)
         }
         countUnsent()
-        deadline = shard.loop.now + shard.server.configuration.writeDeadline
+        deadline = loopServer.loop.now + loopServer.server.configuration.writeDeadline
         try wait(for: interest)
     }
 
@@ -30,7 +30,7 @@ extension ServerConnection {
             countUnsent()
             return try wait(for: interest)
         }
-        dues.answersAreGone(from: shard.server.unsent)
+        dues.answersAreGone(from: loopServer.server.unsent)
         if closesWhenSent { return try linger() }
         deadline = deadlineBehindAnswers
         try takeKept()
@@ -39,9 +39,9 @@ extension ServerConnection {
 
     /// Tells how many bytes wait to be taken.
     func countUnsent() {
-        let connection = LoopBound(self, on: shard.loop)
+        let connection = LoopBound(self, on: loopServer.loop)
         // From whatever thread, and never in the middle of something: its loop will come to it.
-        dues.count(unsent.count, in: shard.server.unsent) { [loop = shard.loop] number in
+        dues.count(unsent.count, in: loopServer.server.unsent) { [loop = loopServer.loop] number in
             loop.execute { connection.value.isTooSlow(number) }
         }
     }
@@ -57,23 +57,23 @@ extension ServerConnection {
     /// What the write deadline had taken the place of. Nothing was read meanwhile, so the client has its time anew.
     var deadlineBehindAnswers: Monotonic {
         switch phase {
-        case .receiving: shard.loop.now + shard.server.configuration.headerDeadline
-        case .responding: shard.handlerDeadline
+        case .receiving: loopServer.loop.now + loopServer.server.configuration.headerDeadline
+        case .responding: loopServer.handlerDeadline
         case .holding: Monotonic(nanoseconds: .max)
-        default: shard.idleDeadline
+        default: loopServer.idleDeadline
         }
     }
 
     /// Ends our side and reads the client's to its end: closing at once would reset the connection, and the reset
     /// would destroy an answer that the client has not read yet (RFC 9112 §9.6).
     func linger() throws {
-        try linger(for: shard.server.configuration.lingerDeadline)
+        try linger(for: loopServer.server.configuration.lingerDeadline)
     }
 
     func linger(for time: Duration) throws {
         phase = .lingering
         unparsed = KeptBytes()
-        deadline = shard.loop.now + time
+        deadline = loopServer.loop.now + time
         stream.finishWriting()
         try wait(for: .readable)
     }
@@ -81,6 +81,6 @@ extension ServerConnection {
     func wait(for wanted: Interest) throws {
         guard wanted != interest, let registration else { return }
         interest = wanted
-        try shard.loop.setInterest(wanted, of: registration)
+        try loopServer.loop.setInterest(wanted, of: registration)
     }
 }

@@ -28,7 +28,7 @@ final class ServerConnection: EventHandler {
     @exclusivity(unchecked)
     var deadline: Monotonic
     let stream: ByteStream
-    let shard: Shard
+    let loopServer: LoopServer
     var held: HeldRequest?
     /// Received behind a request that is still being answered.
     @exclusivity(unchecked)
@@ -47,20 +47,20 @@ final class ServerConnection: EventHandler {
     @exclusivity(unchecked)
     var dues: AnswerDues
 
-    init(stream: ByteStream, peer: IPAddress, shard: Shard, isAdmitted: Bool = true) {
+    init(stream: ByteStream, peer: IPAddress, loopServer: LoopServer, isAdmitted: Bool = true) {
         self.stream = stream
         self.peer = peer
-        self.shard = shard
+        self.loopServer = loopServer
         self.isAdmitted = isAdmitted
         var hasher = Hasher()
         hasher.combine(peer.subscriber)
         dues = AnswerDues(owner: UInt64(truncatingIfNeeded: Int64(hasher.finalize())))
-        phase = shard.server.isSecure ? .greeting : .idle
-        deadline = shard.loop.now + shard.server.configuration.headerDeadline
+        phase = loopServer.server.isSecure ? .greeting : .idle
+        deadline = loopServer.loop.now + loopServer.server.configuration.headerDeadline
     }
 
     func register() throws(SystemError) {
-        registration = try shard.loop.register(stream.rawDescriptor, for: .readable, handler: self)
+        registration = try loopServer.loop.register(stream.rawDescriptor, for: .readable, handler: self)
     }
 
     func handle(_ readiness: Readiness) {
@@ -97,7 +97,7 @@ final class ServerConnection: EventHandler {
         if phase == .idle, unsent.isEmpty { handle(.readable) }
         switch phase {
         // Whoever shakes hands is about to ask.
-        case .greeting: deadline = min(deadline, shard.loop.now + shard.server.configuration.drainGrace)
+        case .greeting: deadline = min(deadline, loopServer.loop.now + loopServer.server.configuration.drainGrace)
         case .idle where unsent.isEmpty: closeUnlessBusy()
         case .idle: closesWhenSent = true
         case .holding: wake(.draining)
@@ -108,7 +108,7 @@ final class ServerConnection: EventHandler {
     /// A client that has just connected or had an answer may be sending a request already: it gets one more answer,
     /// which says `close`, instead of a reset that tells it nothing (RFC 9112 §9.6).
     func closeUnlessBusy() {
-        let (now, limits) = (shard.loop.now, shard.server.configuration)
+        let (now, limits) = (loopServer.loop.now, loopServer.server.configuration)
         let rested = (requestCount == 0 ? limits.headerDeadline : limits.idleDeadline) - (deadline - now)
         guard rested < limits.drainGrace else { return closeUnlessAsked() }
         deadline = now + limits.drainGrace
@@ -121,8 +121,8 @@ final class ServerConnection: EventHandler {
     /// and what its client sees is the end of the connection behind the last answer and not a reset (RFC 9112 §9.6).
     func closeUnlessAsked() {
         handle(.readable)
-        guard phase == .idle, unsent.isEmpty, deadline <= shard.loop.now || shard.isDraining else { return }
-        let grace = shard.server.configuration.drainGrace
+        guard phase == .idle, unsent.isEmpty, deadline <= loopServer.loop.now || loopServer.isDraining else { return }
+        let grace = loopServer.server.configuration.drainGrace
         guard grace > .zero else { return close() }
         do {
             try linger(for: grace)
@@ -135,7 +135,7 @@ final class ServerConnection: EventHandler {
         guard phase != .closed else { return }
         phase = .closed
         letGo()
-        shard.remove(self)
+        loopServer.remove(self)
     }
 
     /// The connection is of no use any more.
@@ -150,11 +150,11 @@ final class ServerConnection: EventHandler {
     }
 
     func letGo() {
-        if let registration { shard.loop.deregister(registration) }
+        if let registration { loopServer.loop.deregister(registration) }
         registration = nil
         unparsed = KeptBytes()
         unsent = UnsentBytes()
-        dues.answersAreGone(from: shard.server.unsent)
+        dues.answersAreGone(from: loopServer.server.unsent)
         // A handler that goes on counts until it is done.
         if !isHandling { dues.giveUpRequest() }
         releaseHeld()
@@ -167,8 +167,8 @@ extension ServerConnection {
         switch try stream.handshake() {
         case .moved:
             phase = .idle
-            deadline = shard.loop.now + shard.server.configuration.headerDeadline
-            if shard.isDraining { closeUnlessBusy() }
+            deadline = loopServer.loop.now + loopServer.server.configuration.headerDeadline
+            if loopServer.isDraining { closeUnlessBusy() }
             try wait(for: .readable)
         case .blocked(let interest): try wait(for: interest)
         case .ended: close()
@@ -178,9 +178,9 @@ extension ServerConnection {
     func receive() throws {
         // A handler is at work: the client's next bytes wait in the kernel.
         guard phase != .responding, phase != .holding || unparsed.isEmpty else { return try wait(for: []) }
-        switch try stream.read(into: shard.inbox) {
+        switch try stream.read(into: loopServer.inbox) {
         case .moved(let count):
-            let received = UnsafeRawBufferPointer(rebasing: shard.inbox[..<count])
+            let received = UnsafeRawBufferPointer(rebasing: loopServer.inbox[..<count])
             switch phase {
             case .lingering: break
             // Requests behind one that is held wait for their turn; more of them wait in the kernel.
@@ -235,12 +235,14 @@ extension ServerConnection {
 
     /// Takes requests out of the input until it is used up or one of them has to be waited for.
     func parse(_ input: inout UnsafeRawBufferPointer) {
-        while !input.isEmpty, isListening, shard.outbox.count < Shard.outboxBytesMax, shard.largeBody.isEmpty {
+        while !input.isEmpty, isListening, loopServer.outbox.count < LoopServer.outboxBytesMax,
+            loopServer.largeBody.isEmpty
+        {
             do {
-                switch try reader.next(from: &input, within: shard.server.configuration.message) {
+                switch try reader.next(from: &input, within: loopServer.server.configuration.message) {
                 case .needsMore: awaitRest()
                 case .expectsContinue:
-                    shard.outbox.append(contentsOf: MessageSerializer.continueResponse)
+                    loopServer.outbox.append(contentsOf: MessageSerializer.continueResponse)
                     awaitRest()
                 case .request(let request, let keepAlive): begin(request, keepAlive: keepAlive)
                 }
@@ -256,12 +258,12 @@ extension ServerConnection {
         guard !reader.isBetweenMessages else { return }
         phase = .receiving
         bodyBytesPaid = 0
-        deadline = shard.loop.now + shard.server.configuration.headerDeadline
+        deadline = loopServer.loop.now + loopServer.server.configuration.headerDeadline
     }
 
     /// Each second of the slowest permitted rate buys one second more.
     func extendForBody() {
-        let rate = shard.server.configuration.bodyBytesPerSecondMin
+        let rate = loopServer.server.configuration.bodyBytesPerSecondMin
         let seconds = (reader.bodyBytesReceived - Int(bodyBytesPaid)) / rate
         guard seconds > 0 else { return }
         bodyBytesPaid += Int32(truncatingIfNeeded: seconds * rate)
@@ -274,17 +276,17 @@ extension ServerConnection {
     func begin(_ request: Request, keepAlive: Bool) {
         phase = .responding
         isHandling = true
-        deadline = shard.handlerDeadline
+        deadline = loopServer.handlerDeadline
         requestCount &+= 1
-        shard.requestCount &+= 1
-        let keepAlive = keepAlive && Int(requestCount) < shard.server.configuration.requestsPerConnectionMax
-        let connection = LoopBound(self, on: shard.loop)
+        loopServer.requestCount &+= 1
+        let keepAlive = keepAlive && Int(requestCount) < loopServer.server.configuration.requestsPerConnectionMax
+        let connection = LoopBound(self, on: loopServer.loop)
         let context = RequestContext(
-            peer: peer, isSecure: shard.server.isSecure, arrivedAt: shard.loop.now, connection: connection)
+            peer: peer, isSecure: loopServer.server.isSecure, arrivedAt: loopServer.loop.now, connection: connection)
         let method = request.method
-        let handler = shard.server.handler
+        let handler = loopServer.server.handler
         // Started here and now: a handler that never waits has answered when this returns.
-        Task.immediate(executorPreference: shard.loop) {
+        Task.immediate(executorPreference: loopServer.loop) {
             let reply = await handler(request, context)
             connection.value.finish(reply, to: method, keepAlive: keepAlive)
         }
@@ -297,7 +299,7 @@ extension ServerConnection {
         guard phase == .responding else { return dues.giveUpRequest() }
         if case .held(let held) = reply { return hold(HeldRequest(held, to: method, keepAlive: keepAlive)) }
         phase = .idle
-        deadline = shard.idleDeadline
+        deadline = loopServer.idleDeadline
         // Within `parse`, its caller sends what is gathered and goes on with what is left.
         guard !isWorking else { return write(reply, to: method, keepAlive: keepAlive) }
         do {
@@ -318,9 +320,9 @@ extension ServerConnection {
         // Where older answers are stuck, their deadline goes on.
         if unsent.isEmpty { deadline = Monotonic(nanoseconds: .max) }
         held = request
-        if shard.isDraining { return wake(.draining) }
-        if request.reply.bell.value.watch(over: self) { return wake(.rung) }
-        request.wait(for: self, on: shard.loop)
+        if loopServer.isDraining { return wake(.draining) }
+        if request.reply.signal.value.watch(over: self) { return wake(.signaled) }
+        request.wait(for: self, on: loopServer.loop)
         // Within `parse` the client's next bytes are wanted already.
         guard !isWorking, isCurious else { return }
         do {
@@ -336,12 +338,12 @@ extension ServerConnection {
         releaseHeld()
         phase = .responding
         isHandling = true
-        if unsent.isEmpty { deadline = shard.handlerDeadline }
-        let connection = LoopBound(self, on: shard.loop)
+        if unsent.isEmpty { deadline = loopServer.handlerDeadline }
+        let connection = LoopBound(self, on: loopServer.loop)
         let (answer, method, keepAlive) = (held.reply.answer, held.method, held.keepAlive)
-        // Not here and now: who rings the bell may be in the middle of answering another connection, and thousands
+        // Not here and now: who gives the signal may be in the middle of answering another connection, and thousands
         // may be woken at one stroke.
-        Task(executorPreference: shard.loop) {
+        Task(executorPreference: loopServer.loop) {
             let reply = await answer(reason)
             if reason == .draining, case .held = reply { return connection.value.close() }
             connection.value.finish(reply, to: method, keepAlive: keepAlive)
@@ -357,25 +359,25 @@ extension ServerConnection {
         dues.answer()
         switch reply {
         case .response(let response):
-            closesWhenSent = !keepAlive || shard.isDraining
+            closesWhenSent = !keepAlive || loopServer.isDraining
             let isLarge =
-                response.body.count > Shard.copiedBodyBytesMax && method != .head && !response.status.forbidsBody
-            if isLarge { shard.largeBody = response.body }
+                response.body.count > LoopServer.copiedBodyBytesMax && method != .head && !response.status.forbidsBody
+            if isLarge { loopServer.largeBody = response.body }
             MessageSerializer.append(
-                response, answering: isLarge ? .head : method, date: shard.dateValue,
+                response, answering: isLarge ? .head : method, date: loopServer.dateValue,
                 connection: closesWhenSent ? .close : reader.announcesKeepAlive ? .keepAlive : .unstated,
-                to: &shard.outbox)
+                to: &loopServer.outbox)
         case .held: preconditionFailure("a held reply has nothing to write")
         case .raw(let bytes):
             closesWhenSent = true
-            shard.outbox.append(contentsOf: bytes)
+            loopServer.outbox.append(contentsOf: bytes)
         }
     }
 
     /// Answers in the place of a handler and ends the connection: after what cannot be read as a request, it is not
     /// known where the next one begins.
     func refuse(_ fault: MessageFault) {
-        let response = shard.server.refusal(fault)
+        let response = loopServer.server.refusal(fault)
         closesWhenSent = true
         phase = .idle
         guard !isWorking else { return append(response) }
@@ -388,6 +390,6 @@ extension ServerConnection {
 
     func append(_ refusal: Response) {
         MessageSerializer.append(
-            refusal, answering: .get, date: shard.dateValue, connection: .close, to: &shard.outbox)
+            refusal, answering: .get, date: loopServer.dateValue, connection: .close, to: &loopServer.outbox)
     }
 }

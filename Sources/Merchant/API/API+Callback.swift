@@ -37,18 +37,18 @@ extension API {
             return callbackPage.response(.badRequest, .unreadable, for: inbound)
         }
         do {
-            let journey = RedirectionJourney(world: world)
-            let arrival = try await journey.arrival(of: redirection)
+            let workflow = RedirectionWorkflow(dependencies: dependencies)
+            let arrival = try await workflow.arrival(of: redirection)
             if !arrival.isRepeat {
                 try access.admitRedirect(of: arrival.enrollment?.record.id, from: nil, at: inbound.client)
             }
-            let landing = try await CallOrigin.$current.withValue(.address(inbound.client)) {
-                try await journey.land(arrival, on: occasion(inbound, .callback))
+            let callback = try await CallOrigin.$current.withValue(.address(inbound.client)) {
+                try await workflow.receiveCallback(arrival, on: callContext(inbound, .callback))
             }
-            let refused = landing.failure.map { refusal($0, to: inbound) }
+            let refused = callback.failure.map { refusal($0, to: inbound) }
             // Whatever is kept goes on by itself: for the user that is no error.
-            let status = CallbackPage.State(landing) == .failed ? refused?.status ?? .ok : .ok
-            return page(status, landing, inbound)
+            let status = CallbackPage.State(callback) == .failed ? refused?.status ?? .ok : .ok
+            return page(status, callback, inbound)
         } catch {
             return unavailable(error, inbound)
         }
@@ -60,18 +60,20 @@ extension API {
             return callbackPage.response(.badRequest, .unreadable, for: inbound)
         }
         do {
-            guard let landing = try await RedirectionJourney(world: world).landing(ticket.receipt) else {
+            guard
+                let callback = try await RedirectionWorkflow(dependencies: dependencies).callbackResult(ticket.receipt)
+            else {
                 return callbackPage.response(.gone, .expired, for: inbound)
             }
-            return page(.ok, landing, inbound)
+            return page(.ok, callback, inbound)
         } catch {
             return unavailable(error, inbound)
         }
     }
 
-    private func page(_ status: HTTP.Status, _ landing: Landing, _ inbound: Inbound) -> Response {
-        let ticket = CallbackTicket.text(for: landing.receipt.id) { digest($0, for: .callbackTicket) }
-        return callbackPage.response(status, landing, ticket: ticket, for: inbound)
+    private func page(_ status: HTTP.Status, _ callback: CallbackResult, _ inbound: Inbound) -> Response {
+        let ticket = CallbackTicket.text(for: callback.receipt.id) { digest($0, for: .callbackTicket) }
+        return callbackPage.response(status, callback, ticket: ticket, for: inbound)
     }
 
     /// What a browser is told behind whose address too many others have come.

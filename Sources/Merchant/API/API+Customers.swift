@@ -12,9 +12,9 @@ extension API {
         let email = reader.optionalText("email", EmailAddress.init)
         let phone = reader.optionalText("phone", PhoneNumber.init)
         guard let name, let taxID, reader.isFaultless else { throw reader.faults }
-        let (progress, isNew) = try await CustomerJourney(world: world).put(
+        let (progress, isNew) = try await CustomerWorkflow(dependencies: dependencies).put(
             Customer.Person(name: name, taxID: taxID, email: email, phone: phone), for: subject,
-            on: occasion(inbound))
+            on: callContext(inbound))
         let body = progress.resource.json(pollAfter: pollInterval)
         switch progress {
         case .pending: return resource(.accepted, body)
@@ -26,18 +26,19 @@ extension API {
     func getCustomer(_ inbound: Inbound, _ subject: UserSubject) async throws -> Response {
         _ = try inbound.query(["wait"])
         // Trying again would end the same way: what helps is said here too.
-        if try await world.store.customer(of: subject)?.record.failureCode == Customer.identifierInUse {
-            throw JourneyRefusal.identifierInUse
+        if try await dependencies.store.customer(of: subject)?.record.failureCode == Customer.identifierInUse {
+            throw WorkflowRefusal.identifierInUse
         }
-        return try await look(at: .customer, of: subject).answer(to: inbound)
+        return try await fetch(.customer, of: subject).answer(to: inbound)
     }
 
     /// `POST /v1/widget-token`
     ///
     /// The refresh token ends here: it never leaves the server.
     func mintWidgetToken(_ inbound: Inbound, _ subject: UserSubject) async throws -> Response {
-        guard world.policy.mintsWidgetTokens else { throw APIError.notFound }
-        let token = try await WidgetTokenJourney(world: world).token(for: subject, on: occasion(inbound))
+        guard dependencies.policy.mintsWidgetTokens else { throw APIError.notFound }
+        let token = try await WidgetTokenWorkflow(dependencies: dependencies).token(
+            for: subject, on: callContext(inbound))
         let body = JSONWriter.object { answer in
             answer.member("access", token.access.text)
             answer.member("expires_at", token.expiresAt?.description)

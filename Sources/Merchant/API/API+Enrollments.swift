@@ -5,7 +5,7 @@ import JSON
 import Payments
 
 extension API {
-    private var enrollments: EnrollmentJourney { EnrollmentJourney(world: world) }
+    private var enrollments: EnrollmentWorkflow { EnrollmentWorkflow(dependencies: dependencies) }
 
     /// `POST /v1/enrollments`
     func createEnrollment(_ inbound: Inbound, _ subject: UserSubject) async throws -> Response {
@@ -21,7 +21,7 @@ extension API {
         let name = reader.optionalText("name", EnrollmentName.init)
         let platform = reader.oneOf("platform", Enrollment.Platform.self)
         let callbackURL = reader.optionalString("callback_url", length: 1...2048)
-        if let callbackURL, !world.policy.callbackURLs.contains(callbackURL) {
+        if let callbackURL, !dependencies.policy.callbackURLs.contains(callbackURL) {
             reader.refuse(
                 "callback_url", code: "not_allowed", "This address is not one of the merchant's callback URLs.")
         }
@@ -30,19 +30,20 @@ extension API {
         guard let institution, let platform, let signals, let deviceID = signals.deviceID,
             let tenure = signals.accountTenure, reader.isFaultless
         else { throw reader.faults }
-        let wish = EnrollmentJourney.Wish(
+        let requested = EnrollmentWorkflow.CreateRequest(
             institution: institution.uuid, platform: platform, name: name,
-            callbackURL: callbackURL ?? world.policy.callbackURLs[0], riskSignals: signals.raw, deviceID: deviceID,
+            callbackURL: callbackURL ?? dependencies.policy.callbackURLs[0], riskSignals: signals.raw,
+            deviceID: deviceID,
             accountTenure: tenure, metadata: metadata)
         let pause = pollInterval
         let body = { @Sendable (enrollment: Stored<Enrollment>) in enrollment.json(pollAfter: pause) }
         let request = keyed(
             key, on: .enrollments, of: subject, inbound,
-            canonical: wish.canonical(
-                riskSignals: canonical(wish.riskSignals.bytes), metadata: canonical(wish.metadata?.json)),
+            canonical: requested.canonical(
+                riskSignals: canonical(requested.riskSignals.bytes), metadata: canonical(requested.metadata?.json)),
             body: body)
         let creation = try await enrollments.create(
-            wish, for: subject, as: request, offered: institutions.offered, on: occasion(inbound))
+            requested, for: subject, as: request, offered: institutions.offered, on: callContext(inbound))
         return answer(creation, body: body)
     }
 
@@ -57,7 +58,7 @@ extension API {
         }
         let device = query["device_id"] ?? inbound.request.headers["x-device-id"]
         let limit = try query.limit()
-        let found = try await world.store.enrollments(
+        let found = try await dependencies.store.enrollments(
             of: subject,
             where: Store.EnrollmentFilter(deviceID: device, status: try query.status(), belvoID: belvoID),
             before: try query.cursor(), limit: limit + 1)
@@ -67,7 +68,7 @@ extension API {
     /// `GET /v1/enrollments/{id}`
     func getEnrollment(_ inbound: Inbound, _ subject: UserSubject) async throws -> Response {
         _ = try inbound.query(["wait"])
-        return try await look(at: .enrollment(inbound.id()), of: subject).answer(to: inbound)
+        return try await fetch(.enrollment(inbound.id()), of: subject).answer(to: inbound)
     }
 
     /// `POST /v1/enrollments/complete-redirection`
@@ -75,12 +76,12 @@ extension API {
         let reader = try inbound.json()
         let redirection = Redirection(reader)
         guard let redirection, reader.isFaultless else { throw reader.faults }
-        let journey = RedirectionJourney(world: world)
-        let arrival = try await journey.arrival(of: redirection, from: subject)
+        let workflow = RedirectionWorkflow(dependencies: dependencies)
+        let arrival = try await workflow.arrival(of: redirection, from: subject)
         if !arrival.isRepeat {
             try access.admitRedirect(of: arrival.enrollment?.record.id, from: subject, at: inbound.client)
         }
-        let result = try await journey.receive(arrival, on: occasion(inbound))
+        let result = try await workflow.receive(arrival, on: callContext(inbound))
         switch result {
         case .settled(let enrollment): return resource(.ok, enrollment.json(pollAfter: pollInterval))
         case .pending(let enrollment?): return resource(.accepted, enrollment.json(pollAfter: pollInterval))
@@ -91,7 +92,7 @@ extension API {
     /// `GET /v1/enrollments/{id}/fido-registration-options`
     func getRegistrationOptions(_ inbound: Inbound, _ subject: UserSubject) async throws -> Response {
         _ = try inbound.query(["wait"])
-        return try await look(at: .registrationOptions(inbound.id()), of: subject).answer(to: inbound)
+        return try await fetch(.registrationOptions(inbound.id()), of: subject).answer(to: inbound)
     }
 
     /// `POST /v1/enrollments/{id}/confirm`
@@ -103,10 +104,10 @@ extension API {
         }
         let progress = try await enrollments.confirm(
             inbound.id(), of: subject,
-            with: EnrollmentJourney.Confirmation(
+            with: EnrollmentWorkflow.Confirmation(
                 data: confirmation.raw, digest: digest(confirmation.value, for: .confirmation),
                 clientData: clientData),
-            on: occasion(inbound))
+            on: callContext(inbound))
         switch progress {
         case .done: return Response(.noContent)
         case .pending(let enrollment): return resource(.accepted, enrollment.json(pollAfter: pollInterval))
@@ -119,8 +120,8 @@ extension API {
     }
 }
 
-extension EnrollmentJourney.Wish {
-    /// The wish in one spelling, however the app spelled it.
+extension EnrollmentWorkflow.CreateRequest {
+    /// The request in one spelling, however the app spelled it.
     fileprivate func canonical(riskSignals: [UInt8]?, metadata: [UInt8]?) -> [UInt8] {
         JSONWriter.object { text in
             text.member("institution", institution.uuidString)

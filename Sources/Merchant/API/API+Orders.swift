@@ -4,11 +4,11 @@ import Payments
 
 // What the merchant's shop asks (merchant-api.md, "Endpoints for others").
 extension API {
-    private var orders: OrderJourney { OrderJourney(world: world) }
+    private var orders: OrderWorkflow { OrderWorkflow(dependencies: dependencies) }
 
     /// Lets only the shop in. Without a `SHOP_TOKEN` there is no such endpoint.
     func requireShop(_ inbound: Inbound) throws {
-        guard let shop = world.policy.shop else { throw APIError.notFound }
+        guard let shop = dependencies.policy.shop else { throw APIError.notFound }
         try access.check(shop, of: inbound)
     }
 
@@ -25,10 +25,10 @@ extension API {
         if let amount, amount.centavos <= 0 {
             reader.refuse("amount", code: "too_low", "An amount is at least 0.01.")
         }
-        if let amount, amount > world.policy.paymentMax {
+        if let amount, amount > dependencies.policy.paymentMax {
             reader.refuse(
                 "amount", code: "too_high",
-                "A payment without redirection is at most \(world.policy.paymentMax) BRL.")
+                "A payment without redirection is at most \(dependencies.policy.paymentMax) BRL.")
         }
         guard let subject, let amount, let description, reader.isFaultless else { throw reader.faults }
         let (order, isNew) = try await orders.place(

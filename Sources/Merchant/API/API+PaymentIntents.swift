@@ -5,7 +5,7 @@ import JSON
 import Payments
 
 extension API {
-    private var payments: PaymentJourney { PaymentJourney(world: world) }
+    private var payments: PaymentWorkflow { PaymentWorkflow(dependencies: dependencies) }
 
     /// `POST /v1/payment-intents`
     func createPaymentIntent(_ inbound: Inbound, _ subject: UserSubject) async throws -> Response {
@@ -26,7 +26,7 @@ extension API {
         let statement = reader.optionalText("statement_description", StatementDescription.init)
         let metadata = reader.metadata()
         // With an order, which the reference names, the price and the texts are the order's; without, the app's.
-        if !world.policy.requiresOrders, reference == nil {
+        if !dependencies.policy.requiresOrders, reference == nil {
             if amount == nil { _ = reader.value("amount") }
             if description == nil { _ = reader.value("description") }
         }
@@ -34,7 +34,7 @@ extension API {
             reader.refuse("amount", code: "too_low", "An amount is at least 0.01.")
         }
         guard let enrollment, reader.isFaultless else { throw reader.faults }
-        let wish = PaymentJourney.Wish(
+        let requested = PaymentWorkflow.CreateRequest(
             enrollment: enrollment, reference: reference, amount: amount, description: description,
             statementDescription: statement, metadata: metadata)
         let pause = pollInterval
@@ -42,16 +42,17 @@ extension API {
         let body = { @Sendable (payment: Stored<Payment>) in payment.json(pollAfter: pause) }
         let request = keyed(
             key, on: .paymentIntents, of: subject, inbound,
-            canonical: wish.canonical(metadata: canonical(wish.metadata?.json)), body: body)
+            canonical: requested.canonical(metadata: canonical(requested.metadata?.json)), body: body)
         try await checkOpenPayments(of: subject, unlessUsed: request.claim)
-        return answer(try await payments.create(wish, by: subject, as: request, on: occasion(inbound)), body: body)
+        return answer(
+            try await payments.create(requested, by: subject, as: request, on: callContext(inbound)), body: body)
     }
 
     /// Throws when the user has as many payments under way as he may, unless the request is a repeated one.
     private func checkOpenPayments(of subject: UserSubject, unlessUsed claim: IdempotencyClaim?) async throws {
-        let max = world.policy.userBounds.openPaymentsMax
-        guard max > 0, try await world.store.hasOpenPayments(max, of: subject) else { return }
-        if let claim, try await world.store.usedKey(claim) != nil { return }
+        let max = dependencies.policy.userBounds.openPaymentsMax
+        guard max > 0, try await dependencies.store.hasOpenPayments(max, of: subject) else { return }
+        if let claim, try await dependencies.store.usedKey(claim) != nil { return }
         var error = APIError(
             .tooManyRequests, .tooManyOpenPayments, "This user has too many payments that are not at their end.")
         error.retryAfterSeconds = 60
@@ -62,7 +63,7 @@ extension API {
     func listPaymentIntents(_ inbound: Inbound, _ subject: UserSubject) async throws -> Response {
         let query = try inbound.query(["status", "reference", "limit", "cursor"])
         let limit = try query.limit()
-        let found = try await world.store.payments(
+        let found = try await dependencies.store.payments(
             of: subject, where: Store.PaymentFilter(status: try query.status(), reference: query["reference"]),
             before: try query.cursor(), limit: limit + 1)
         return page(found, limit: limit, id: \.id.uuid) { $0.write(to: &$1, pollAfter: pollInterval) }
@@ -71,7 +72,7 @@ extension API {
     /// `GET /v1/payment-intents/{id}`
     func getPaymentIntent(_ inbound: Inbound, _ subject: UserSubject) async throws -> Response {
         _ = try inbound.query(["wait"])
-        return try await look(at: .payment(inbound.id()), of: subject).answer(to: inbound)
+        return try await fetch(.payment(inbound.id()), of: subject).answer(to: inbound)
     }
 
     /// `POST /v1/payment-intents/{id}/authorize`
@@ -86,7 +87,7 @@ extension API {
         if let platform { try await require(platform, of: inbound.id(), subject) }
         let progress = try await payments.authorize(
             inbound.id(), of: subject, with: assertion.raw, riskSignals: signals.raw,
-            digest: digest(assertion.value, for: .assertion), clientData: clientData, on: occasion(inbound))
+            digest: digest(assertion.value, for: .assertion), clientData: clientData, on: callContext(inbound))
         switch progress {
         case .done: return Response(.noContent)
         case .pending(let payment): return resource(.accepted, payment.json(pollAfter: pollInterval))
@@ -96,9 +97,9 @@ extension API {
     /// Throws unless the payment's enrollment was made on this platform: an app that says another one is not the app
     /// that was enrolled. What Belvo is told is the enrollment's own.
     private func require(_ platform: Enrollment.Platform, of id: Payment.ID, _ subject: UserSubject) async throws {
-        guard let payment = try await world.store.payment(id, of: subject) else { throw APIError.notFound }
+        guard let payment = try await dependencies.store.payment(id, of: subject) else { throw APIError.notFound }
         guard let bond = payment.record.enrollment,
-            let enrolled = try await world.store.enrollment(bond, of: subject)?.record.platform
+            let enrolled = try await dependencies.store.enrollment(bond, of: subject)?.record.platform
         else { return }
         guard enrolled == platform else {
             throw APIError.invalid("/platform", "differs", "The enrollment was made on \(enrolled.rawValue).")
@@ -112,15 +113,15 @@ extension API {
             let reader = try inbound.json()
             guard reader.isFaultless else { throw reader.faults }
         }
-        let progress = try await payments.cancel(inbound.id(), of: subject, on: occasion(inbound))
+        let progress = try await payments.cancel(inbound.id(), of: subject, on: callContext(inbound))
         let body = progress.resource.json(pollAfter: pollInterval)
         if case .pending = progress { return resource(.accepted, body) }
         return resource(.ok, body)
     }
 }
 
-extension PaymentJourney.Wish {
-    /// The wish in one spelling, however the app spelled it.
+extension PaymentWorkflow.CreateRequest {
+    /// The request in one spelling, however the app spelled it.
     fileprivate func canonical(metadata: [UInt8]?) -> [UInt8] {
         JSONWriter.object { text in
             text.member("enrollment", enrollment.description)

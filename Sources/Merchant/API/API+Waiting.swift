@@ -4,7 +4,7 @@ import HTTP
 import Payments
 
 /// A resource that an app may wait for.
-enum Watched: Sendable {
+enum WaitableResource: Sendable {
     case customer
     case enrollment(Enrollment.ID)
     case registrationOptions(Enrollment.ID)
@@ -32,7 +32,7 @@ enum Watched: Sendable {
 }
 
 /// A resource as it is at one moment.
-struct Sight: Sendable {
+struct ResourceSnapshot: Sendable {
     /// What a GET is answered.
     let response: Response
     /// Which state of the resource that is. Without one there is nothing to show yet.
@@ -53,7 +53,7 @@ struct Sight: Sendable {
     }
 
     /// Whether the client would learn something from the answer that it does not know.
-    func isNews(to known: IfNoneMatch?) -> Bool {
+    func isNew(to known: IfNoneMatch?) -> Bool {
         guard let tag else { return false }
         return !(known?.holds(tag) ?? false)
     }
@@ -68,37 +68,41 @@ extension API {
         guard inbound.request.target.query != nil, waitable != .nothing else { return nil }
         let subject = try await user(of: inbound)
         let wait = try inbound.query(["wait"]).wait()
-        guard let watched = try Watched(waitable, inbound) else { return nil }
-        guard let wait else { return .response(try await look(at: watched, of: subject).answer(to: inbound)) }
+        guard let waitable = try WaitableResource(waitable, inbound) else { return nil }
+        guard let wait else { return .response(try await fetch(waitable, of: subject).answer(to: inbound)) }
         try access.inFlight.admitLongPoll(
-            besides: world.changes.watching, retryAfterSeconds: max(1, Int(pollInterval.components.seconds)))
+            besides: dependencies.changes.watching, retryAfterSeconds: max(1, Int(pollInterval.components.seconds)))
         return try await LongPoll(
-            on: watched, of: subject, unlike: IfNoneMatch(inbound.request.headers), within: wait,
+            on: waitable, of: subject, unlike: IfNoneMatch(inbound.request.headers), within: wait,
             for: inbound, through: self
         ).begin()
     }
 
     /// Reads a resource as it is now. Throws when there is none of this user's.
-    nonisolated(nonsending) func look(at watched: Watched, of subject: UserSubject) async throws -> Sight {
-        switch watched {
+    nonisolated(nonsending) func fetch(_ waitable: WaitableResource, of subject: UserSubject) async throws
+        -> ResourceSnapshot
+    {
+        switch waitable {
         case .customer:
-            let customer = try await CustomerJourney(world: world).customer(of: subject)
-            return sight(
+            let customer = try await CustomerWorkflow(dependencies: dependencies).customer(of: subject)
+            return snapshot(
                 customer.json(pollAfter: pollInterval), isFinal: customer.record.state != .creating,
                 of: customer.record.id.uuid)
         case .enrollment(let id):
-            let enrollment = try await EnrollmentJourney(world: world).enrollment(id, of: subject)
-            return sight(
+            let enrollment = try await EnrollmentWorkflow(dependencies: dependencies).enrollment(id, of: subject)
+            return snapshot(
                 enrollment.json(pollAfter: pollInterval), isFinal: enrollment.record.status != .pending, of: id.uuid)
         case .registrationOptions(let id):
-            let enrollment = try await EnrollmentJourney(world: world).enrollment(id, of: subject)
-            if enrollment.record.state == .failed { throw JourneyRefusal.enrollmentFailed }
-            if let options = enrollment.record.registrationOptions { return sight(options, isFinal: true, of: id.uuid) }
-            return Sight(
+            let enrollment = try await EnrollmentWorkflow(dependencies: dependencies).enrollment(id, of: subject)
+            if enrollment.record.state == .failed { throw WorkflowRefusal.enrollmentFailed }
+            if let options = enrollment.record.registrationOptions {
+                return snapshot(options, isFinal: true, of: id.uuid)
+            }
+            return ResourceSnapshot(
                 response: notReady, tag: nil, isFinal: enrollment.record.status != .pending, record: id.uuid)
         case .payment(let id):
-            let payment = try await PaymentJourney(world: world).payment(id, of: subject)
-            return sight(
+            let payment = try await PaymentWorkflow(dependencies: dependencies).payment(id, of: subject)
+            return snapshot(
                 payment.json(pollAfter: pollInterval), isFinal: payment.record.status != .pending, of: id.uuid)
         }
     }
@@ -117,11 +121,11 @@ extension API {
         return response
     }
 
-    private func sight(_ body: [UInt8], isFinal: Bool, of record: UUID) -> Sight {
+    private func snapshot(_ body: [UInt8], isFinal: Bool, of record: UUID) -> ResourceSnapshot {
         let tag = EntityTag(of: body)
         var response = json(.ok, body)
         response.headers.append(.etag, tag.description)
-        return Sight(response: response, tag: tag, isFinal: isFinal, record: record)
+        return ResourceSnapshot(response: response, tag: tag, isFinal: isFinal, record: record)
     }
 }
 

@@ -9,13 +9,13 @@ extension API {
     /// The answer says that it is on disk, and nothing more: what it leads to is found out afterwards, by reading the
     /// object. The media type is not looked at: a telling that says something else of itself would be lost for it.
     func takeWebhook(_ inbound: Inbound) async throws -> Response {
-        try access.check(world.policy.webhooks, scheme: .optional, of: inbound)
+        try access.check(dependencies.policy.webhooks, scheme: .optional, of: inbound)
         let root = try JSONDocument(parsing: inbound.request.body).root
         guard root.kind == .object else {
             throw APIError.invalid("", "wrong_type", "A webhook is one JSON object.")
         }
-        try await WebhookJourney(world: world).receive(
-            WebhookJourney.Telling(
+        try await WebhookWorkflow(dependencies: dependencies).receive(
+            WebhookWorkflow.WebhookHint(
                 type: word(root["webhook_type"]), code: word(root["webhook_code"]),
                 object: root["object_id"]?.string.flatMap { UUID(uuidString: $0) }, body: inbound.request.body),
             digest: digest(root, for: .webhook))

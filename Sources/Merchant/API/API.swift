@@ -12,7 +12,7 @@ import Transport
 ///
 /// A class, because what is handed on to ten thousand waiting requests should be one word long.
 final class API: Sendable {
-    let world: World
+    let dependencies: Dependencies
     let authenticator: Authenticator
     let institutions: InstitutionCatalog
     let health: Health
@@ -25,11 +25,11 @@ final class API: Sendable {
     private let vault: Vault
 
     init(
-        world: World, authenticator: Authenticator, institutions: InstitutionCatalog, health: Health,
+        dependencies: Dependencies, authenticator: Authenticator, institutions: InstitutionCatalog, health: Health,
         callbackPage: CallbackPage, access: AccessRules, associations: AppAssociations, vault: Vault,
         counts: RequestCounts
     ) {
-        self.world = world
+        self.dependencies = dependencies
         self.authenticator = authenticator
         self.institutions = institutions
         self.health = health
@@ -84,7 +84,7 @@ final class API: Sendable {
         counts.count(answered.route, status, took: duration)
         // Only for who asks for it: what an operator must hear of has a line of its own, and no stranger shall be able
         // to fill the log.
-        world.log.debug(
+        dependencies.log.debug(
             "request.answered",
             metadata: [
                 "request_id": "\(answered.requestID)", "client": "\(answered.client)",
@@ -188,15 +188,15 @@ final class API: Sendable {
             "reason": "\(error.logged ?? error.code)",
         ]
         if leftOut > 0 { details["refusals_left_out"] = .stringConvertible(leftOut) }
-        world.log.log(level: level, event, metadata: details)
+        dependencies.log.log(level: level, event, metadata: details)
     }
 }
 
 // What handlers share.
 extension API {
     /// Who asks, for the history and for Belvo.
-    func occasion(_ inbound: Inbound, _ actor: Cause.Actor = .app) -> Occasion {
-        Occasion(
+    func callContext(_ inbound: Inbound, _ actor: Cause.Actor = .app) -> CallContext {
+        CallContext(
             cause: Cause(actor: actor, requestID: inbound.requestID),
             trace: inbound.request.headers["traceparent"].flatMap { TraceParent($0) })
     }
@@ -230,7 +230,7 @@ extension API {
         return json(.ok, body)
     }
 
-    var pollInterval: Duration { world.patience.pollInterval }
+    var pollInterval: Duration { dependencies.timeouts.pollInterval }
 }
 
 /// The id that a request is known by, in answers, logs and the history.

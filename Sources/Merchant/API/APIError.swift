@@ -3,7 +3,7 @@ import HTTP
 import JSON
 import Payments
 
-/// A wish that was not granted, as the app is told: a status, a stable code, and words that may be shown.
+/// A request that was not granted, as the app is told: a status, a stable code, and words that may be shown.
 ///
 /// What the log is told is in `logged`; the two texts are never the same string.
 struct APIError: Error, Sendable {
@@ -61,9 +61,9 @@ extension APIError {
                 "The body is not JSON: \(error.reason) (line \(error.line), column \(error.column)).")
         case let fault as MessageFault: self.init(fault)
         case let fault as AuthenticationFault: self.init(fault)
-        case let refusal as JourneyRefusal: self.init(refusal)
+        case let refusal as WorkflowRefusal: self.init(refusal)
         case let error as BelvoError: self.init(error)
-        case let mistake as OwnMistake: self.init(mistake)
+        case let mistake as InternalError: self.init(mistake)
         default:
             if let failure = StoreFailure(error) {
                 self.init(failure)
@@ -108,7 +108,7 @@ extension APIError {
         logged = fault.publicReason
     }
 
-    private init(_ refusal: JourneyRefusal) {
+    private init(_ refusal: WorkflowRefusal) {
         switch refusal {
         case .notFound: self = .notFound
         case .customerRequired:
@@ -204,7 +204,7 @@ extension APIError {
         }
     }
 
-    private init(_ mistake: OwnMistake) {
+    private init(_ mistake: InternalError) {
         self.init(.badGateway, .belvoMisused, "Belvo does not take this server's requests. The operators know.")
         belvoRequestID = mistake.refusal.requestID
         isAlarm = true
@@ -214,7 +214,7 @@ extension APIError {
     private init(_ error: BelvoError) {
         switch error {
         // A path, a method or a media type of ours that Belvo does not know: nothing that an app could mend.
-        case .refused(let refusal) where refusal.kind != .content: self.init(OwnMistake(refusal: refusal))
+        case .refused(let refusal) where refusal.kind != .content: self.init(InternalError(refusal: refusal))
         case .refused(let refusal):
             let words = refusal.items.compactMap { item in
                 item.message.map { message in item.field.map { "\($0): \(message)" } ?? message }
@@ -249,8 +249,8 @@ extension APIError {
             self.init(.serviceUnavailable, .belvoUnavailable, "Belvo gave no answer.")
             belvoRequestID = doubt.requestID
             retryAfterSeconds = 5
-        case .nonsense:
-            self.init(.badGateway, .belvoNonsense, "Belvo's answer cannot be used. The operators know.")
+        case .malformedAnswer:
+            self.init(.badGateway, .belvoMalformedAnswer, "Belvo's answer cannot be used. The operators know.")
             isAlarm = true
         }
         logged = "\(error)"
@@ -269,7 +269,7 @@ extension APIError {
     }
 }
 
-extension Doubt {
+extension UnknownOutcome {
     fileprivate var requestID: String? {
         if case .failed(let refusal) = self { refusal.requestID } else { nil }
     }

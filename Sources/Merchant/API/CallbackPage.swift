@@ -25,7 +25,7 @@ struct CallbackPage: Sendable {
         case succeeded
         case failed
         /// The redirect had been dealt with before; what became of it.
-        case used(Standing)
+        case used(Progress)
         /// The parameters are none that a bank sends.
         case unreadable
         /// The ticket is older than a user may take, or the redirect came when its enrollment needed none.
@@ -35,7 +35,7 @@ struct CallbackPage: Sendable {
     }
 
     /// How far an enrollment has come whose redirect counts no more.
-    enum Standing: Sendable, Equatable {
+    enum Progress: Sendable, Equatable {
         case approved, succeeded, failed
     }
 
@@ -62,9 +62,9 @@ struct CallbackPage: Sendable {
     }
 
     /// The page of a redirect.
-    func response(_ status: HTTP.Status, _ landing: Landing, ticket: String, for inbound: Inbound) -> Response {
-        let state = State(landing)
-        let enrollment = landing.isProven ? landing.enrollment : nil
+    func response(_ status: HTTP.Status, _ callback: CallbackResult, ticket: String, for inbound: Inbound) -> Response {
+        let state = State(callback)
+        let enrollment = callback.isProven ? callback.enrollment : nil
         let home = enrollment.map { $0.platform == .browser ? Home.shop : .app } ?? home
         let content = Content(
             state: state, home: home, link: enrollment.flatMap { link(home, for: $0) } ?? link(home), ticket: ticket,
@@ -115,8 +115,8 @@ struct CallbackPage: Sendable {
 
 extension CallbackPage.State {
     /// What a redirect's page says.
-    init(_ landing: Landing) {
-        let receipt = landing.receipt
+    init(_ callback: CallbackResult) {
+        let receipt = callback.receipt
         guard receipt.outcome != .refused else {
             self = .failed
             return
@@ -127,13 +127,13 @@ extension CallbackPage.State {
             return
         }
         // What is said below is the enrollment's, and for nobody who has only found its `state`.
-        guard landing.isProven, let enrollment = landing.enrollment else {
+        guard callback.isProven, let enrollment = callback.enrollment else {
             self = .working
             return
         }
-        let isUsed = landing.isRepeat
+        let isUsed = callback.isRepeat
         switch enrollment.state {
-        case .creating, .atBank, .completing, .observed: self = .working
+        case .creating, .atBank, .completing, .foreign: self = .working
         case .awaitingOptions, .awaitingFingerprint, .confirming: self = isUsed ? .used(.approved) : .approved
         case .succeeded: self = isUsed ? .used(.succeeded) : .succeeded
         case .failed: self = isUsed ? .used(.failed) : .failed

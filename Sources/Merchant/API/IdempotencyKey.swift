@@ -31,7 +31,7 @@ enum IdempotencyKey {
 
 // Both routes whose requests may be repeated under a key.
 extension API {
-    /// The request as its journey knows it again: `canonical` is what was asked for in one spelling, however the app
+    /// The request as its workflow knows it again: `canonical` is what was asked for in one spelling, however the app
     /// spelled it, and `body` what the app is shown of the record.
     ///
     /// Only a keyed digest of the canonical text is kept.

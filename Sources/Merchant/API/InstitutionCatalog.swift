@@ -107,7 +107,7 @@ final class InstitutionCatalog: Sendable {
             return institutions
         } catch {
             let pauseEnds = now() + max(Self.pause, error.retryAfter ?? .zero)
-            let told = error.withoutTheAppsDoing
+            let told = error.notCausedByApp
             let isStale = state.withLock { state in
                 state.failure = (told, pauseEnds)
                 state.refresh = nil

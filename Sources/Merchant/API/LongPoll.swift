@@ -10,23 +10,23 @@ import Transport
 /// is this user's is part of every read.
 final class LongPoll {
     private let api: API
-    private let watched: Watched
+    private let waitable: WaitableResource
     private let subject: UserSubject
     /// What the client has.
     private let known: IfNoneMatch?
     private let requestID: String
     private let client: IPAddress
     private let end: Monotonic
-    private let bell = Bell()
+    private let signal = WakeSignal()
     private var watch: Watch?
     /// The state that was seen last; nothing while there is nothing to show.
     private var tag: EntityTag?
 
     init(
-        on watched: Watched, of subject: UserSubject, unlike known: IfNoneMatch?, within wait: Duration,
+        on waitable: WaitableResource, of subject: UserSubject, unlike known: IfNoneMatch?, within wait: Duration,
         for inbound: Inbound, through api: API
     ) {
-        self.watched = watched
+        self.waitable = waitable
         self.subject = subject
         self.known = known
         requestID = inbound.requestID
@@ -37,45 +37,47 @@ final class LongPoll {
 
     /// The answer, if there is one at once.
     func begin() async throws -> Reply {
-        if let record = watched.record { watch = api.world.changes.watch(record, with: bell) }
-        var sight = try await api.look(at: watched, of: subject)
-        if watch == nil, isWorthWaiting(sight) {
+        if let record = waitable.record { watch = api.dependencies.changes.watch(record, with: signal) }
+        var snapshot = try await api.fetch(waitable, of: subject)
+        if watch == nil, isWorthWaiting(snapshot) {
             // Only now is it known which record to watch.
-            watch = api.world.changes.watch(sight.record, with: bell)
-            sight = try await api.look(at: watched, of: subject)
+            watch = api.dependencies.changes.watch(snapshot.record, with: signal)
+            snapshot = try await api.fetch(waitable, of: subject)
         }
-        return reply(to: sight)
+        return reply(to: snapshot)
     }
 
     private func awake(_ reason: HeldReply.Reason) async -> Reply {
         // Thousands are asked at once then, and the app loses nothing: it asks the next instance, with the tag it has.
         if reason == .draining { return .response(tag.map(Response.notModified) ?? api.notReady) }
         do {
-            let sight = try await api.world.changes.inTurn { try await api.look(at: watched, of: subject) }
-            return reason == .timeIsUp ? .response(sight.answer(ifNoneMatch: known)) : reply(to: sight)
+            let snapshot = try await api.dependencies.changes.withinReadLimit {
+                try await api.fetch(waitable, of: subject)
+            }
+            return reason == .timeIsUp ? .response(snapshot.answer(ifNoneMatch: known)) : reply(to: snapshot)
         } catch {
             let inbound = Inbound(request: Request(.get, Target(path: path)), requestID: requestID, client: client)
             return .response(api.refusal(error, to: inbound))
         }
     }
 
-    private func reply(to sight: Sight) -> Reply {
-        guard isWorthWaiting(sight), let loop = EventLoop.current else {
-            return .response(sight.answer(ifNoneMatch: known))
+    private func reply(to snapshot: ResourceSnapshot) -> Reply {
+        guard isWorthWaiting(snapshot), let loop = EventLoop.current else {
+            return .response(snapshot.answer(ifNoneMatch: known))
         }
-        tag = sight.tag
+        tag = snapshot.tag
         let poll = LoopBound(self, on: loop)
         return .held(
-            HeldReply(bell: LoopBound(bell, on: loop), until: end) { reason in await poll.value.awake(reason) })
+            HeldReply(signal: LoopBound(signal, on: loop), until: end) { reason in await poll.value.awake(reason) })
     }
 
-    private func isWorthWaiting(_ sight: Sight) -> Bool {
-        !sight.isFinal && !sight.isNews(to: known)
+    private func isWorthWaiting(_ snapshot: ResourceSnapshot) -> Bool {
+        !snapshot.isFinal && !snapshot.isNew(to: known)
     }
 
     /// For the log.
     private var path: String {
-        switch watched {
+        switch waitable {
         case .customer: "/v1/customer"
         case .enrollment(let id): "/v1/enrollments/\(id)"
         case .registrationOptions(let id): "/v1/enrollments/\(id)/fido-registration-options"

@@ -60,7 +60,7 @@ enum ProblemCode: String, CaseIterable, Sendable {
     case belvoMisused = "belvo_misused"
     case belvoDenied = "belvo_denied"
     case belvoLostObject = "belvo_lost_object"
-    case belvoNonsense = "belvo_nonsense"
+    case belvoMalformedAnswer = "belvo_nonsense"
 
     // 503 to 505
     case belvoUnavailable = "belvo_unavailable"

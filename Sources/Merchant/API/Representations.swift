@@ -100,7 +100,7 @@ extension Stored<Enrollment> {
         case .atBank: record.redirectURL.map(NextAction.redirect(url:)) ?? .poll(after: pollAfter)
         case .awaitingFingerprint:
             record.registrationOptions.map(NextAction.register(options:)) ?? .poll(after: pollAfter)
-        case .observed: .poll(after: pollAfter)
+        case .foreign: .poll(after: pollAfter)
         case .succeeded: .nothing
         case .failed where record.isRevoked: .retry(.enrollAgain)
         case .failed where record.isConfirmationRefused:
@@ -147,7 +147,7 @@ extension Stored<Payment> {
 
     func nextAction(pollAfter: Duration) -> NextAction {
         switch record.state {
-        case .creating, .awaitingOptions, .authorizing, .observed: .poll(after: pollAfter)
+        case .creating, .awaitingOptions, .authorizing, .foreign: .poll(after: pollAfter)
         // Given up, and somebody else has authorized it at Belvo: its end is waited for.
         case .awaitingSignature
         where record.isCancelRequested || record.wasSeenSigned || record.isInDoubt || isOverdue:

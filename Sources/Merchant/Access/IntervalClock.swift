@@ -17,5 +17,5 @@ public struct IntervalClock: Sendable {
 
     /// The machine's own.
     public static let machine = IntervalClock(
-        now: { Monotonic.now() }, sleep: AuthenticatorSurroundings.sleepOnLoop)
+        now: { Monotonic.now() }, sleep: AuthenticatorDependencies.sleepOnLoop)
 }

@@ -12,17 +12,17 @@ public final class Authenticator: Sendable {
     private let rules: TokenRules
     private let now: @Sendable () -> Timestamp
     private let ring: KeyRing
-    private let memory = Mutex(TokenMemory())
+    private let memory = Mutex(TokenCache())
 
     /// Takes the rules, the time of day, and what else is needed from outside. Nothing is read before `loadKeys` or
     /// the first token.
     public init(
         _ rules: TokenRules, now: @escaping @Sendable () -> Timestamp,
-        surroundings: AuthenticatorSurroundings = AuthenticatorSurroundings()
+        dependencies: AuthenticatorDependencies = AuthenticatorDependencies()
     ) {
         self.rules = rules
         self.now = now
-        ring = KeyRing(rules.keys, surroundings)
+        ring = KeyRing(rules.keys, dependencies)
     }
 
     /// The user whose token stands in the values of a request's `Authorization` fields.
@@ -81,13 +81,13 @@ public final class Authenticator: Sendable {
     private func presentChoice(
         for token: SignedToken, _ algorithm: TokenAlgorithm
     ) throws(AuthenticationFault) -> Choice {
-        guard let present = ring.present else { throw .keysUnavailable }
-        return Choice(candidates: try present.keys.candidates(for: token, algorithm), version: present.version)
+        guard let current = ring.current else { throw .keysUnavailable }
+        return Choice(candidates: try current.keys.candidates(for: token, algorithm), version: current.version)
     }
 }
 
 /// What an authenticator needs from outside besides the time of day.
-public struct AuthenticatorSurroundings: Sendable {
+public struct AuthenticatorDependencies: Sendable {
     /// Fetches the key set's document from `AUTH_JWKS_URL`, with a deadline of its own. Throws anything when it cannot.
     public var fetch: @Sendable () async throws -> [UInt8]
     /// Suspends for so long, or throws when the task is cancelled. On the loop that the task runs on, by default.
@@ -100,7 +100,7 @@ public struct AuthenticatorSurroundings: Sendable {
     /// Takes what differs from a server that fetches no keys.
     public init(
         fetch: @escaping @Sendable () async throws -> [UInt8] = { throw KeySetFault.unreachable("no one fetches it") },
-        sleep: @escaping @Sendable (Duration) async throws -> Void = AuthenticatorSurroundings.sleepOnLoop,
+        sleep: @escaping @Sendable (Duration) async throws -> Void = AuthenticatorDependencies.sleepOnLoop,
         monotonic: @escaping @Sendable () -> Monotonic = { Monotonic.now() },
         onEvent: @escaping @Sendable (AuthenticatorEvent) -> Void = { _ in }
     ) {

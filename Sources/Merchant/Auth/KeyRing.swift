@@ -7,13 +7,13 @@ import Transport
 /// be locked out for it. However many ask at once, the source is asked once; the others wait for that answer.
 final class KeyRing: Sendable {
     /// What is known now. The version grows with every change.
-    struct Present: Sendable {
+    struct CurrentKeys: Sendable {
         let keys: KeySet
         let version: UInt64
     }
 
     private struct State {
-        var present: Present?
+        var current: CurrentKeys?
         /// The document from which the present keys were read; nil while there are none, so that an empty one is not
         /// taken for what is known already.
         var document: [UInt8]?
@@ -26,19 +26,19 @@ final class KeyRing: Sendable {
     private typealias Outcome = Result<Void, KeySetFault>
 
     private let source: TokenKeySource
-    private let surroundings: AuthenticatorSurroundings
+    private let dependencies: AuthenticatorDependencies
     private let state = Mutex(State())
     private let versionNow = Atomic<UInt64>(0)
 
-    init(_ source: TokenKeySource, _ surroundings: AuthenticatorSurroundings) {
+    init(_ source: TokenKeySource, _ dependencies: AuthenticatorDependencies) {
         self.source = source
-        self.surroundings = surroundings
+        self.dependencies = dependencies
     }
 
     /// The present version, without waiting for anything; 0 while there are no keys.
     var version: UInt64 { versionNow.load(ordering: .acquiring) }
 
-    var present: Present? { state.withLock { $0.present } }
+    var current: CurrentKeys? { state.withLock { $0.current } }
 
     /// Reads the source, or waits for who is at it. Throws when there are no new keys to be had.
     func refresh() async throws(KeySetFault) {
@@ -48,22 +48,22 @@ final class KeyRing: Sendable {
     /// Reads the source because a token cannot be checked without, unless it was read a moment ago: what strangers
     /// send must not become requests to somebody else.
     func refreshOnDemand() async {
-        _ = await refresh(unlessWithin: present == nil ? KeyRing.pauseWithoutKeys : KeyRing.pauseOnDemand)
+        _ = await refresh(unlessWithin: current == nil ? KeyRing.pauseWithoutKeys : KeyRing.pauseOnDemand)
     }
 
     /// Keeps the keys fresh until the task is cancelled.
     func run() async {
-        if present == nil { _ = await refresh(unlessWithin: .zero) }
+        if current == nil { _ = await refresh(unlessWithin: .zero) }
         while !Task.isCancelled {
             // Sleeping ends early only when the task is cancelled, and then there is nothing left to do.
-            guard (try? await surroundings.sleep(pause)) != nil else { return }
+            guard (try? await dependencies.sleep(pause)) != nil else { return }
             _ = await refresh(unlessWithin: .zero)
         }
     }
 
     private var pause: Duration {
         let (hasKeys, hasFailed) = state.withLock { state in
-            if case .failure = state.lastOutcome { return (state.present != nil, true) }
+            if case .failure = state.lastOutcome { return (state.current != nil, true) }
             return (true, false)
         }
         if !hasKeys { return KeyRing.pauseWithoutKeys }
@@ -92,7 +92,7 @@ final class KeyRing: Sendable {
     }
 
     private func begin(unlessWithin gap: Duration) -> Role {
-        let now = surroundings.monotonic()
+        let now = dependencies.monotonic()
         return state.withLock { state in
             if state.isRefreshing { return .waits }
             if let last = state.lastAttempt, now - last < gap { return .tooSoon(state.lastOutcome) }
@@ -124,16 +124,16 @@ final class KeyRing: Sendable {
         do {
             switch source {
             case .hs256(let secret):
-                if present == nil { install(try await KeySet(secret), document: nil) }
+                if current == nil { install(try await KeySet(secret), document: nil) }
             case .jwksFile(let path):
                 try await take(BlockingThreads.shared.run { () throws(SmallFileFault) in try SmallFile.read(path) })
             case .jwksURL:
-                try await take(surroundings.fetch())
+                try await take(dependencies.fetch())
             }
             return .success(())
         } catch {
             let fault = error as? KeySetFault ?? .unreachable("\(error)")
-            surroundings.onEvent(.keysNotRead(fault))
+            dependencies.onEvent(.keysNotRead(fault))
             return .failure(fault)
         }
     }
@@ -142,13 +142,13 @@ final class KeyRing: Sendable {
         guard document != state.withLock({ $0.document }) else { return }
         let keys = try await KeySet(document: document)
         install(keys, document: document)
-        surroundings.onEvent(.keysChanged(usable: keys.count, ignored: keys.ignoredCount))
+        dependencies.onEvent(.keysChanged(usable: keys.count, ignored: keys.ignoredCount))
     }
 
     private func install(_ keys: KeySet, document: [UInt8]?) {
         state.withLock { state in
-            let version = (state.present?.version ?? 0) + 1
-            state.present = Present(keys: keys, version: version)
+            let version = (state.current?.version ?? 0) + 1
+            state.current = CurrentKeys(keys: keys, version: version)
             state.document = document
             versionNow.store(version, ordering: .releasing)
         }

@@ -6,7 +6,7 @@ import Payments
 /// It is bounded without ever being searched for something to drop: what is new goes into one of two generations, and
 /// when that is full it becomes the old one in place of the one before. What is used stays, because it is taken over
 /// from the old generation into the new.
-struct TokenMemory {
+struct TokenCache {
     private struct Entry {
         let user: UserSubject
         let validity: Range<Timestamp>
@@ -20,7 +20,7 @@ struct TokenMemory {
     /// The most tokens that are remembered, a third of a kilobyte each.
     static let countMax = 10_000
 
-    init(countMax: Int = TokenMemory.countMax) {
+    init(countMax: Int = TokenCache.countMax) {
         generationMax = max(countMax / 2, 1)
     }
 
@@ -58,7 +58,7 @@ struct TokenMemory {
 
     private mutating func forgetUnlessCurrent(_ version: UInt64) {
         guard version > keysVersion else { return }
-        self = TokenMemory(countMax: generationMax * 2)
+        self = TokenCache(countMax: generationMax * 2)
         keysVersion = version
     }
 }

@@ -10,96 +10,96 @@ import Transport
 ///
 /// A watcher begins to watch before it reads, so that no change comes between. What it hears is a hint: it reads again
 /// and sees for itself. A hint may be lost with a connection to the database, so whoever waits also reads at the end.
-final class Changes: Sendable {
-    private let seats: [Seat]
+final class ChangeFeed: Sendable {
+    private let counts: [LoopWatchCount]
     private let database: Database
-    private let herald: Herald
+    private let notifier: ChangeNotifier
     private let listening = Mutex<Task<Void, any Error>?>(nil)
 
     /// Watchers may wait on any of the loops. Other instances are listened to and told from the first one.
     init(loops: [EventLoop], database: Database) {
-        seats = loops.map(Seat.init)
+        counts = loops.map(LoopWatchCount.init)
         self.database = database
-        herald = Herald(database: database)
+        notifier = ChangeNotifier(database: database)
     }
 
     /// How many watch now, on all loops.
-    var watching: Int { seats.reduce(0) { $0 + $1.watching.load(ordering: .sequentiallyConsistent) } }
+    var watching: Int { counts.reduce(0) { $0 + $1.watching.load(ordering: .sequentiallyConsistent) } }
 
-    /// From now on the bell, which belongs to the calling loop, rings whenever the record changes; until the watch is
-    /// let go of.
-    func watch(_ record: UUID, with bell: Bell) -> Watch? {
-        guard let seat = seats.first(where: { $0.loop.isCurrent }) else { return nil }
-        return Watch(of: record, with: bell, among: watchers(on: seat))
+    /// From now on the signal, which belongs to the calling loop, is given whenever the record changes; until the watch
+    /// is let go of.
+    func watch(_ record: UUID, with signal: WakeSignal) -> Watch? {
+        guard let count = counts.first(where: { $0.loop.isCurrent }) else { return nil }
+        return Watch(of: record, with: signal, among: watchers(on: count))
     }
 
     /// The record's row has changed, and the change is committed.
     func announce<Record>(_ record: ID<Record>) {
-        ring([record.uuid])
-        herald.tell(record.uuid)
+        wake([record.uuid])
+        notifier.notify(record.uuid)
     }
 
     /// Begins to listen to other instances, and to tell them. Comes before the first watcher.
     func start() {
-        let task = seats[0].loop.task { [self, database] in
+        let task = counts[0].loop.task { [self, database] in
             try await Notifications(of: database, channels: [ChangeNotice.channel]).run { event in
                 switch event {
                 // Nobody knows what was missed: all look for themselves.
-                case .listening: self.ringAll()
-                case .received(let notification): self.ring(self.herald.records(in: notification.payload))
+                case .listening: self.wakeAll()
+                case .received(let notification): self.wake(self.notifier.records(in: notification.payload))
                 }
             }
         }
         listening.withLock { $0 = task }
-        herald.start(on: seats[0].loop)
+        notifier.start(on: counts[0].loop)
     }
 
     /// Tells what has yet to be told, and stops listening. Nobody may be watching any more.
     func stop() async {
-        await herald.stop()
+        await notifier.stop()
         let task = listening.withLock { $0 }
         task?.cancel()
         _ = await task?.result
-        for seat in seats {
-            await Task(executorPreference: seat.loop) { [self] in _ = seat.loop.removeLocal(for: self) }.value
+        for count in counts {
+            await Task(executorPreference: count.loop) { [self] in _ = count.loop.removeLocal(for: self) }.value
         }
     }
 
     /// Lets so many at a time read again on the calling loop.
-    func inTurn<Value: Sendable>(_ read: () async throws -> Value) async rethrows -> Value {
-        guard let seat = seats.first(where: { $0.loop.isCurrent }) else { return try await read() }
-        return try await watchers(on: seat).turnstile.pass(read)
+    func withinReadLimit<Value: Sendable>(_ read: () async throws -> Value) async rethrows -> Value {
+        guard let count = counts.first(where: { $0.loop.isCurrent }) else { return try await read() }
+        return try await watchers(on: count).readLimit.run(read)
     }
 
-    private func ring(_ records: [UUID]) {
+    private func wake(_ records: [UUID]) {
         guard !records.isEmpty else { return }
         onLoopsWithWatchers { watchers in
-            for record in records { watchers.ring(record) }
+            for record in records { watchers.wake(record) }
         }
     }
 
-    private func ringAll() {
-        onLoopsWithWatchers { $0.ringAll() }
+    private func wakeAll() {
+        onLoopsWithWatchers { $0.wakeAll() }
     }
 
     /// Where nobody watches, a change costs one look at a number.
     private func onLoopsWithWatchers(_ body: @escaping @Sendable (Watchers) -> Void) {
-        for seat in seats where seat.watching.load(ordering: .sequentiallyConsistent) > 0 {
-            if seat.loop.isCurrent {
-                body(watchers(on: seat))
+        for count in counts where count.watching.load(ordering: .sequentiallyConsistent) > 0 {
+            if count.loop.isCurrent {
+                body(watchers(on: count))
             } else {
-                seat.loop.execute { [self] in body(watchers(on: seat)) }
+                count.loop.execute { [self] in body(watchers(on: count)) }
             }
         }
     }
 
-    private func watchers(on seat: Seat) -> Watchers {
-        seat.loop.local(for: self) { Watchers(at: seat) }
+    private func watchers(on count: LoopWatchCount) -> Watchers {
+        count.loop.local(for: self) { Watchers(at: count) }
     }
 }
 
 /// What other loops may know about the watchers of one loop.
-final class Seat: Sendable {
+final class LoopWatchCount: Sendable {
     let loop: EventLoop
     /// How many watch. Raised before they read, and looked at after a commit: one of the two sees the other.
     let watching = Atomic(0)

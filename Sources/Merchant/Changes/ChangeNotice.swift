@@ -15,7 +15,7 @@ struct ChangeNotice: Sendable {
     }
 
     /// As few payloads as the records need.
-    func payloads(telling records: [UUID]) -> [String] {
+    func payloads(naming records: [UUID]) -> [String] {
         stride(from: 0, to: records.count, by: Self.recordsMax).map { start in
             records[start..<min(start + Self.recordsMax, records.count)].reduce(into: sender) { payload, record in
                 payload += " \(record.uuidString)"

@@ -6,7 +6,7 @@ import Transport
 /// Tells the other instances which records have changed: gathered from all loops, and sent over one connection.
 ///
 /// What could not be sent is forgotten: it is a hint, and whoever waits reads at the end in any case.
-final class Herald: Sendable {
+final class ChangeNotifier: Sendable {
     /// The least time between two statements. The first change after it is told at once, and what comes meanwhile
     /// goes together: a busy server sends two hundred statements a second, not thousands.
     static let pause = Duration.milliseconds(5)
@@ -15,13 +15,13 @@ final class Herald: Sendable {
     private let notice = ChangeNotice(sender: .random(in: .min ... .max))
     private let gathered = Mutex<Set<UUID>>([])
     private let (calls, called) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-    private let telling = Mutex<Task<Void, any Error>?>(nil)
+    private let sending = Mutex<Task<Void, any Error>?>(nil)
 
     init(database: Database) {
         self.database = database
     }
 
-    func tell(_ record: UUID) {
+    func notify(_ record: UUID) {
         let isFirst = gathered.withLock { gathered in
             gathered.insert(record)
             return gathered.count == 1
@@ -41,13 +41,13 @@ final class Herald: Sendable {
                 try await loop.sleep(for: Self.pause)
             }
         }
-        telling.withLock { $0 = task }
+        sending.withLock { $0 = task }
     }
 
     /// Sends what was gathered, and ends.
     func stop() async {
         called.finish()
-        _ = await telling.withLock { $0 }?.result
+        _ = await sending.withLock { $0 }?.result
     }
 
     private func send() async {
@@ -55,7 +55,7 @@ final class Herald: Sendable {
             defer { gathered = [] }
             return gathered
         }
-        let notifications = notice.payloads(telling: Array(records)).map {
+        let notifications = notice.payloads(naming: Array(records)).map {
             Notification(channel: ChangeNotice.channel, payload: $0)
         }
         // Told to the log by the database already, and nothing is lost but time.

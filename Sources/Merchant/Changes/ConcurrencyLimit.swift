@@ -2,17 +2,17 @@
 ///
 /// Thousands may be woken at the same moment, by the clock or by a lost connection. All at once they would find no
 /// room in the line for the database, where those who come with a new request are waiting too.
-final class Turnstile {
+final class ConcurrencyLimit {
     /// As many as one connection to the database takes without an answer.
     static let width = 64
 
-    private var free = Turnstile.width
+    private var free = ConcurrencyLimit.width
     private var waiting: [CheckedContinuation<Void, Never>] = []
     /// Those before it have passed: taking the first out of a long line must not move all others up.
     private var next = 0
 
     /// Runs the body inside.
-    func pass<Value: Sendable>(_ body: () async throws -> Value) async rethrows -> Value {
+    func run<Value: Sendable>(_ body: () async throws -> Value) async rethrows -> Value {
         if free > 0 {
             free -= 1
         } else {

@@ -2,54 +2,54 @@ import FoundationEssentials
 import HTTP
 import Synchronization
 
-/// The bells of one loop, by the record whose change rings them. Touched on the loop's thread only.
+/// The signals of one loop, by the record whose change wakes them. Touched on the loop's thread only.
 final class Watchers {
-    let turnstile = Turnstile()
-    private let seat: Seat
-    private var bells: [UUID: [Bell]] = [:]
+    let readLimit = ConcurrencyLimit()
+    private let count: LoopWatchCount
+    private var signals: [UUID: [WakeSignal]] = [:]
 
-    init(at seat: Seat) {
-        self.seat = seat
+    init(at count: LoopWatchCount) {
+        self.count = count
     }
 
-    func ring(_ record: UUID) {
-        for bell in bells[record] ?? [] { bell.ring() }
+    func wake(_ record: UUID) {
+        for signal in signals[record] ?? [] { signal.wake() }
     }
 
-    func ringAll() {
-        for record in bells.keys { ring(record) }
+    func wakeAll() {
+        for record in signals.keys { wake(record) }
     }
 
-    fileprivate func add(_ bell: Bell, for record: UUID) {
-        bells[record, default: []].append(bell)
-        seat.watching.wrappingAdd(1, ordering: .sequentiallyConsistent)
+    fileprivate func add(_ signal: WakeSignal, for record: UUID) {
+        signals[record, default: []].append(signal)
+        count.watching.wrappingAdd(1, ordering: .sequentiallyConsistent)
     }
 
-    fileprivate func remove(_ bell: Bell, for record: UUID) {
-        guard var left = bells.removeValue(forKey: record) else { return }
-        if let index = left.firstIndex(where: { $0 === bell }) {
+    fileprivate func remove(_ signal: WakeSignal, for record: UUID) {
+        guard var left = signals.removeValue(forKey: record) else { return }
+        if let index = left.firstIndex(where: { $0 === signal }) {
             left.swapAt(index, left.count - 1)
             left.removeLast()
-            seat.watching.wrappingSubtract(1, ordering: .sequentiallyConsistent)
+            count.watching.wrappingSubtract(1, ordering: .sequentiallyConsistent)
         }
-        if !left.isEmpty { bells[record] = left }
+        if !left.isEmpty { signals[record] = left }
     }
 }
 
 /// One watcher's place among the others. It ends when the watch is let go of, which happens on its loop's thread.
 final class Watch {
     private let record: UUID
-    private let bell: Bell
+    private let signal: WakeSignal
     private let watchers: Watchers
 
-    init(of record: UUID, with bell: Bell, among watchers: Watchers) {
+    init(of record: UUID, with signal: WakeSignal, among watchers: Watchers) {
         self.record = record
-        self.bell = bell
+        self.signal = signal
         self.watchers = watchers
-        watchers.add(bell, for: record)
+        watchers.add(signal, for: record)
     }
 
     deinit {
-        watchers.remove(bell, for: record)
+        watchers.remove(signal, for: record)
     }
 }

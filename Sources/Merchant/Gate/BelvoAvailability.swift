@@ -4,82 +4,82 @@ import Transport
 
 /// How this process stands with Belvo, put together from what its calls came to: whether a call may leave, and what
 /// deserves a line in the log. With a handed-in clock.
-struct Standing: Sendable {
-    private(set) var circuit = Circuit()
-    private(set) var lockOut = LockOut()
-    private(set) var quiet = Quiet()
+struct BelvoAvailability: Sendable {
+    private(set) var circuit = CircuitBreaker()
+    private(set) var lockout = CredentialLockout()
+    private(set) var quiet = ThrottleBackoff()
 
     /// What a call is told when it comes to its turn.
     enum Entry: Sendable, Equatable {
         case go(isProbe: Bool)
         /// Nothing leaves: the same may be tried later.
-        case heldBack(HeldBack)
+        case heldBack(CallHeldBack)
     }
 
     /// What was noticed.
     enum Event: Sendable, Equatable {
-        case circuit(Circuit.Change)
+        case circuit(CircuitBreaker.Change)
         /// Belvo asked for silence; for so long.
         case throttled(Duration)
-        case denied(LockOut.Alarm, status: Int, denials: Int)
+        case denied(CredentialLockout.Alarm, status: Int, denials: Int)
         /// The end of a lock-out.
         case admitted(denials: Int)
     }
 
     /// Whether most calls would be kept here.
     func isShut(at now: Monotonic) -> Bool {
-        circuit.state(at: now) != .closed || lockOut.isOn || quiet.rest(at: now) != nil
+        circuit.state(at: now) != .closed || lockout.isOn || quiet.rest(at: now) != nil
     }
 
     /// Asks for leave to make a call.
     mutating func enter(_ call: Call, _ caller: Caller, at now: Monotonic) -> Entry {
         if let rest = quiet.rest(at: now) {
-            return .heldBack(HeldBack(reason: "Belvo has asked for silence", retryAfter: rest))
+            return .heldBack(CallHeldBack(reason: "Belvo has asked for silence", retryAfter: rest))
         }
         let isChanging = call.kind == .creating || call.kind == .moving
         let isProbe: Bool
         switch circuit.ask(changing: isChanging, at: now) {
         case .pass: isProbe = false
         case .probe: isProbe = true
-        case .stay(let rest): return .heldBack(HeldBack(reason: "the circuit is open", retryAfter: rest))
+        case .stay(let rest): return .heldBack(CallHeldBack(reason: "the circuit is open", retryAfter: rest))
         }
-        if let rest = lockOut.ask(caller, at: now) {
+        if let rest = lockout.ask(caller, at: now) {
             if isProbe { circuit.giveUpProbe() }
-            return .heldBack(HeldBack(reason: "Belvo does not let these credentials in", retryAfter: rest))
+            return .heldBack(CallHeldBack(reason: "Belvo does not let these credentials in", retryAfter: rest))
         }
         return .go(isProbe: isProbe)
     }
 
     /// Learns from how a call ended.
     mutating func learn(
-        from verdict: Verdict, _ call: Call, of party: UInt64 = 0, target: Target, isProbe: Bool, at now: Monotonic,
+        from outcome: CallOutcome, _ call: Call, of party: UInt64 = 0, target: Target, isProbe: Bool, at now: Monotonic,
         jitter: () -> Double
     ) -> [Event] {
         var events: [Event] = []
-        let failed = verdict.speaksOfOutage
+        let failed = outcome.speaksOfOutage
         // What could not even be sent did not fail because of what it says.
-        let party = verdict.outcome == .notSent ? 0 : party
+        let party = outcome.kind == .notSent ? 0 : party
         if let change = circuit.note(
             failed: failed, probe: isProbe, of: party, at: now, jitter: failed ? jitter() : 0)
         {
             events.append(.circuit(change))
         }
-        switch verdict.outcome {
+        switch outcome.kind {
         case .answered, .refused:
             quiet.noteAdmitted(at: now)
-            if lockOut.noteAdmitted() { events.append(.admitted(denials: lockOut.denials)) }
+            if lockout.noteAdmitted() { events.append(.admitted(denials: lockout.denials)) }
         case .denied where call == .refreshWidgetToken:
             break  // What Belvo does not let in there is the token in the body, which ends by itself.
         case .denied:
-            let status = verdict.status ?? 401
-            if let alarm = lockOut.noteDenied(status, call, target: "\(target)", at: now) {
-                events.append(.denied(alarm, status: status, denials: lockOut.denials))
+            let status = outcome.status ?? 401
+            if let alarm = lockout.noteDenied(status, call, target: "\(target)", at: now) {
+                events.append(.denied(alarm, status: status, denials: lockout.denials))
             }
         case .throttled:
-            if let length = quiet.note(retryAfter: verdict.retryAfter, at: now, jitter: jitter()) {
+            if let length = quiet.note(retryAfter: outcome.retryAfter, at: now, jitter: jitter()) {
                 events.append(.throttled(length))
             }
-        case .failed, .nonsense, .timedOut, .lost, .notSent, .heldBack: break
+        case .failed, .malformedAnswer, .timedOut, .lost, .notSent, .heldBack: break
         }
         return events
     }

@@ -7,7 +7,7 @@ import Transport
 /// What every call to Belvo passes, one for the whole process: it keeps to the budget, notices when Belvo is away or
 /// does not let us in, and then keeps calls here instead of adding to the trouble.
 ///
-/// A call that is kept here throws `HeldBack`: nothing left this machine, so its record stays clean and the app is
+/// A call that is kept here throws `CallHeldBack`: nothing left this machine, so its record stays clean and the app is
 /// told when to come again. Only the calls of a lock-out are answered in Belvo's place, with the status that Belvo
 /// gave the last one. Nothing here looks at what a call is about or repeats one.
 ///
@@ -16,7 +16,7 @@ import Transport
 /// redirects up finds out what Belvo says to nonsense, and that must stop nobody else.
 final class BelvoGate: Sendable {
     /// How long a call may wait for its turn, and at most half of its own time. A person would rather be told to come
-    /// again; a look that comes late is better than one more claim of the same record.
+    /// again; a poll that comes late is better than one more claim of the same record.
     static let turnWaitMax = PerCaller(person: Duration.seconds(2), background: .seconds(5), stranger: .seconds(2))
     /// How many calls of each kind may stand in line.
     static let lineMax = PerCaller(person: 512, background: 512, stranger: 64)
@@ -27,11 +27,11 @@ final class BelvoGate: Sendable {
     private static let pauseOfStrangers = Duration.seconds(5)
 
     private struct State {
-        var budget: Budget
+        var limiter: CallLimiter
         var shares: UserShares
-        var standing = Standing()
+        var availability = BelvoAvailability()
         /// What strangers' calls alone have come to.
-        var strangersStanding = Standing()
+        var strangersAvailability = BelvoAvailability()
         var lines = PerCaller(person: FairQueue(), background: FairQueue(), stranger: FairQueue())
         var isTimerSet = false
         var counts: [GateSnapshot.Key: Int] = [:]
@@ -47,7 +47,7 @@ final class BelvoGate: Sendable {
 
         /// Takes a turn unless somebody of the same kind waits for it.
         mutating func take(_ turn: Turn, at now: Monotonic) -> Bool {
-            guard first(in: turn.caller, at: now) == nil, allows(turn, at: now), budget.take(for: turn.caller, at: now)
+            guard first(in: turn.caller, at: now) == nil, allows(turn, at: now), limiter.take(for: turn.caller, at: now)
             else { return false }
             if turn.hasShare { shares.take(turn.party, at: now) }
             return true
@@ -58,7 +58,7 @@ final class BelvoGate: Sendable {
             let firsts = PerCaller(
                 person: first(in: .person, at: now), background: first(in: .background, at: now),
                 stranger: first(in: .stranger, at: now))
-            guard let caller = budget.next(waiting: { firsts[$0] != nil }, at: now), let party = firsts[caller]
+            guard let caller = limiter.next(waiting: { firsts[$0] != nil }, at: now), let party = firsts[caller]
             else { return nil }
             let turn = Turn(caller: caller, party: party)
             if turn.hasShare { shares.take(party, at: now) }
@@ -69,7 +69,7 @@ final class BelvoGate: Sendable {
         mutating func delay(at now: Monotonic) -> Duration? {
             var least: Duration?
             for caller in Caller.allCases where !lines[caller].isEmpty {
-                let delay = budget.delay(for: caller, at: now)
+                let delay = limiter.delay(for: caller, at: now)
                 for party in lines[caller].parties {
                     let turn = Turn(caller: caller, party: party)
                     guard let own = turn.hasShare ? shares.delay(of: party, at: now) : .zero else { continue }
@@ -82,12 +82,12 @@ final class BelvoGate: Sendable {
         }
 
         mutating func finish(_ turn: Turn) {
-            budget.finish(turn.caller)
+            limiter.finish(turn.caller)
             if turn.hasShare { shares.finish(turn.party) }
         }
 
         mutating func giveBack(_ turn: Turn) {
-            budget.giveBack(turn.caller)
+            limiter.giveBack(turn.caller)
             if turn.hasShare { shares.finish(turn.party) }
         }
     }
@@ -121,7 +121,7 @@ final class BelvoGate: Sendable {
     ) {
         state = Mutex(
             State(
-                budget: Budget(rate: rate, strangerRate: strangerRate, callsMax: callsMax),
+                limiter: CallLimiter(rate: rate, strangerRate: strangerRate, callsMax: callsMax),
                 shares: UserShares(rate: userRate, callsMax: callsMax)))
         latencies = Dictionary(uniqueKeysWithValues: Call.allCases.map { ($0, LatencyHistogram()) })
         self.log = log
@@ -146,28 +146,28 @@ final class BelvoGate: Sendable {
         let now = now()
         return state.withLock { state in
             GateSnapshot(
-                counts: state.counts, circuit: state.standing.circuit.state(at: now),
-                openings: state.standing.circuit.openings, underWay: state.budget.underWay,
+                counts: state.counts, circuit: state.availability.circuit.state(at: now),
+                openings: state.availability.circuit.openings, underWay: state.limiter.underWay,
                 waiting: PerCaller(
                     person: state.lines.person.count, background: state.lines.background.count,
                     stranger: state.lines.stranger.count),
-                denials: state.standing.lockOut.denials, isLockedOut: state.standing.lockOut.isOn,
-                quiet: state.standing.quiet.rest(at: now),
-                isShutForStrangers: state.strangersStanding.isShut(at: now),
+                denials: state.availability.lockout.denials, isLockedOut: state.availability.lockout.isOn,
+                quiet: state.availability.quiet.rest(at: now),
+                isShutForStrangers: state.strangersAvailability.isShut(at: now),
                 latencies: latencies.mapValues(\.reading))
         }
     }
 
-    /// Whether looks would for the greater part be kept here now.
+    /// Whether polls would for the greater part be kept here now.
     var isShut: Bool {
         let now = now()
-        return state.withLock { $0.standing.isShut(at: now) }
+        return state.withLock { $0.availability.isShut(at: now) }
     }
 
-    /// The same for looks on behalf of strangers.
+    /// The same for polls on behalf of strangers.
     var isShutForStrangers: Bool {
         let now = now()
-        return state.withLock { $0.standing.isShut(at: now) || $0.strangersStanding.isShut(at: now) }
+        return state.withLock { $0.availability.isShut(at: now) || $0.strangersAvailability.isShut(at: now) }
     }
 
     private func carry(
@@ -179,7 +179,7 @@ final class BelvoGate: Sendable {
             let wait = min(Self.turnWaitMax[turn.caller], timeout / 2)
             guard await self.wait(for: turn, within: wait) else {
                 count(call, .heldBack)
-                throw HeldBack(reason: "the budget of calls is used up", retryAfter: .seconds(1))
+                throw CallHeldBack(reason: "the budget of calls is used up", retryAfter: .seconds(1))
             }
         }
         let isProbe: Bool
@@ -190,18 +190,18 @@ final class BelvoGate: Sendable {
             throw error
         }
         let departure = Monotonic.now()
-        let verdict: Verdict
+        let outcome: CallOutcome
         let result: Result<Response, any Error>
         do {
             let response = try await send(request, timeout - (Monotonic.now() - start))
-            verdict = Verdict(response)
+            outcome = CallOutcome(response)
             result = .success(response)
         } catch {
-            verdict = Verdict(error)
+            outcome = CallOutcome(error)
             result = .failure(error)
         }
         latencies[call]?.record(nanoseconds: UInt64(max(0, (Monotonic.now() - departure).wholeNanoseconds)))
-        leave(call, request, turn, verdict, isProbe: isProbe)
+        leave(call, request, turn, outcome, isProbe: isProbe)
         pass()
         return try result.get()
     }
@@ -210,12 +210,13 @@ final class BelvoGate: Sendable {
 // Coming in and going out.
 extension BelvoGate {
     /// The last question before a call leaves, with its turn taken.
-    private func enter(_ call: Call, _ turn: Turn) -> Standing.Entry {
+    private func enter(_ call: Call, _ turn: Turn) -> BelvoAvailability.Entry {
         let now = now()
         return state.withLock { state in
             let entry =
                 turn.caller == .stranger
-                ? Self.enter(call, asStrangerInto: &state, at: now) : state.standing.enter(call, turn.caller, at: now)
+                ? Self.enter(call, asStrangerInto: &state, at: now)
+                : state.availability.enter(call, turn.caller, at: now)
             if case .go = entry { return entry }
             state.giveBack(turn)
             state.counts[GateSnapshot.Key(call: call, outcome: .heldBack), default: 0] += 1
@@ -226,34 +227,34 @@ extension BelvoGate {
     /// A stranger's call stays where anybody's would, and is never the one that finds out whether Belvo is back.
     private static func enter(
         _ call: Call, asStrangerInto state: inout State, at now: Monotonic
-    ) -> Standing.Entry {
-        if state.standing.isShut(at: now) {
-            let pause = max(state.standing.quiet.rest(at: now) ?? .zero, pauseOfStrangers)
-            return .heldBack(HeldBack(reason: "Belvo is left alone", retryAfter: pause))
+    ) -> BelvoAvailability.Entry {
+        if state.availability.isShut(at: now) {
+            let pause = max(state.availability.quiet.rest(at: now) ?? .zero, pauseOfStrangers)
+            return .heldBack(CallHeldBack(reason: "Belvo is left alone", retryAfter: pause))
         }
-        return state.strangersStanding.enter(call, .stranger, at: now)
+        return state.strangersAvailability.enter(call, .stranger, at: now)
     }
 
     /// Learns from how a call ended: from a stranger's nothing that matters to others.
-    private func leave(_ call: Call, _ request: Request, _ turn: Turn, _ verdict: Verdict, isProbe: Bool) {
+    private func leave(_ call: Call, _ request: Request, _ turn: Turn, _ outcome: CallOutcome, isProbe: Bool) {
         let now = now()
         let events = state.withLock { state in
             state.finish(turn)
-            state.counts[GateSnapshot.Key(call: call, outcome: verdict.outcome), default: 0] += 1
-            let standing = turn.caller == .stranger ? \State.strangersStanding : \State.standing
-            return state[keyPath: standing].learn(
-                from: verdict, call, of: turn.hasShare ? turn.party : 0, target: request.target, isProbe: isProbe,
+            state.counts[GateSnapshot.Key(call: call, outcome: outcome.kind), default: 0] += 1
+            let availability = turn.caller == .stranger ? \State.strangersAvailability : \State.availability
+            return state[keyPath: availability].learn(
+                from: outcome, call, of: turn.hasShare ? turn.party : 0, target: request.target, isProbe: isProbe,
                 at: now, jitter: random)
         }
-        for event in events { tell(event, call, turn.caller) }
+        for event in events { logEvent(event, call, turn.caller) }
     }
 
-    private func count(_ call: Call, _ outcome: Verdict.Outcome) {
+    private func count(_ call: Call, _ outcome: CallOutcome.Kind) {
         state.withLock { $0.counts[GateSnapshot.Key(call: call, outcome: outcome), default: 0] += 1 }
     }
 
     /// One line for each change, however many calls notice it. What strangers have met is no alarm.
-    private func tell(_ event: Standing.Event, _ call: Call, _ caller: Caller) {
+    private func logEvent(_ event: BelvoAvailability.Event, _ call: Call, _ caller: Caller) {
         func level(_ level: Logger.Level) -> Logger.Level { caller == .stranger ? min(level, .warning) : level }
         let whose: Logger.Metadata = caller == .stranger ? ["caller": "\(caller.rawValue)"] : [:]
         func log(_ name: Logger.Message, _ severity: Logger.Level, _ details: Logger.Metadata) {

@@ -6,7 +6,7 @@ import Transport
 /// what tells those people how their payments ended. Strangers come last, and have a rate of their own below the
 /// whole one; while all wait every tenth turn is one of theirs, because some of them are customers of a bank that hides
 /// the `state`.
-struct Budget: Sendable {
+struct CallLimiter: Sendable {
     /// Turns of people after which the background has one, when both wait.
     static let peopleInARowMax = 4
     /// Turns of others after which a stranger has one, when all wait.
@@ -19,8 +19,8 @@ struct Budget: Sendable {
     private let callsMax: Int
 
     private(set) var underWay = PerCaller(person: 0, background: 0, stranger: 0)
-    private var all: Allowance
-    private var strangers: Allowance
+    private var all: TokenBucket
+    private var strangers: TokenBucket
     private var peopleInARow = 0
     private var sinceStranger = 0
 
@@ -31,8 +31,8 @@ struct Budget: Sendable {
         underWayMax = PerCaller(
             person: max(1, callsMax - max(1, callsMax / 8)), background: max(1, callsMax / 2),
             stranger: max(1, callsMax / 8))
-        all = Allowance(rate: rate)
-        strangers = Allowance(rate: strangerRate)
+        all = TokenBucket(rate: rate)
+        strangers = TokenBucket(rate: strangerRate)
     }
 
     /// Takes a turn for a caller, if there is one.
@@ -84,14 +84,14 @@ struct Budget: Sendable {
     }
 
     /// Turns that come at a rate; 0 is no limit.
-    private struct Allowance {
+    private struct TokenBucket {
         let rate: Int
         private var tokens: Double
         private var filledAt: Monotonic?
 
         init(rate: Int) {
             self.rate = rate
-            tokens = Allowance.burst(rate)
+            tokens = TokenBucket.burst(rate)
         }
 
         /// The unused turns that are kept, as a part of a second's: enough not to waste any between two looks at the
@@ -116,7 +116,7 @@ struct Budget: Sendable {
             guard rate > 0 else { return }
             if let filledAt {
                 let elapsed = max(0, Double((now - filledAt).wholeNanoseconds) / 1e9)
-                tokens = min(Allowance.burst(rate), tokens + elapsed * Double(rate))
+                tokens = min(TokenBucket.burst(rate), tokens + elapsed * Double(rate))
             }
             filledAt = now
         }

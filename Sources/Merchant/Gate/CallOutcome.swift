@@ -2,9 +2,9 @@ import Belvo
 import HTTP
 
 /// What the end of one exchange says about Belvo as a whole, and not about the object that it was about.
-struct Verdict: Sendable, Equatable {
+struct CallOutcome: Sendable, Equatable {
     /// How an exchange ended, as it is counted.
-    enum Outcome: String, Sendable, CaseIterable {
+    enum Kind: String, Sendable, CaseIterable {
         /// 2xx with a body that may be an answer.
         case answered
         /// Any 4xx that is about one request or object.
@@ -16,7 +16,7 @@ struct Verdict: Sendable, Equatable {
         /// 408 or 5xx.
         case failed
         /// A redirect, or a success in anything but JSON: not Belvo's API speaks here.
-        case nonsense
+        case malformedAnswer = "nonsense"
         case timedOut = "timed_out"
         /// The answer broke off, or was not HTTP.
         case lost
@@ -26,7 +26,7 @@ struct Verdict: Sendable, Equatable {
         case heldBack = "held_back"
     }
 
-    let outcome: Outcome
+    let kind: Kind
     /// The status, where there was one.
     var status: Int?
     /// How long Belvo asks to be left alone.
@@ -34,14 +34,14 @@ struct Verdict: Sendable, Equatable {
 
     /// Whether this is what it looks like when Belvo is away.
     var speaksOfOutage: Bool {
-        switch outcome {
-        case .failed, .nonsense, .timedOut, .lost, .notSent: true
+        switch kind {
+        case .failed, .malformedAnswer, .timedOut, .lost, .notSent: true
         case .answered, .refused, .denied, .throttled, .heldBack: false
         }
     }
 
-    init(_ outcome: Outcome, status: Int? = nil, retryAfter: Duration? = nil) {
-        self.outcome = outcome
+    init(_ kind: Kind, status: Int? = nil, retryAfter: Duration? = nil) {
+        self.kind = kind
         self.status = status
         self.retryAfter = retryAfter
     }
@@ -49,13 +49,13 @@ struct Verdict: Sendable, Equatable {
     init(_ response: Response) {
         let status = response.status.code
         switch status {
-        case 200...299: self.init(response.body.mayBeJSON ? .answered : .nonsense, status: status)
+        case 200...299: self.init(response.body.mayBeJSON ? .answered : .malformedAnswer, status: status)
         case 401, 403: self.init(.denied, status: status)
         case 408: self.init(.failed, status: status)
         case 429: self.init(.throttled, status: status, retryAfter: RetryAfter.read(response.headers))
         case 400...499: self.init(.refused, status: status)
         case 500...599: self.init(.failed, status: status)
-        default: self.init(.nonsense, status: status)
+        default: self.init(.malformedAnswer, status: status)
         }
     }
 

@@ -2,7 +2,7 @@
 enum Caller: String, Sendable, CaseIterable {
     /// Somebody holds a phone and waits for the answer.
     case person
-    /// A worker looks by itself, and may as well look later.
+    /// A worker polls by itself, and may as well poll later.
     case background
     /// Somebody brought a redirect that belongs to nobody known here. It may be made up, so that it comes after all
     /// others, and what Belvo answers to it says nothing about them.

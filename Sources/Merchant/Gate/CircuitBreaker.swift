@@ -4,7 +4,7 @@ import Transport
 ///
 /// Closed, everything passes and is counted. Open, nothing passes for a while. Then, half open, one call at a time
 /// passes to find out: the first one that is answered closes it, one that is not opens it again for longer.
-struct Circuit: Sendable {
+struct CircuitBreaker: Sendable {
     /// What counts is what happened within this time: long enough to hold several timed-out calls, short enough that
     /// a trouble that has passed is forgotten before anybody asks.
     static let window = Duration.seconds(10)
@@ -61,7 +61,7 @@ struct Circuit: Sendable {
     private var seconds: [Second] = []
     private var openedAt: Monotonic?
     private var probesFrom = Monotonic(nanoseconds: 0)
-    private var pause = Circuit.pauseMin
+    private var pause = CircuitBreaker.pauseMin
     private var isProbing = false
 
     func state(at now: Monotonic) -> State {

@@ -7,7 +7,7 @@ import Transport
 /// them in a row, and nothing between them that was let in, are a lock-out: from then on only a call now and then
 /// tries, and the others are told the same at once. A 403 to a call that carries somebody's words is as likely the
 /// firewall's opinion of those words (belvo-api.md §1.1): it raises an alarm and keeps nobody else from calling.
-struct LockOut: Sendable {
+struct CredentialLockout: Sendable {
     /// One denial may be a hiccup of Belvo's. Three in a row that nothing contradicts are not.
     static let denialsMin = 3
     /// How often a worker tries while locked out: a new password takes minutes to be set.

@@ -5,12 +5,12 @@ struct GateSnapshot: Sendable, Equatable {
     /// What is counted by itself.
     struct Key: Hashable, Sendable {
         let call: Call
-        let outcome: Verdict.Outcome
+        let outcome: CallOutcome.Kind
     }
 
     /// Calls since the start, by call and outcome; those that were kept here among them.
     let counts: [Key: Int]
-    let circuit: Circuit.State
+    let circuit: CircuitBreaker.State
     /// How often the circuit has opened.
     let openings: Int
     /// Calls that have left and are not answered.
@@ -28,10 +28,10 @@ struct GateSnapshot: Sendable, Equatable {
     /// How long those that left took until they ended, however they ended.
     let latencies: [Call: LatencyHistogram.Reading]
 
-    func count(_ call: Call, _ outcome: Verdict.Outcome) -> Int { counts[Key(call: call, outcome: outcome)] ?? 0 }
+    func count(_ call: Call, _ outcome: CallOutcome.Kind) -> Int { counts[Key(call: call, outcome: outcome)] ?? 0 }
 
     /// Calls of every kind that ended so.
-    func count(_ outcome: Verdict.Outcome) -> Int {
+    func count(_ outcome: CallOutcome.Kind) -> Int {
         counts.reduce(0) { $0 + ($1.key.outcome == outcome ? $1.value : 0) }
     }
 }

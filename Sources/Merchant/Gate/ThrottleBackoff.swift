@@ -1,13 +1,13 @@
 import Transport
 
 /// The silence that Belvo has asked for with a 429, kept by all callers alike, with a handed-in clock.
-struct Quiet: Sendable {
+struct ThrottleBackoff: Sendable {
     /// How long, where Belvo does not say: at first, and at most after one 429 upon the other.
     static let pauseMin = Duration.seconds(2)
     static let pauseMax = Duration.seconds(60)
 
     private var until: Monotonic?
-    private var pause = Quiet.pauseMin
+    private var pause = ThrottleBackoff.pauseMin
 
     /// How long it still lasts.
     func rest(at now: Monotonic) -> Duration? {

@@ -10,7 +10,7 @@ final class LoopGauge: Sendable {
     static let interval = Duration.seconds(1)
 
     private struct State {
-        var pools: [LaneLoad] = []
+        var pools: [PoolLoad] = []
         var due: Monotonic?
         var delayMax = Duration.zero
     }
@@ -27,7 +27,7 @@ final class LoopGauge: Sendable {
     }
 
     /// Takes down what was found at this moment; the next time is due an interval later.
-    func note(_ pools: [LaneLoad], at now: Monotonic) {
+    func note(_ pools: [PoolLoad], at now: Monotonic) {
         state.withLock { state in
             if let due = state.due { state.delayMax = max(state.delayMax, now - due) }
             state.pools = pools
@@ -35,8 +35,8 @@ final class LoopGauge: Sendable {
         }
     }
 
-    /// The lanes as they were last seen, and the greatest delay since the last time that somebody asked, up to now.
-    func read(at now: Monotonic) -> (pools: [LaneLoad], delayMax: Duration) {
+    /// The pools as they were last seen, and the greatest delay since the last time that somebody asked, up to now.
+    func read(at now: Monotonic) -> (pools: [PoolLoad], delayMax: Duration) {
         state.withLock { state in
             defer { state.delayMax = .zero }
             let running = state.due.map { now - $0 } ?? .zero

@@ -14,19 +14,20 @@ struct MetricsPage: Sendable {
 
     let requests: RequestCounts
     let loops: [LoopGauge]
-    let world: World
+    let dependencies: Dependencies
     let access: AccessRules
     let logThrottle: LogThrottle
     let server: HTTP.Server
     private let startTime = ProcessFigures.startTime
 
     init(
-        requests: RequestCounts, loops: [LoopGauge], world: World, access: AccessRules, logThrottle: LogThrottle,
+        requests: RequestCounts, loops: [LoopGauge], dependencies: Dependencies, access: AccessRules,
+        logThrottle: LogThrottle,
         server: HTTP.Server
     ) {
         self.requests = requests
         self.loops = loops
-        self.world = world
+        self.dependencies = dependencies
         self.access = access
         self.logThrottle = logThrottle
         self.server = server
@@ -36,13 +37,13 @@ struct MetricsPage: Sendable {
         let workload = await workload()
         var text = MetricsText()
         requests.write(to: &text)
-        text.write(.waitingRequests, .count(world.changes.watching))
+        text.write(.waitingRequests, .count(dependencies.changes.watching))
         let unsent = server.unsentReading
         text.write(.unsentBytes, .count(unsent.bytes))
         text.write(.hungUp, .count(unsent.hungUp))
         text.write(.strangersRefused, .count(access.strangersRefused))
         text.write(.linesLeftOut, .count(logThrottle.leftOut))
-        write(world.gate.snapshot, to: &text)
+        write(dependencies.gate.snapshot, to: &text)
         text.write(.databaseUp, .flag(workload != nil))
         if let workload { write(workload, to: &text) }
         if let alarms = await openAlarms() {
@@ -60,18 +61,18 @@ struct MetricsPage: Sendable {
     /// Nothing when the database does not say it in time; the log tells why.
     private func workload() async -> [Workload]? {
         do {
-            return try await world.store.workload(within: Self.databasePatience)
+            return try await dependencies.store.workload(within: Self.databasePatience)
         } catch {
-            world.log.warning("metrics.workload_unread", metadata: ["reason": "\(error)"])
+            dependencies.log.warning("metrics.workload_unread", metadata: ["reason": "\(error)"])
             return nil
         }
     }
 
     private func openAlarms() async -> [MoneyAlarm.Kind: Int64]? {
         do {
-            return try await world.store.openAlarms(within: Self.databasePatience)
+            return try await dependencies.store.openAlarms(within: Self.databasePatience)
         } catch {
-            world.log.warning("metrics.alarms_unread", metadata: ["reason": "\(error)"])
+            dependencies.log.warning("metrics.alarms_unread", metadata: ["reason": "\(error)"])
             return nil
         }
     }
@@ -79,7 +80,7 @@ struct MetricsPage: Sendable {
     private func write(_ gate: GateSnapshot, to text: inout MetricsText) {
         text.write(.belvoCalls) { samples in
             for call in Call.allCases {
-                for outcome in Verdict.Outcome.allCases {
+                for outcome in CallOutcome.Kind.allCases {
                     samples.add([call.rawValue, outcome.rawValue], .count(gate.count(call, outcome)))
                 }
             }
@@ -96,7 +97,7 @@ struct MetricsPage: Sendable {
             for caller in Caller.allCases { samples.add([caller.rawValue], .count(gate.waiting[caller])) }
         }
         text.write(.belvoCircuit) { samples in
-            for state in Circuit.State.allCases { samples.add([state.rawValue], .flag(state == gate.circuit)) }
+            for state in CircuitBreaker.State.allCases { samples.add([state.rawValue], .flag(state == gate.circuit)) }
         }
         text.write(.belvoOpenings, .count(gate.openings))
         text.write(.belvoDenials, .count(gate.denials))
@@ -129,13 +130,13 @@ struct MetricsPage: Sendable {
         let now = Monotonic.now()
         let readings = loops.enumerated().map { (name: "\($0)", reading: $1.read(at: now)) }
         for (metric, figure) in [
-            (Metric.poolConnections, \LaneLoad.connections), (.poolBorrowed, \.borrowed),
+            (Metric.poolConnections, \PoolLoad.connections), (.poolBorrowed, \.borrowed),
             (.poolStatements, \.outstanding), (.poolWaiting, \.waiting),
         ] {
             text.write(metric) { samples in
                 for (name, reading) in readings {
                     for load in reading.pools {
-                        samples.add([name, load.lane.rawValue], .count(load[keyPath: figure]))
+                        samples.add([name, load.pool.rawValue], .count(load[keyPath: figure]))
                     }
                 }
             }

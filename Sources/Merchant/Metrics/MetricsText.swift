@@ -9,8 +9,8 @@ struct MetricsText {
     private(set) var bytes: [UInt8] = []
 
     /// Writes one metric with all its samples; without any it is left out.
-    mutating func write(_ metric: Metric, _ body: (inout Samples) -> Void) {
-        var samples = Samples(metric: metric)
+    mutating func write(_ metric: Metric, _ body: (inout MetricSamples) -> Void) {
+        var samples = MetricSamples(metric: metric)
         body(&samples)
         guard !samples.text.isEmpty else { return }
         bytes += "# HELP \(metric.name) \(Self.escaped(metric.help, quotes: false))\n".utf8
@@ -24,7 +24,7 @@ struct MetricsText {
     }
 
     /// The samples of one metric.
-    struct Samples {
+    struct MetricSamples {
         fileprivate let metric: Metric
         fileprivate var text = ""
 

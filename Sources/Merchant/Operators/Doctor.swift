@@ -9,7 +9,7 @@ import Transport
 /// One thing that has to be right for the server to work, and how it stands.
 public struct Finding: Sendable, Equatable {
     /// How bad it is.
-    public enum Verdict: String, Sendable {
+    public enum Severity: String, Sendable {
         case ok
         /// It works, but somebody should look.
         case warning
@@ -17,7 +17,7 @@ public struct Finding: Sendable, Equatable {
         case failed
     }
 
-    public let verdict: Verdict
+    public let severity: Severity
     /// What was looked at.
     public let subject: String
     public let detail: String
@@ -32,8 +32,8 @@ extension Operators {
     ///
     /// The configuration has been read by then. Nothing is changed.
     public func examine() async -> [Finding] {
-        var findings = [Finding(verdict: .ok, subject: "configuration", detail: "every setting is well-formed")]
-        findings += settings.warnings.map { Finding(verdict: .warning, subject: $0.name, detail: $0.message) }
+        var findings = [Finding(severity: .ok, subject: "configuration", detail: "every setting is well-formed")]
+        findings += settings.warnings.map { Finding(severity: .warning, subject: $0.name, detail: $0.message) }
         findings += await examineDatabase()
         findings.append(await examineBelvo())
         findings += await examineAssociations()
@@ -45,27 +45,27 @@ extension Operators {
             let status = try await Migrator(.merchant, of: database).status()
             let schema =
                 status == .upToDate
-                ? Finding(verdict: .ok, subject: "migrations", detail: "the schema is up to date")
-                : Finding(verdict: .failed, subject: "migrations", detail: "\(SchemaRefused(status: status))")
-            let difference = try await world.store.databaseTime() - WallClock.now()
+                ? Finding(severity: .ok, subject: "migrations", detail: "the schema is up to date")
+                : Finding(severity: .failed, subject: "migrations", detail: "\(SchemaRefused(status: status))")
+            let difference = try await dependencies.store.databaseTime() - WallClock.now()
             let seconds = Double(difference.wholeNanoseconds) / 1e9
-            let durability = Self.judgeDurability(try await world.store.durability())
+            let durability = Self.judgeDurability(try await dependencies.store.durability())
             let isClose = abs(seconds) <= Double(Self.clockDifferenceMax.components.seconds)
             return [
-                Finding(verdict: .ok, subject: "database", detail: "answers"), schema, durability,
+                Finding(severity: .ok, subject: "database", detail: "answers"), schema, durability,
                 Finding(
-                    verdict: isClose ? .ok : .warning, subject: "clock",
+                    severity: isClose ? .ok : .warning, subject: "clock",
                     detail: "the database's clock differs by \((seconds * 1000).rounded() / 1000) s"),
             ]
         } catch {
-            return [Finding(verdict: .failed, subject: "database", detail: "\(error)")]
+            return [Finding(severity: .failed, subject: "database", detail: "\(error)")]
         }
     }
 
     /// Whether PostgreSQL keeps what it confirms when its machine fails.
     private static func judgeDurability(_ settings: [String: String]) -> Finding {
-        func finding(_ verdict: Finding.Verdict, _ detail: String) -> Finding {
-            Finding(verdict: verdict, subject: "durability", detail: detail)
+        func finding(_ severity: Finding.Severity, _ detail: String) -> Finding {
+            Finding(severity: severity, subject: "durability", detail: detail)
         }
         let turnedOff = ["fsync", "full_page_writes"].filter { settings[$0] != "on" }
         guard turnedOff.isEmpty else {
@@ -81,11 +81,11 @@ extension Operators {
     }
 
     private func examineBelvo() async -> Finding {
-        func finding(_ verdict: Finding.Verdict, _ detail: String) -> Finding {
-            Finding(verdict: verdict, subject: "belvo", detail: detail)
+        func finding(_ severity: Finding.Severity, _ detail: String) -> Finding {
+            Finding(severity: severity, subject: "belvo", detail: detail)
         }
         do {
-            let found = try await world.belvo.listInstitutions().institutions
+            let found = try await dependencies.belvo.listInstitutions().institutions
             let usable = found.filter(\.offersBiometricPix).count
             return usable > 0
                 ? finding(.ok, "TLS and credentials are good; \(usable) institutions offer Biometric Pix")
@@ -112,8 +112,8 @@ extension Operators {
 
     /// Fetches a file as a phone's maker does: over https from `PUBLIC_BASE_URL`, without following a redirect.
     private func examine(_ path: String) async -> Finding {
-        func finding(_ verdict: Finding.Verdict, _ detail: String) -> Finding {
-            Finding(verdict: verdict, subject: path, detail: detail)
+        func finding(_ severity: Finding.Severity, _ detail: String) -> Finding {
+            Finding(severity: severity, subject: path, detail: detail)
         }
         do {
             let origin = settings.publicBaseURL.origin
@@ -136,12 +136,12 @@ extension [Finding] {
     /// All of them as one JSON text.
     public var json: String {
         let bytes = JSONWriter.object { answer in
-            answer.member("healthy", !contains { $0.verdict == .failed })
+            answer.member("healthy", !contains { $0.severity == .failed })
             answer.memberArray("findings") { list in
                 for finding in self {
                     list.object {
                         $0.member("subject", finding.subject)
-                        $0.member("verdict", finding.verdict.rawValue)
+                        $0.member("verdict", finding.severity.rawValue)
                         $0.member("detail", finding.detail)
                     }
                 }

@@ -6,7 +6,7 @@ import Postgres
 import Transport
 
 /// A person cannot be forgotten while something of theirs is under way.
-public struct PersonInTheMiddle: Error, CustomStringConvertible {
+public struct RecordsStillOpen: Error, CustomStringConvertible {
     let records: [String]
 
     public var description: String {
@@ -14,13 +14,13 @@ public struct PersonInTheMiddle: Error, CustomStringConvertible {
     }
 }
 
-/// What operators ask of a server's world from the command line: one value behind `merchant inspect`, `requeue`,
+/// What operators ask of a server's dependencies from the command line: one value behind `merchant inspect`, `requeue`,
 /// `reconcile` and `doctor`.
 ///
 /// Used from a task on an event loop. Nothing that it gives back is secret.
 public struct Operators: Sendable {
     let settings: Settings
-    let world: World
+    let dependencies: Dependencies
     let database: Database
 
     /// Builds what the commands need, and opens nothing but files. Throws what is wrong with a file or the database's
@@ -31,24 +31,24 @@ public struct Operators: Sendable {
         self.database = database
         let gate = BelvoGate(
             rate: settings.belvoRate, callsMax: settings.belvoCallsMax, log: log, now: { Monotonic.now() })
-        world = World(
+        dependencies = Dependencies(
             settings, database: database, belvo: try Belvo.Client.live(settings, through: gate).background, gate: gate,
-            changes: Changes(loops: [], database: database), log: log)
+            changes: ChangeFeed(loops: [], database: database), log: log)
     }
 
     /// Compares a day's intents and charges at Belvo with our payments; see `ops.reconciliation_differences`.
     public func reconcile(_ day: UTCDay) async throws -> [Difference] {
-        try await Reconciliation(world: world).run(day)
+        try await Reconciliation(dependencies: dependencies).run(day)
     }
 
     /// Everything that an id stands for: ours, Belvo's, an end-to-end id, a reference or a user.
     public func inspect(_ id: String) async throws -> [Inspection] {
         var found: [Inspection] = []
-        for (kind, id) in try await world.store.findRecords(id) {
+        for (kind, id) in try await dependencies.store.findRecords(id) {
             found.append(
                 Inspection(
-                    kind: kind, facts: try await world.store.facts(of: kind, id),
-                    timeline: try await world.store.timeline(of: id)))
+                    kind: kind, facts: try await dependencies.store.facts(of: kind, id),
+                    timeline: try await dependencies.store.timeline(of: id)))
         }
         return found
     }
@@ -56,7 +56,8 @@ public struct Operators: Sendable {
     /// Has everything that the id stands for looked at, or sent, as soon as a server is free. Gives back what will be.
     public func requeue(_ id: String) async throws -> [String] {
         var queued: [String] = []
-        for (kind, id) in try await world.store.findRecords(id) where try await world.store.requeue(kind, id) {
+        for (kind, id) in try await dependencies.store.findRecords(id)
+        where try await dependencies.store.requeue(kind, id) {
             queued.append("\(kind.rawValue) \(id.uuidString.lowercased())")
         }
         return queued
@@ -64,19 +65,19 @@ public struct Operators: Sendable {
 
     /// Forgets a person: what tells of the user goes, what tells of money stays under a pseudonym (LGPD, article 18).
     ///
-    /// Throws `PersonInTheMiddle` while a payment or an enrollment of the user is not at its end, and while Belvo may
+    /// Throws `RecordsStillOpen` while a payment or an enrollment of the user is not at its end, and while Belvo may
     /// still pay one that was given up. Nothing comes back
     /// when there is no such user.
     public func erase(_ subject: UserSubject) async throws -> Erasure? {
-        let pseudonym = try UserSubject("erased-\(world.identities.next().uuidString.lowercased())")
-        return try await world.store.erase(subject, as: pseudonym)
+        let pseudonym = try UserSubject("erased-\(dependencies.identities.next().uuidString.lowercased())")
+        return try await dependencies.store.erase(subject, as: pseudonym)
     }
 
     /// Encrypts anew what is not under the first of `ENCRYPTION_KEYS`, `batch` rows read at a time.
     public func rotateKeys(batch: Int = 500) async throws -> [RotatedColumn] {
         var done: [RotatedColumn] = []
         for column in VaultColumn.allCases {
-            done.append(try await world.store.rotateKeys(of: column, batch: batch))
+            done.append(try await dependencies.store.rotateKeys(of: column, batch: batch))
         }
         return done
     }

@@ -9,14 +9,14 @@ import Payments
 /// up, and money collected twice. Where only our knowledge is behind, the payment is due for a look at once, so that
 /// the next run finds it in order.
 struct Reconciliation: Sendable {
-    let world: World
+    let dependencies: Dependencies
 
     /// The differences of the day, which are stored as well; those of an earlier run that are gone are marked so.
     func run(_ day: UTCDay) async throws -> [Difference] {
-        let intents = try await world.belvo.listPaymentIntents(
+        let intents = try await dependencies.belvo.listPaymentIntents(
             createdFrom: day.begin.description, to: day.end.description
         ).filter { day.mayHold($0.createdAt) }
-        let charges = try await world.belvo.listCharges(
+        let charges = try await dependencies.belvo.listCharges(
             createdFrom: day.begin.description, to: day.end.description
         ).filter { day.mayHold($0.createdAt) }
 
@@ -28,21 +28,21 @@ struct Reconciliation: Sendable {
             differences += payment.map { compare($0.record, intent) } ?? [.unknownHere(intent)]
             differences += try await twin(payment?.record, intent)
             if let payment, isBehind(payment.record, intent) {
-                _ = try await world.store.requeue(.payment, payment.record.id.uuid)
+                _ = try await dependencies.store.requeue(.payment, payment.record.id.uuid)
             }
         }
         differences += try await missing(on: day, besides: Set(seen.keys.map(\.uuid)))
         differences += try await compare(charges, seen)
-        differences += try await world.store.doublePaid(on: day)
-        try await world.store.note(differences, of: day)
+        differences += try await dependencies.store.doublePaid(on: day)
+        try await dependencies.store.note(differences, of: day)
         return differences
     }
 
     /// Our row for what Belvo shows.
     private func payment(for intent: Belvo.PaymentIntent) async throws -> Stored<Payment>? {
-        if let known = try await world.store.payment(belvoID: intent.id.uuid) { return known }
+        if let known = try await dependencies.store.payment(belvoID: intent.id.uuid) { return known }
         guard let own = intent.externalID.flatMap({ Payment.ID($0) }) else { return nil }
-        return try await world.store.payment(own)
+        return try await dependencies.store.payment(own)
     }
 
     private func compare(_ payment: Payment, _ intent: Belvo.PaymentIntent) -> [Difference] {
@@ -71,8 +71,8 @@ struct Reconciliation: Sendable {
 
     /// A second intent under the id of one of our payments, where it has a row of its own here.
     private func twin(_ payment: Payment?, _ intent: Belvo.PaymentIntent) async throws -> [Difference] {
-        guard let payment, payment.origin == .observed, let name = intent.externalID.flatMap({ Payment.ID($0) }),
-            try await world.store.payment(name) != nil
+        guard let payment, payment.origin == .foreign, let name = intent.externalID.flatMap({ Payment.ID($0) }),
+            try await dependencies.store.payment(name) != nil
         else { return [] }
         return [
             Difference(
@@ -89,13 +89,13 @@ struct Reconciliation: Sendable {
     /// Our payments of the day that Belvo's list does not show, and Belvo does not know when asked.
     private func missing(on day: UTCDay, besides seen: Set<UUID>) async throws -> [Difference] {
         var differences: [Difference] = []
-        for payment in try await world.store.payments(knownAtBelvoOn: day) {
+        for payment in try await dependencies.store.payments(knownAtBelvoOn: day) {
             guard let belvoID = payment.record.belvoID, !seen.contains(belvoID) else { continue }
             do {
-                let intent = try await world.belvo.readPaymentIntent(Belvo.PaymentIntent.ID(belvoID))
+                let intent = try await dependencies.belvo.readPaymentIntent(Belvo.PaymentIntent.ID(belvoID))
                 differences += compare(payment.record, intent)
                 if isBehind(payment.record, intent) {
-                    _ = try await world.store.requeue(.payment, payment.record.id.uuid)
+                    _ = try await dependencies.store.requeue(.payment, payment.record.id.uuid)
                 }
             } catch BelvoError.notFound {
                 differences.append(
@@ -117,7 +117,7 @@ struct Reconciliation: Sendable {
             collected[intent, default: 0] += 1
             var payment = seen[intent] ?? nil
             // The charge of an intent of another day.
-            if seen[intent] == nil { payment = try await world.store.payment(belvoID: intent.uuid)?.record }
+            if seen[intent] == nil { payment = try await dependencies.store.payment(belvoID: intent.uuid)?.record }
             func differs(_ kind: Difference.Kind, _ ours: String?, _ theirs: String?) {
                 differences.append(
                     Difference(kind: kind, payment: payment?.id.uuid, intent: intent.uuid, ours: ours, theirs: theirs))

@@ -44,8 +44,8 @@ extension Settings {
         orders = reader.optional(.orders, .word, default: .required)
         shopToken = reader.optional(.shopToken, .bearerToken)
         shopWebhook = reader.shopWebhook()
-        patience = reader.patience()
-        connectionLimits = reader.connectionLimits(patience: patience)
+        timeouts = reader.timeouts()
+        connectionLimits = reader.connectionLimits(timeouts: timeouts)
         inFlightLimits = reader.inFlightLimits()
         logLevel = reader.optional(.logLevel, .word, default: .info)
 
@@ -125,15 +125,15 @@ extension SettingsReader {
         return ShopWebhook(url: url, secret: secret)
     }
 
-    fileprivate func patience() -> Patience {
-        var patience = Patience()
-        patience.pollInterval = optional(.pollInterval, .milliseconds, default: patience.pollInterval)
-        patience.pollDeadline = optional(.pollDeadline, .milliseconds, default: patience.pollDeadline)
-        patience.userDeadline = optional(.userDeadline, .milliseconds, default: patience.userDeadline)
-        patience.callDeadline = optional(.belvoTimeout, .milliseconds, default: patience.callDeadline)
-        if patience.pollInterval > patience.pollDeadline {
+    fileprivate func timeouts() -> Timeouts {
+        var timeouts = Timeouts()
+        timeouts.pollInterval = optional(.pollInterval, .milliseconds, default: timeouts.pollInterval)
+        timeouts.pollDeadline = optional(.pollDeadline, .milliseconds, default: timeouts.pollDeadline)
+        timeouts.userDeadline = optional(.userDeadline, .milliseconds, default: timeouts.userDeadline)
+        timeouts.callDeadline = optional(.belvoTimeout, .milliseconds, default: timeouts.callDeadline)
+        if timeouts.pollInterval > timeouts.pollDeadline {
             add(.pollInterval, .contradictory, "contradicts POLL_DEADLINE_MS: expected at most that")
         }
-        return patience
+        return timeouts
     }
 }

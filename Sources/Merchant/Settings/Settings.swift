@@ -95,7 +95,7 @@ public struct Settings: Sendable {
     public var shopWebhook: ShopWebhook?
 
     /// `POLL_INTERVAL_MS`, `POLL_DEADLINE_MS`, `USER_DEADLINE_MS` and `BELVO_TIMEOUT_MS`.
-    public var patience: Patience
+    public var timeouts: Timeouts
     /// `LOG_LEVEL`.
     public var logLevel: Logger.Level
 

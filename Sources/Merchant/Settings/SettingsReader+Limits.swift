@@ -26,7 +26,7 @@ public struct InFlightLimits: Sendable, Equatable {
 extension SettingsReader {
     /// The bounds of a connection and of what comes on it. How long Belvo may take bounds from below how long a
     /// handler may.
-    func connectionLimits(patience: Patience) -> ServerConfiguration {
+    func connectionLimits(timeouts: Timeouts) -> ServerConfiguration {
         var limits = ServerConfiguration()
         let bytes = SettingForm<Int>.number(1...1 << 30)
         let count = SettingForm<Int>.number(1...1_000_000_000)
@@ -39,7 +39,7 @@ extension SettingsReader {
         limits.bodyBytesPerSecondMin = optional(.bodyBytesPerSecondMin, bytes, default: limits.bodyBytesPerSecondMin)
         // Belvo may be asked, asked again what became of it, and waited for in line.
         limits.handlerDeadline = optional(
-            .handlerDeadline, .milliseconds, default: max(limits.handlerDeadline, patience.callDeadline * 3))
+            .handlerDeadline, .milliseconds, default: max(limits.handlerDeadline, timeouts.callDeadline * 3))
         limits.writeDeadline = optional(.writeDeadline, .milliseconds, default: limits.writeDeadline)
         limits.idleDeadline = optional(.idleDeadline, .milliseconds, default: limits.idleDeadline)
         limits.lingerDeadline = optional(.lingerDeadline, .milliseconds, default: limits.lingerDeadline)
@@ -52,7 +52,7 @@ extension SettingsReader {
             .unsentBytesMax, bytes, default: limits.unsentBytesMax)
         limits.unsentBytesPerOwnerMax = optional(
             .unsentBytesPerOwnerMax, bytes, default: limits.unsentBytesPerOwnerMax)
-        if limits.handlerDeadline < patience.callDeadline {
+        if limits.handlerDeadline < timeouts.callDeadline {
             add(.handlerDeadline, .contradictory, "contradicts BELVO_TIMEOUT_MS: expected at least that")
         }
         return limits

@@ -15,7 +15,7 @@ struct EventDelivery: Sendable {
     let now: @Sendable () -> Timestamp
 
     /// For how long an event is tried: a long weekend of the shop's.
-    static let patience = Duration.seconds(3 * 86_400)
+    static let timeouts = Duration.seconds(3 * 86_400)
 
     /// How long after so many attempts the next one follows: seconds for a hiccup, at most an hour for an outage, so
     /// that a shop that is back hears everything within the hour.
@@ -36,7 +36,7 @@ struct EventDelivery: Sendable {
             problem = "\(error)"
         }
         guard let problem else { return try await store.noteDelivery(of: stored) }
-        let isOver = stored.clock.now - event.createdAt >= Self.patience
+        let isOver = stored.clock.now - event.createdAt >= Self.timeouts
         log.log(
             level: isOver ? .critical : .warning, isOver ? "event.parked" : "event.not_delivered",
             metadata: [
@@ -65,10 +65,10 @@ extension EventDelivery {
         Poller<OutgoingEvent>(
             name: "events", table: .events, limit: 64, width: 16, log: log, gate: nil,
             claim: { [store] in try await store.claimDueEvents(limit: $0, lease: StandardWebhook.deadline * 2) },
-            look: {
+            poll: {
                 try await deliver($0)
                 return .recorded
             },
-            rest: { [store] in try await store.giveBack(events: $0) }, id: { $0.id })
+            reschedule: { [store] in try await store.giveBack(events: $0) }, id: { $0.id })
     }
 }

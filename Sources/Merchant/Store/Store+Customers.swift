@@ -26,7 +26,7 @@ extension Store {
 
     /// Remembers a user before Belvo is asked. Nothing comes back when the user has a row already.
     func insert(
-        _ customer: Customer, planned: Planned, cause: Cause
+        _ customer: Customer, plan: PollPlan, cause: Cause
     ) async throws -> Stored<Customer>? {
         try await database.execute(
             """
@@ -37,9 +37,9 @@ extension Store {
                 VALUES (
                     \(customer.id), \(customer.subject), \(customer.state), \(seal(customer)),
                     \(vault.lookup(customer.person.taxID.text, for: .taxID)), app_now(), app_now(),
-                    app_now() + \(planned.nextLookMicroseconds) * interval '1 microsecond',
-                    app_now() + \(planned.leaseMicroseconds) * interval '1 microsecond',
-                    app_now() + \(planned.deadlineMicroseconds) * interval '1 microsecond')
+                    app_now() + \(plan.nextPollMicroseconds) * interval '1 microsecond',
+                    app_now() + \(plan.leaseMicroseconds) * interval '1 microsecond',
+                    app_now() + \(plan.deadlineMicroseconds) * interval '1 microsecond')
                 ON CONFLICT ON CONSTRAINT one_customer_per_user DO NOTHING
                 RETURNING \(fragment: Self.customerColumns)
             ), recorded AS (
@@ -53,7 +53,7 @@ extension Store {
 
     /// Writes a customer's next state. Nothing comes back when somebody else was faster.
     func update(
-        _ before: Stored<Customer>, to after: Customer, event: String, planned: Planned, cause: Cause
+        _ before: Stored<Customer>, to after: Customer, event: String, plan: PollPlan, cause: Cause
     ) async throws -> Stored<Customer>? {
         try await database.execute(
             """
@@ -63,11 +63,11 @@ extension Store {
                     person_ciphertext = \(seal(after)),
                     tax_id_lookup = \(vault.lookup(after.person.taxID.text, for: .taxID)),
                     failure_code = \(after.failureCode), updated_at = app_now(), version = version + 1,
-                    leased_until = app_now() + \(planned.leaseMicroseconds) * interval '1 microsecond',
-                    next_poll_at = app_now() + \(planned.nextLookMicroseconds) * interval '1 microsecond',
+                    leased_until = app_now() + \(plan.leaseMicroseconds) * interval '1 microsecond',
+                    next_poll_at = app_now() + \(plan.nextPollMicroseconds) * interval '1 microsecond',
                     deadline_at = coalesce(
-                        \(planned.keptDeadline),
-                        app_now() + \(planned.deadlineMicroseconds) * interval '1 microsecond')
+                        \(plan.keptDeadline),
+                        app_now() + \(plan.deadlineMicroseconds) * interval '1 microsecond')
                 WHERE id = \(before.record.id) AND version = \(before.version)
                 RETURNING \(fragment: Self.customerColumns)
             ), recorded AS (
@@ -82,7 +82,7 @@ extension Store {
         ).first.map(readCustomer)
     }
 
-    /// Takes up to `limit` customers whose look is due, for so long, oldest first. See `claimDue`.
+    /// Takes up to `limit` customers whose poll is due, for so long, oldest first. See `claimDue`.
     func claimDueCustomers(limit: Int, lease: Duration) async throws -> [Stored<Customer>] {
         let rows = try await claimDue(in: .customers, limit: limit, lease: lease, giving: Self.customerColumns)
         return readEach(rows, of: "customers", readCustomer)

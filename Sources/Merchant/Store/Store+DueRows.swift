@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Postgres
 
-/// The tables whose rows carry their own next look.
+/// The tables whose rows carry their own next poll.
 enum DueTable: Sendable, CaseIterable {
     case customers, redirectReceipts, webhookReceipts, enrollments, payments, moneyAlarms, events
     /// The redirects that belong to no enrollment known here: a table of their own as far as work goes, so that those
@@ -35,17 +35,17 @@ enum DueTable: Sendable, CaseIterable {
     }
 }
 
-/// A row that is to be left as it is until its next look.
-struct Rest: Sendable {
+/// A row that is to be left as it is until its next poll.
+struct Reschedule: Sendable {
     let id: UUID
     /// As it was claimed.
     let version: Int64
-    /// Until the next look; nil when there is nothing left to look at.
+    /// Until the next poll; nil when there is nothing left to poll.
     let wait: Duration?
 }
 
 extension Store {
-    /// Takes up to `limit` rows whose look is due, for so long, oldest first: one statement for the whole batch.
+    /// Takes up to `limit` rows whose poll is due, for so long, oldest first: one statement for the whole batch.
     ///
     /// `SKIP LOCKED` lets instances claim at once without waiting for each other; the lease keeps them from asking
     /// Belvo about the same row, and ends by itself if this server dies. The index of what is due holds no finished
@@ -73,19 +73,19 @@ extension Store {
         """
     }
 
-    /// Takes a row for a call that is about to be sent again, until the next look is due. Nothing comes back when
+    /// Takes a row for a call that is about to be sent again, until the next poll is due. Nothing comes back when
     /// somebody else was faster, or has the row now; who `isHeld` has had it since it was read. Without a deadline the
     /// one that there is goes on.
     func claimSending<Record>(
-        _ before: Stored<Record>, id: UUID, in table: DueTable, isHeld: Bool, firstLook: Duration,
+        _ before: Stored<Record>, id: UUID, in table: DueTable, isHeld: Bool, firstPoll: Duration,
         deadline: Duration?
     ) async throws -> Stored<Record>? {
         let rows = try await database.execute(
             """
             UPDATE \(fragment: table.name) SET
                 version = version + 1,
-                leased_until = app_now() + \(firstLook.wholeMicroseconds) * interval '1 microsecond',
-                next_poll_at = app_now() + \(firstLook.wholeMicroseconds) * interval '1 microsecond',
+                leased_until = app_now() + \(firstPoll.wholeMicroseconds) * interval '1 microsecond',
+                next_poll_at = app_now() + \(firstPoll.wholeMicroseconds) * interval '1 microsecond',
                 deadline_at = coalesce(
                     app_now() + \(deadline.map(\.wholeMicroseconds)) * interval '1 microsecond', deadline_at)
             WHERE id = \(id) AND version = \(before.version)
@@ -121,17 +121,17 @@ extension Store {
         return SQL(joining: questions, separator: " UNION ALL ")
     }
 
-    /// Ends the leases of rows that a look has left as they are, and sets their next looks: one statement for all of
+    /// Ends the leases of rows that a poll has left as they are, and sets their next polls: one statement for all of
     /// them, and no history. A row that somebody else has changed or claimed meanwhile stays as it is.
-    func rest(_ rests: [Rest], in table: DueTable) async throws {
+    func reschedule(_ rows: [Reschedule], in table: DueTable) async throws {
         // An array of ours holds no NULL.
-        let waits = rests.map { $0.wait?.wholeMicroseconds ?? -1 }
+        let waits = rows.map { $0.wait?.wholeMicroseconds ?? -1 }
         try await database.execute(
             """
             UPDATE \(fragment: table.name) SET
                 version = version + 1, leased_until = NULL,
                 next_poll_at = CASE WHEN wait >= 0 THEN app_now() + wait * interval '1 microsecond' END
-            FROM unnest(\(rests.map(\.id)), \(rests.map(\.version)), \(waits)) AS rest (rested_id, rested_version, wait)
+            FROM unnest(\(rows.map(\.id)), \(rows.map(\.version)), \(waits)) AS rest (rested_id, rested_version, wait)
             WHERE id = rested_id AND version = rested_version
             """)
     }

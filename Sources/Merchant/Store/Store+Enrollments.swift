@@ -16,7 +16,7 @@ extension Store {
     /// Remembers an enrollment before Belvo is asked, with the device that it is for, and claims its idempotency key,
     /// in one statement. Nothing comes back when the key was used before.
     func insert(
-        _ enrollment: Enrollment, deviceID: String, claiming claim: IdempotencyClaim?, planned: Planned, cause: Cause
+        _ enrollment: Enrollment, deviceID: String, claiming claim: IdempotencyClaim?, plan: PollPlan, cause: Cause
     ) async throws -> Stored<Enrollment>? {
         let device = vault.seal(Array(deviceID.utf8), in: .enrollmentsDevice, of: enrollment.id.uuid)
         return try await database.execute(
@@ -33,8 +33,8 @@ extension Store {
                     \(seal(enrollment.name?.text, in: .enrollmentsName, of: enrollment.id.uuid)),
                     \(enrollment.callbackURL), \(device), \(vault.lookup(deviceID, for: .device)),
                     \(enrollment.metadata.map { JSONColumn($0.json) }), app_now(), app_now(),
-                    app_now() + \(planned.nextLookMicroseconds) * interval '1 microsecond',
-                    app_now() + \(planned.deadlineMicroseconds) * interval '1 microsecond'
+                    app_now() + \(plan.nextPollMicroseconds) * interval '1 microsecond',
+                    app_now() + \(plan.deadlineMicroseconds) * interval '1 microsecond'
                 FROM claimed
                 RETURNING \(fragment: Self.enrollmentColumns)
             ), recorded AS (
@@ -116,46 +116,46 @@ extension Store {
     /// `redirectState` is the `state` in the redirect address, where it became known by this change.
     func update(
         _ before: Stored<Enrollment>, to after: Enrollment, redirectState: String? = nil, event: String,
-        planned: Planned, cause: Cause, at moment: Timestamp, key: IdempotencySettlement = .unchanged,
-        telling told: ShopEvent? = nil
+        plan: PollPlan, cause: Cause, at moment: Timestamp, key: IdempotencySettlement = .unchanged,
+        emitting shopEvent: ShopEvent? = nil
     ) async throws -> Stored<Enrollment>? {
         try await database.execute(
             changing(
-                before, to: after, redirectState: redirectState, event: event, planned: planned, cause: cause,
-                at: moment, key: key, telling: told)
+                before, to: after, redirectState: redirectState, event: event, plan: plan, cause: cause,
+                at: moment, key: key, emitting: shopEvent)
         ).first.map(readEnrollment)
     }
 
     /// Writes an enrollment's next state and its receipt's outcome together, or neither.
     func update(
-        _ before: Stored<Enrollment>, to after: Enrollment, event: String, planned: Planned, cause: Cause,
+        _ before: Stored<Enrollment>, to after: Enrollment, event: String, plan: PollPlan, cause: Cause,
         at moment: Timestamp, with receipt: Stored<RedirectReceipt>, settledAs outcome: RedirectReceipt.Outcome,
-        nextLook: Duration?, isHeld: Bool
+        nextPoll: Duration?, isHeld: Bool
     ) async throws -> (Stored<Enrollment>, Stored<RedirectReceipt>)? {
         do {
             return try await database.transaction { transaction in
                 let settled = try await transaction.execute(
                     changing(
-                        receipt, to: outcome, enrollment: before.record.id, nextLook: nextLook, isHeld: isHeld))
+                        receipt, to: outcome, enrollment: before.record.id, nextPoll: nextPoll, isHeld: isHeld))
                 let changed = try await transaction.execute(
                     changing(
-                        before, to: after, redirectState: nil, event: event, planned: planned, cause: cause,
+                        before, to: after, redirectState: nil, event: event, plan: plan, cause: cause,
                         at: moment))
-                guard let first = settled.first, let second = changed.first else { throw SomebodyWasFaster() }
+                guard let first = settled.first, let second = changed.first else { throw LostRace() }
                 return (try readEnrollment(second), try readReceipt(first))
             }
-        } catch is SomebodyWasFaster {
+        } catch is LostRace {
             return nil
         }
     }
 
     /// Undoes a transaction of which only one part found its version.
-    private struct SomebodyWasFaster: Error {}
+    private struct LostRace: Error {}
 
     private func changing(
         _ before: Stored<Enrollment>, to after: Enrollment, redirectState: String?, event: String,
-        planned: Planned, cause: Cause, at moment: Timestamp, key: IdempotencySettlement = .unchanged,
-        telling told: ShopEvent? = nil
+        plan: PollPlan, cause: Cause, at moment: Timestamp, key: IdempotencySettlement = .unchanged,
+        emitting shopEvent: ShopEvent? = nil
     ) -> SQL {
         let redirectStateLookup = redirectState.map { vault.lookup($0, for: .redirectState) }
         let id = after.id.uuid
@@ -178,11 +178,11 @@ extension Store {
                         \(seal(after.failure?.message, in: .enrollmentsFailureMessage, of: id)),
                     failure_authority = \(after.failure?.authority),
                     updated_at = \(moment), version = version + 1,
-                    leased_until = app_now() + \(planned.leaseMicroseconds) * interval '1 microsecond',
-                    next_poll_at = app_now() + \(planned.nextLookMicroseconds) * interval '1 microsecond',
+                    leased_until = app_now() + \(plan.leaseMicroseconds) * interval '1 microsecond',
+                    next_poll_at = app_now() + \(plan.nextPollMicroseconds) * interval '1 microsecond',
                     deadline_at = coalesce(
-                        \(planned.keptDeadline),
-                        app_now() + \(planned.deadlineMicroseconds) * interval '1 microsecond')
+                        \(plan.keptDeadline),
+                        app_now() + \(plan.deadlineMicroseconds) * interval '1 microsecond')
                 WHERE id = \(after.id) AND version = \(before.version)
                 RETURNING \(fragment: Self.enrollmentColumns)
             ), recorded AS (
@@ -191,7 +191,7 @@ extension Store {
                 SELECT 'enrollment', id, \(before.record.state.rawValue), state, \(cause.actor), \(cause.requestID),
                     \(after.failure.map { "\(event): \($0.code)" } ?? event)
                 FROM changed WHERE state <> \(before.record.state.rawValue)
-            )\(fragment: settling(key, of: id))\(fragment: telling(told, of: "enrollment"))
+            )\(fragment: settling(key, of: id))\(fragment: emitting(shopEvent, of: "enrollment"))
             SELECT * FROM changed
             """
     }
@@ -202,13 +202,13 @@ extension Store {
             "UPDATE enrollments SET next_poll_at = app_now() WHERE subject = \(subject) AND state = 'at_bank'")
     }
 
-    /// Has the enrollment looked at as soon as somebody is free.
+    /// Has the enrollment polled as soon as somebody is free.
     func hasten(enrollment id: Enrollment.ID) async throws {
         try await database.execute(
             "UPDATE enrollments SET next_poll_at = app_now() WHERE id = \(id) AND next_poll_at IS NOT NULL")
     }
 
-    /// Takes up to `limit` enrollments whose look is due, for so long, oldest first. See `claimDue`.
+    /// Takes up to `limit` enrollments whose poll is due, for so long, oldest first. See `claimDue`.
     func claimDueEnrollments(limit: Int, lease: Duration) async throws -> [Stored<Enrollment>] {
         let rows = try await claimDue(in: .enrollments, limit: limit, lease: lease, giving: Self.enrollmentColumns)
         return readEach(rows, of: "enrollments", readEnrollment)

@@ -15,7 +15,7 @@ extension Store {
     /// Removes what tells of the person and puts a pseudonym in the place of the user's id, all of it or nothing.
     /// Nothing comes back when there is no such user.
     ///
-    /// Throws `PersonInTheMiddle`, and changes nothing, while something of the user's is not at its end or the shop has
+    /// Throws `RecordsStillOpen`, and changes nothing, while something of the user's is not at its end or the shop has
     /// yet to be told of it. Whoever writes a record of the user's is waited for before that is looked at, and waits
     /// from then on, so that nothing begins and nothing ends in between.
     func erase(_ subject: UserSubject, as pseudonym: UserSubject) async throws -> Erasure? {
@@ -28,7 +28,7 @@ extension Store {
             try await transaction.execute(
                 "SELECT pg_advisory_xact_lock(hashtextextended('user ' || \(subject), 0))")
             let open = try await Self.openRecords(of: subject, in: transaction)
-            guard open.isEmpty else { throw PersonInTheMiddle(records: open) }
+            guard open.isEmpty else { throw RecordsStillOpen(records: open) }
             let customers = try await transaction.execute(
                 """
                 UPDATE customers SET

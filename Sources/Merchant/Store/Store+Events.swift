@@ -15,7 +15,7 @@ struct OutgoingEvent: Sendable {
 extension Store {
     /// The part of a record's update that writes what the shop is told; it applies only if the record was changed, as
     /// the part before it says.
-    func telling(_ event: ShopEvent?, of type: String, when changed: SQL = "changed") -> SQL {
+    func emitting(_ event: ShopEvent?, of type: String, when changed: SQL = "changed") -> SQL {
         guard let event else { return "" }
         return """
             , told AS (
@@ -61,7 +61,7 @@ extension Store {
     }
 
     /// Gives back what was claimed and not sent for want of time.
-    func giveBack(events: [Rest]) async throws {
+    func giveBack(events: [Reschedule]) async throws {
         try await database.execute(
             """
             UPDATE events SET

@@ -41,12 +41,12 @@ extension Store {
         ).isEmpty
     }
 
-    /// Takes in an enrollment as Belvo shows it, with its history line and what the shop is told. Nothing comes back
+    /// Imports an enrollment as Belvo shows it, with its history line and what the shop is told. Nothing comes back
     /// when there is a row for it already, or its user was forgotten meanwhile.
     ///
     /// Of several at once the unique `belvo_id` lets one through, and the others wait for that one to be committed.
-    func takeIn(
-        _ enrollment: Enrollment, planned: Planned, cause: Cause, telling told: ShopEvent?
+    func importForeign(
+        _ enrollment: Enrollment, plan: PollPlan, cause: Cause, emitting shopEvent: ShopEvent?
     ) async throws -> Stored<Enrollment>? {
         try await database.execute(
             """
@@ -69,23 +69,23 @@ extension Store {
                     \(seal(enrollment.failure?.message, in: .enrollmentsFailureMessage, of: enrollment.id.uuid)),
                     \(enrollment.failure?.authority),
                     \(enrollment.metadata.map { JSONColumn($0.json) }), \(enrollment.createdAt), app_now(),
-                    app_now() + \(planned.nextLookMicroseconds) * interval '1 microsecond',
-                    app_now() + \(planned.deadlineMicroseconds) * interval '1 microsecond'
+                    app_now() + \(plan.nextPollMicroseconds) * interval '1 microsecond',
+                    app_now() + \(plan.deadlineMicroseconds) * interval '1 microsecond'
                 FROM owner
                 ON CONFLICT DO NOTHING
                 RETURNING \(fragment: Self.enrollmentColumns)
-            ), \(fragment: recordingTakenIn("enrollment", cause))\(
-                fragment: telling(told, of: "enrollment", when: "made"))
+            ), \(fragment: importHistory("enrollment", cause))\(
+                fragment: emitting(shopEvent, of: "enrollment", when: "made"))
             SELECT * FROM made
             """
         ).first.map(readEnrollment)
     }
 
-    /// Takes in a payment as Belvo shows it; see above.
+    /// Imports a payment as Belvo shows it; see above.
     ///
     /// Nothing comes back either when another payment has its end-to-end id.
-    func takeIn(
-        _ payment: Payment, of customer: Customer.ID, planned: Planned, cause: Cause, telling told: ShopEvent?
+    func importForeign(
+        _ payment: Payment, of customer: Customer.ID, plan: PollPlan, cause: Cause, emitting shopEvent: ShopEvent?
     ) async throws -> Stored<Payment>? {
         try await database.execute(
             """
@@ -110,12 +110,12 @@ extension Store {
                     \(seal(payment.failure?.message, in: .paymentsFailureMessage, of: payment.id.uuid)),
                     \(payment.failure?.authority), \(payment.metadata.map { JSONColumn($0.json) }),
                     \(payment.createdAt), app_now(),
-                    app_now() + \(planned.nextLookMicroseconds) * interval '1 microsecond',
-                    app_now() + \(planned.deadlineMicroseconds) * interval '1 microsecond'
+                    app_now() + \(plan.nextPollMicroseconds) * interval '1 microsecond',
+                    app_now() + \(plan.deadlineMicroseconds) * interval '1 microsecond'
                 FROM owner
                 ON CONFLICT DO NOTHING
                 RETURNING \(fragment: Self.paymentColumns)
-            ), \(fragment: recordingTakenIn("payment", cause))\(fragment: telling(told, of: "payment", when: "made"))
+            ), \(fragment: importHistory("payment", cause))\(fragment: emitting(shopEvent, of: "payment", when: "made"))
             SELECT * FROM made
             """
         ).first.map(readPayment)
@@ -130,7 +130,7 @@ extension Store {
         """
     }
 
-    private func recordingTakenIn(_ type: String, _ cause: Cause) -> SQL {
+    private func importHistory(_ type: String, _ cause: Cause) -> SQL {
         """
         recorded AS (
             INSERT INTO state_history (record_type, record_id, state_after, caused_by, request_id, detail)

@@ -134,7 +134,7 @@ extension Store {
         }
     }
 
-    /// Has a record looked at, or an event sent, as soon as a server is free. False when there is no such thing to do.
+    /// Has a record polled, or an event sent, as soon as a server is free. False when there is no such thing to do.
     func requeue(_ kind: InspectedKind, _ id: UUID) async throws -> Bool {
         let statement: SQL =
             switch kind {

@@ -80,14 +80,14 @@ extension Store {
     }
 
     /// Notes that an alarm is told, with the event that tells the shop, where there is one.
-    func noteTold(_ alarm: Stored<MoneyAlarm>, telling event: ShopEvent?) async throws {
+    func noteHandled(_ alarm: Stored<MoneyAlarm>, emitting event: ShopEvent?) async throws {
         try await database.execute(
             """
             WITH changed AS (
                 UPDATE money_alarms SET next_poll_at = NULL, leased_until = NULL, version = version + 1
                 WHERE id = \(alarm.record.id) AND version = \(alarm.version)
                 RETURNING payment_id AS id
-            )\(fragment: telling(event, of: "payment"))
+            )\(fragment: emitting(event, of: "payment"))
             SELECT id FROM changed
             """)
     }

@@ -38,7 +38,7 @@ extension Store {
     /// Remembers a payment before Belvo is asked, and claims its idempotency key, in one statement; with an order only
     /// if that still says the same.
     func insert(
-        _ payment: Payment, pricedBy order: Order?, claiming claim: IdempotencyClaim?, planned: Planned, cause: Cause
+        _ payment: Payment, pricedBy order: Order?, claiming claim: IdempotencyClaim?, plan: PollPlan, cause: Cause
     ) async throws -> Remembered {
         do {
             let rows = try await database.execute(
@@ -56,8 +56,8 @@ extension Store {
                         \(payment.parties.customer), \(payment.parties.enrollment),
                         \(payment.parties.beneficiaryBankAccount), \(payment.metadata.map { JSONColumn($0.json) }),
                         app_now(), app_now(),
-                        app_now() + \(planned.nextLookMicroseconds) * interval '1 microsecond',
-                        app_now() + \(planned.deadlineMicroseconds) * interval '1 microsecond'
+                        app_now() + \(plan.nextPollMicroseconds) * interval '1 microsecond',
+                        app_now() + \(plan.deadlineMicroseconds) * interval '1 microsecond'
                     FROM claimed
                     RETURNING \(fragment: Self.paymentColumns)
                 ), recorded AS (
@@ -148,14 +148,14 @@ extension Store {
     /// Writes a payment's next state, and with it what its idempotency key answers from now on. Nothing comes back
     /// when somebody else was faster.
     func update(
-        _ before: Stored<Payment>, to after: Payment, event: String, planned: Planned, cause: Cause,
-        at moment: Timestamp, key: IdempotencySettlement = .unchanged, telling told: ShopEvent? = nil
+        _ before: Stored<Payment>, to after: Payment, event: String, plan: PollPlan, cause: Cause,
+        at moment: Timestamp, key: IdempotencySettlement = .unchanged, emitting shopEvent: ShopEvent? = nil
     ) async throws -> Stored<Payment>? {
         do {
             return try await database.execute(
                 changing(
-                    before, to: after, event: event, planned: planned, cause: cause, at: moment, key: key,
-                    telling: told)
+                    before, to: after, event: event, plan: plan, cause: cause, at: moment, key: key,
+                    emitting: shopEvent)
             ).first.map(readPayment)
         } catch let error as DatabaseError where error.isUniqueViolation(of: "one_payment_per_end_to_end_id") {
             throw EndToEndIDRepeated()
@@ -167,8 +167,8 @@ extension Store {
     }
 
     private func changing(
-        _ before: Stored<Payment>, to after: Payment, event: String, planned: Planned, cause: Cause,
-        at moment: Timestamp, key: IdempotencySettlement, telling told: ShopEvent?
+        _ before: Stored<Payment>, to after: Payment, event: String, plan: PollPlan, cause: Cause,
+        at moment: Timestamp, key: IdempotencySettlement, emitting shopEvent: ShopEvent?
     ) -> SQL {
         """
         WITH changed AS (
@@ -192,10 +192,10 @@ extension Store {
                     \(seal(after.failure?.message, in: .paymentsFailureMessage, of: after.id.uuid)),
                 failure_authority = \(after.failure?.authority),
                 updated_at = \(moment), version = version + 1, leased_until = NULL,
-                next_poll_at = app_now() + \(planned.nextLookMicroseconds) * interval '1 microsecond',
+                next_poll_at = app_now() + \(plan.nextPollMicroseconds) * interval '1 microsecond',
                 deadline_at = coalesce(
-                    \(planned.keptDeadline),
-                    app_now() + \(planned.deadlineMicroseconds) * interval '1 microsecond')
+                    \(plan.keptDeadline),
+                    app_now() + \(plan.deadlineMicroseconds) * interval '1 microsecond')
             WHERE id = \(after.id) AND version = \(before.version)
             RETURNING \(fragment: Self.paymentColumns)
         ), recorded AS (
@@ -204,12 +204,12 @@ extension Store {
             SELECT 'payment', id, \(before.record.historyState), \(after.historyState), \(cause.actor),
                 \(cause.requestID), \(after.failure.map { "\(event): \($0.code)" } ?? event)
             FROM changed WHERE \(before.record.historyState != after.historyState)
-        )\(fragment: settling(key, of: after.id.uuid))\(fragment: telling(told, of: "payment"))
+        )\(fragment: settling(key, of: after.id.uuid))\(fragment: emitting(shopEvent, of: "payment"))
         SELECT * FROM changed
         """
     }
 
-    /// Takes up to `limit` payments whose look is due, for so long, oldest first. See `claimDue`.
+    /// Takes up to `limit` payments whose poll is due, for so long, oldest first. See `claimDue`.
     func claimDuePayments(limit: Int, lease: Duration) async throws -> [Stored<Payment>] {
         let rows = try await claimDue(in: .payments, limit: limit, lease: lease, giving: Self.paymentColumns)
         return readEach(rows, of: "payments", readPayment)

@@ -48,7 +48,7 @@ extension Store {
     /// Those who come at the same moment do not see each other, so that a few more may be stored.
     func insertReceipt(
         id: UUID, digest: [UInt8], redirectState: String, enrollment: Enrollment.ID?, postedBy: UserSubject?,
-        isError: Bool, body: [UInt8], nextLook: Duration, unknownMax: Int
+        isError: Bool, body: [UInt8], nextPoll: Duration, unknownMax: Int
     ) async throws -> (receipt: Stored<RedirectReceipt>, isNew: Bool)? {
         let inserted = try await database.execute(
             """
@@ -57,7 +57,7 @@ extension Store {
             SELECT
                 \(id), \(digest), \(vault.lookup(redirectState, for: .redirectState)), \(enrollment), \(postedBy),
                 \(isError), \(vault.seal(body, in: .redirectReceiptsBody, of: id)),
-                app_now() + \(nextLook.wholeMicroseconds) * interval '1 microsecond'
+                app_now() + \(nextPoll.wholeMicroseconds) * interval '1 microsecond'
             WHERE \(enrollment != nil) OR \(unknownMax) > (
                 SELECT count(*) FROM (
                     SELECT id FROM redirect_receipts
@@ -69,38 +69,38 @@ extension Store {
             RETURNING \(fragment: Self.receiptColumns)
             """)
         if let row = inserted.first { return (try readReceipt(row), true) }
-        // On the write lane, so that a standby or an older snapshot cannot hide it.
+        // On the write pool, so that a standby or an older snapshot cannot hide it.
         let rows = try await database.execute(
             "SELECT \(fragment: Self.receiptColumns) FROM redirect_receipts WHERE digest = \(digest)")
         return try rows.first.map { (try readReceipt($0), false) }
     }
 
-    /// The receipt, whoever's it is; on the write lane, so that a standby cannot hide what was stored a moment ago.
+    /// The receipt, whoever's it is; on the write pool, so that a standby cannot hide what was stored a moment ago.
     func receipt(_ id: UUID) async throws -> Stored<RedirectReceipt>? {
         try await database.execute(
             "SELECT \(fragment: Self.receiptColumns) FROM redirect_receipts WHERE id = \(id)"
         ).first.map(readReceipt)
     }
 
-    /// Settles a receipt or marks it as on its way: then whoever sends it has it until the next look. Nothing comes back
-    /// when somebody else was faster.
+    /// Settles a receipt or marks it as on its way: then whoever sends it has it until the next poll. Nothing comes
+    /// back when somebody else was faster.
     ///
     /// A settled receipt loses its parameters: the code and the id_token are one-shot secrets.
     func update(
         _ before: Stored<RedirectReceipt>, to outcome: RedirectReceipt.Outcome, enrollment: Enrollment.ID? = nil,
-        nextLook: Duration? = nil, isHeld: Bool = false
+        nextPoll: Duration? = nil, isHeld: Bool = false
     ) async throws -> Stored<RedirectReceipt>? {
         try await database.execute(
-            changing(before, to: outcome, enrollment: enrollment, nextLook: nextLook, isHeld: isHeld)
+            changing(before, to: outcome, enrollment: enrollment, nextPoll: nextPoll, isHeld: isHeld)
         ).first.map(readReceipt)
     }
 
     /// The statement behind `update`, alone or beside that of the enrollment.
     func changing(
         _ before: Stored<RedirectReceipt>, to outcome: RedirectReceipt.Outcome, enrollment: Enrollment.ID?,
-        nextLook: Duration?, isHeld: Bool
+        nextPoll: Duration?, isHeld: Bool
     ) -> SQL {
-        let lease = isHeld ? nextLook : nil
+        let lease = isHeld ? nextPoll : nil
         let keepsBody = outcome == .received || outcome == .sent
         return """
             UPDATE redirect_receipts SET
@@ -109,7 +109,7 @@ extension Store {
                 sent_at = CASE WHEN \(outcome == .sent) THEN app_now() ELSE sent_at END,
                 version = version + 1,
                 leased_until = app_now() + \(lease.map(\.wholeMicroseconds)) * interval '1 microsecond',
-                next_poll_at = app_now() + \(nextLook.map(\.wholeMicroseconds)) * interval '1 microsecond'
+                next_poll_at = app_now() + \(nextPoll.map(\.wholeMicroseconds)) * interval '1 microsecond'
             WHERE id = \(before.record.id) AND version = \(before.version)
             RETURNING \(fragment: Self.receiptColumns)
             """
@@ -149,7 +149,7 @@ extension Store {
         ).isEmpty
     }
 
-    /// Takes up to `limit` receipts whose look is due, for so long, oldest first: of enrollments that are known, or the
+    /// Takes up to `limit` receipts whose poll is due, for so long, oldest first: of enrollments that are known, or the
     /// others. See `claimDue`.
     func claimDueReceipts(
         in table: DueTable, limit: Int, lease: Duration

@@ -62,13 +62,13 @@ extension Store {
     /// Settles a webhook, or has it worked on again after a pause. Nothing happens when it came once more meanwhile,
     /// or somebody else has it: then it is worked on anyway.
     func update(
-        _ before: Stored<WebhookReceipt>, to outcome: WebhookReceipt.Outcome, nextLook: Duration? = nil
+        _ before: Stored<WebhookReceipt>, to outcome: WebhookReceipt.Outcome, nextPoll: Duration? = nil
     ) async throws {
         try await database.execute(
             """
             UPDATE webhook_receipts SET
                 outcome = \(outcome), attempts = attempts + 1, version = version + 1, leased_until = NULL,
-                next_poll_at = app_now() + \(nextLook.map(\.wholeMicroseconds)) * interval '1 microsecond',
+                next_poll_at = app_now() + \(nextPoll.map(\.wholeMicroseconds)) * interval '1 microsecond',
                 processed_at = CASE WHEN \(outcome != .received) THEN app_now() END
             WHERE id = \(before.record.id) AND version = \(before.version)
             """)

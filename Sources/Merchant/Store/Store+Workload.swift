@@ -11,7 +11,7 @@ struct Workload: Sendable {
     let oldestInDoubt: Duration?
     /// Given up, until somebody has them tried again. Only events can be.
     let parked: Int64?
-    /// Negative while the next look is ahead.
+    /// Negative while the next poll is ahead.
     let mostOverdue: Duration?
 }
 

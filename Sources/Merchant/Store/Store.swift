@@ -32,7 +32,7 @@ struct Store: Sendable {
     }
 
     /// Reads each row by itself: one that is damaged, or encrypted under a key that is gone, must not keep the others
-    /// from being looked at.
+    /// from being polled.
     func readEach<Record>(
         _ rows: Rows, of table: String, _ read: (Row) throws -> Stored<Record>
     ) -> [Stored<Record>] {
@@ -92,36 +92,36 @@ struct Cause: Sendable {
     static let webhook = Cause(actor: .webhook, requestID: nil)
 }
 
-/// When a record is looked at next, and until when its state may last.
-struct Planned: Sendable {
-    /// From now until the next look; nil when there is nothing left to look at.
-    let nextLook: Duration?
+/// When a record is polled next, and until when its state may last.
+struct PollPlan: Sendable {
+    /// From now until the next poll; nil when there is nothing left to poll.
+    let nextPoll: Duration?
     /// From now until the deadline, where the state is new.
     let deadline: Duration?
     /// The deadline that goes on, where it is not.
     let keptDeadline: Timestamp?
-    /// Whether whoever writes this is about to send something, and has the row until the next look.
+    /// Whether whoever writes this is about to send something, and has the row until the next poll.
     var isHeld = false
 
     /// A state that was just entered.
-    static func entered(_ schedule: Schedule?) -> Planned {
-        Planned(nextLook: schedule?.firstLook, deadline: schedule?.deadline, keptDeadline: nil)
+    static func entered(_ schedule: Schedule?) -> PollPlan {
+        PollPlan(nextPoll: schedule?.firstPoll, deadline: schedule?.deadline, keptDeadline: nil)
     }
 
     /// A state that goes on.
-    static func goesOn(nextLook: Duration, deadline: Timestamp?) -> Planned {
-        Planned(nextLook: nextLook, deadline: nil, keptDeadline: deadline)
+    static func goesOn(nextPoll: Duration, deadline: Timestamp?) -> PollPlan {
+        PollPlan(nextPoll: nextPoll, deadline: nil, keptDeadline: deadline)
     }
 
     /// The same, for whoever is about to send something.
-    var held: Planned {
-        var planned = self
-        planned.isHeld = true
-        return planned
+    var held: PollPlan {
+        var plan = self
+        plan.isHeld = true
+        return plan
     }
 
-    var leaseMicroseconds: Int64? { isHeld ? nextLookMicroseconds : nil }
-    var nextLookMicroseconds: Int64? { nextLook.map(\.wholeMicroseconds) }
+    var leaseMicroseconds: Int64? { isHeld ? nextPollMicroseconds : nil }
+    var nextPollMicroseconds: Int64? { nextPoll.map(\.wholeMicroseconds) }
     var deadlineMicroseconds: Int64? { deadline.map(\.wholeMicroseconds) }
 }
 

@@ -1,46 +1,46 @@
 import Payments
 
-extension World {
-    /// Everything that looks at records by itself.
+extension Dependencies {
+    /// Everything that polls records by itself.
     var workers: [any DueWorker] {
-        // A look is one or two calls, begun within the poller's window; whoever holds a record for longer is gone.
+        // A poll is one or two calls, begun within the poller's window; whoever holds a record for longer is gone.
         let window = Duration.seconds(5)
-        let lease = patience.callDeadline * 2 + window
+        let lease = timeouts.callDeadline * 2 + window
         return [
             Poller<Customer>(
                 name: "customers", table: .customers, limit: 64, width: 8, log: log, gate: gate, window: window,
                 claim: { try await store.claimDueCustomers(limit: $0, lease: lease) },
-                look: { try await CustomerJourney(world: self).look(at: $0) },
-                rest: { try await store.rest($0, in: .customers) }, id: { $0.id.uuid }),
+                poll: { try await CustomerWorkflow(dependencies: self).poll($0) },
+                reschedule: { try await store.reschedule($0, in: .customers) }, id: { $0.id.uuid }),
             redirects(named: "redirects", in: .redirectReceipts, width: 8, window: window, lease: lease),
             redirects(named: "unknown_redirects", in: .unknownRedirects, width: 4, window: window, lease: lease),
             Poller<WebhookReceipt>(
                 name: "webhooks", table: .webhookReceipts, limit: 128, width: 16, log: log, gate: gate,
                 window: window,
                 claim: { try await store.claimDueWebhooks(limit: $0, lease: lease) },
-                look: {
-                    try await WebhookJourney(world: self).look(at: $0)
+                poll: {
+                    try await WebhookWorkflow(dependencies: self).process($0)
                     return .recorded
                 },
-                rest: { try await store.rest($0, in: .webhookReceipts) }, id: { $0.id }),
+                reschedule: { try await store.reschedule($0, in: .webhookReceipts) }, id: { $0.id }),
             Poller<Enrollment>(
                 name: "enrollments", table: .enrollments, limit: 128, width: 16, log: log, gate: gate, window: window,
                 claim: { try await store.claimDueEnrollments(limit: $0, lease: lease) },
-                look: { try await EnrollmentJourney(world: self).look(at: $0) },
-                rest: { try await store.rest($0, in: .enrollments) }, id: { $0.id.uuid }),
+                poll: { try await EnrollmentWorkflow(dependencies: self).poll($0) },
+                reschedule: { try await store.reschedule($0, in: .enrollments) }, id: { $0.id.uuid }),
             Poller<Payment>(
                 name: "payments", table: .payments, limit: 128, width: 16, log: log, gate: gate, window: window,
                 claim: { try await store.claimDuePayments(limit: $0, lease: lease) },
-                look: { try await PaymentJourney(world: self).look(at: $0) },
-                rest: { try await store.rest($0, in: .payments) }, id: { $0.id.uuid }),
+                poll: { try await PaymentWorkflow(dependencies: self).poll($0) },
+                reschedule: { try await store.reschedule($0, in: .payments) }, id: { $0.id.uuid }),
             Poller<MoneyAlarm>(
                 name: "money_alarms", table: .moneyAlarms, limit: 64, width: 4, log: log, gate: nil, window: window,
                 claim: { try await store.claimDueAlarms(limit: $0, lease: lease) },
-                look: {
-                    try await tell(of: $0)
+                poll: {
+                    try await emitDispute(of: $0)
                     return .recorded
                 },
-                rest: { try await store.rest($0, in: .moneyAlarms) }, id: { $0.id }),
+                reschedule: { try await store.reschedule($0, in: .moneyAlarms) }, id: { $0.id }),
         ]
     }
 
@@ -50,17 +50,17 @@ extension World {
         Poller<RedirectReceipt>(
             name: name, table: table, limit: 64, width: width, log: log, gate: gate, window: window,
             claim: { try await store.claimDueReceipts(in: table, limit: $0, lease: lease) },
-            look: { try await RedirectionJourney(world: self).look(at: $0) },
-            rest: { try await store.rest($0, in: table) }, id: { $0.id })
+            poll: { try await RedirectionWorkflow(dependencies: self).process($0) },
+            reschedule: { try await store.reschedule($0, in: table) }, id: { $0.id })
     }
 
     /// Tells the shop of a disputed order, where there is one and the shop wants to hear.
-    private func tell(of alarm: Stored<MoneyAlarm>) async throws {
-        guard policy.tellsShop, let order = try await store.disputedOrder(of: alarm.record.payment) else {
-            return try await store.noteTold(alarm, telling: nil)
+    private func emitDispute(of alarm: Stored<MoneyAlarm>) async throws {
+        guard policy.emitsShopEvents, let order = try await store.disputedOrder(of: alarm.record.payment) else {
+            return try await store.noteHandled(alarm, emitting: nil)
         }
         let event = ShopEvent(
             disputed: order, by: alarm.record.payment, at: alarm.clock.now, id: identities.next())
-        try await store.noteTold(alarm, telling: event)
+        try await store.noteHandled(alarm, emitting: event)
     }
 }

@@ -19,7 +19,7 @@ protocol DueWorker: Worker {
 
 /// What one pass did.
 struct Pass: Sendable, Equatable {
-    /// Records that were looked at.
+    /// Records that were polled.
     var examined = 0
     /// Looks that failed and will be repeated.
     var failed = 0

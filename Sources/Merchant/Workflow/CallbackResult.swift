@@ -3,7 +3,7 @@ import FoundationEssentials
 import Payments
 
 /// Where a bank's redirect stands that came through a browser, and the enrollment that it is for.
-struct Landing: Sendable {
+struct CallbackResult: Sendable {
     let receipt: RedirectReceipt
     /// Nothing as long as it is not known whose it is.
     let enrollment: Enrollment?
@@ -17,41 +17,42 @@ struct Landing: Sendable {
     let failure: (any Error)?
 }
 
-extension RedirectionJourney {
+extension RedirectionWorkflow {
     /// Takes a redirect from a browser, and says where it then stands.
     ///
     /// Throws only what kept it from being stored, or from being read again: then the same redirect may come again.
     /// What went wrong with Belvo stands in the landing.
-    func land(_ arrival: Arrival, on occasion: Occasion) async throws -> Landing {
+    func receiveCallback(_ arrival: Arrival, on context: CallContext) async throws -> CallbackResult {
         let (receipt, isNew) = try await remember(arrival)
         let isRepeat = !isNew && receipt.record.outcome.isSettled
         var failure: (any Error)?
         do {
-            _ = try await deal(with: arrival, receipt, isNew: isNew, on: occasion)
+            _ = try await deal(with: arrival, receipt, isNew: isNew, on: context)
         } catch  where StoreFailure(error) == nil {
             failure = error
         }
-        guard let stored = try await world.store.receipt(receipt.record.id) else {
-            throw JourneyRefusal.redirectUnknown
+        guard let stored = try await dependencies.store.receipt(receipt.record.id) else {
+            throw WorkflowRefusal.redirectUnknown
         }
-        return try await landing(stored, isRepeat: isRepeat, failure: failure)
+        return try await callbackResult(stored, isRepeat: isRepeat, failure: failure)
     }
 
     /// Where a redirect stands that was stored before. Nobody else is asked.
     ///
     /// Nothing comes back when there is none, or when it is older than a user may take: who holds an address for so
     /// long learns no more by it.
-    func landing(_ receipt: UUID) async throws -> Landing? {
-        guard let stored = try await world.store.receipt(receipt), age(of: stored) < world.patience.userDeadline
+    func callbackResult(_ receipt: UUID) async throws -> CallbackResult? {
+        guard let stored = try await dependencies.store.receipt(receipt),
+            age(of: stored) < dependencies.timeouts.userDeadline
         else { return nil }
-        return try await landing(stored, isRepeat: false, failure: nil)
+        return try await callbackResult(stored, isRepeat: false, failure: nil)
     }
 
-    private func landing(
+    private func callbackResult(
         _ receipt: Stored<RedirectReceipt>, isRepeat: Bool, failure: (any Error)?
-    ) async throws -> Landing {
+    ) async throws -> CallbackResult {
         let enrollment = try await owner(of: receipt)?.record
-        return Landing(
+        return CallbackResult(
             receipt: receipt.record, enrollment: enrollment, isRepeat: isRepeat,
             isProven: try await isProven(receipt.record, enrollment), failure: failure)
     }
@@ -61,7 +62,7 @@ extension RedirectionJourney {
         case (.taken, _): return true
         case (.unknown, .awaitingFingerprint), (.unknown, .confirming), (.unknown, .succeeded):
             guard let enrollment else { return false }
-            return try await !world.store.hasReceiptPassedOn(of: enrollment.id, besides: receipt.id)
+            return try await !dependencies.store.hasReceiptPassedOn(of: enrollment.id, besides: receipt.id)
         default: return false
         }
     }

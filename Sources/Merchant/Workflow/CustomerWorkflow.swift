@@ -3,28 +3,28 @@ import Logging
 import Payments
 
 /// How a user becomes Belvo's customer: remembered, asked for once, recorded.
-struct CustomerJourney: Sendable {
-    let world: World
+struct CustomerWorkflow: Sendable {
+    let dependencies: Dependencies
 
-    /// Creates the user's customer, or returns the one there is; `isNew` when it was made by this wish.
+    /// Creates the user's customer, or returns the one there is; `isNew` when it was made by this request.
     func put(
-        _ person: Customer.Person, for subject: UserSubject, on occasion: Occasion
+        _ person: Customer.Person, for subject: UserSubject, on context: CallContext
     ) async throws -> (progress: Progress<Stored<Customer>>, isNew: Bool) {
         let customer = Customer(
-            id: Customer.ID(world.identities.next()), subject: subject, person: person, createdAt: .earliest)
-        let planned = Planned.entered(customer.creationSchedule(world.patience)).held
-        if let made = try await world.store.insert(customer, planned: planned, cause: occasion.cause) {
-            return (try await creation(on: occasion).begin(made), true)
+            id: Customer.ID(dependencies.identities.next()), subject: subject, person: person, createdAt: .earliest)
+        let plan = PollPlan.entered(customer.creationSchedule(dependencies.timeouts)).held
+        if let made = try await dependencies.store.insert(customer, plan: plan, cause: context.cause) {
+            return (try await creation(on: context).begin(made), true)
         }
         for _ in 0..<attemptsMax {
-            guard let known = try await world.store.customer(of: subject) else { break }
+            guard let known = try await dependencies.store.customer(of: subject) else { break }
             switch known.record.state {
             case .created:
-                guard known.record.person.taxID == person.taxID else { throw JourneyRefusal.identifierDiffers }
+                guard known.record.person.taxID == person.taxID else { throw WorkflowRefusal.identifierDiffers }
                 return (.done(known), false)
             case .creating:
-                guard known.record.person.taxID == person.taxID else { throw JourneyRefusal.identifierDiffers }
-                let progress = try await creation(on: occasion).resume(known)
+                guard known.record.person.taxID == person.taxID else { throw WorkflowRefusal.identifierDiffers }
+                let progress = try await creation(on: context).resume(known)
                 // What has turned out to be lost is tried anew.
                 if progress.resource.record.state != .failed { return (progress, true) }
             case .failed:
@@ -32,31 +32,31 @@ struct CustomerJourney: Sendable {
                 again.person = person
                 guard
                     let claimed = try await write(
-                        again, over: known, event: "tried_again", planned: planned, cause: occasion.cause)
-                else { throw JourneyRefusal.inProgress }
-                return (try await creation(on: occasion).begin(claimed), true)
+                        again, over: known, event: "tried_again", plan: plan, cause: context.cause)
+                else { throw WorkflowRefusal.inProgress }
+                return (try await creation(on: context).begin(claimed), true)
             }
         }
-        throw JourneyRefusal.contended
+        throw WorkflowRefusal.contended
     }
 
     func customer(of subject: UserSubject) async throws -> Stored<Customer> {
-        guard let customer = try await world.store.customer(of: subject) else { throw JourneyRefusal.notFound }
+        guard let customer = try await dependencies.store.customer(of: subject) else { throw WorkflowRefusal.notFound }
         return customer
     }
 
     /// Writes the next state and tells those who wait; nothing comes back when somebody else was faster.
     private func write(
-        _ next: Customer, over stored: Stored<Customer>, event: String, planned: Planned, cause: Cause
+        _ next: Customer, over stored: Stored<Customer>, event: String, plan: PollPlan, cause: Cause
     ) async throws -> Stored<Customer>? {
-        let written = try await world.store.update(stored, to: next, event: event, planned: planned, cause: cause)
-        if let written, written.record != stored.record { world.changes.announce(written.record.id) }
+        let written = try await dependencies.store.update(stored, to: next, event: event, plan: plan, cause: cause)
+        if let written, written.record != stored.record { dependencies.changes.announce(written.record.id) }
         return written
     }
 
     /// What is sent is what was remembered: the same request again may be spelled otherwise.
-    private func creation(on occasion: Occasion) -> RemoteCreation<CustomerJourney> {
-        RemoteCreation(workflow: self, occasion: occasion) { customer, belvo in
+    private func creation(on context: CallContext) -> RemoteCreation<CustomerWorkflow> {
+        RemoteCreation(workflow: self, context: context) { customer, belvo in
             let person = customer.person
             // Where Belvo has it and does not say since when, reading tells.
             return Customer.Event(
@@ -64,7 +64,7 @@ struct CustomerJourney: Sendable {
                     NewCustomer(
                         externalID: customer.id.description, identifier: person.taxID.text, name: person.name.text,
                         email: person.email?.text, phone: person.phone?.text),
-                    trace: occasion.trace))
+                    trace: context.trace))
         }
     }
 
@@ -76,22 +76,22 @@ struct CustomerJourney: Sendable {
         for _ in 0..<attemptsMax {
             guard let next = try? current.record.transition(on: event) else { return current }
             let written = try await write(
-                next, over: current, event: event.name, planned: planned(next, over: current), cause: cause)
+                next, over: current, event: event.name, plan: plan(next, over: current), cause: cause)
             if let written { return written }
-            guard let fresh = try await world.store.customer(of: stored.record.subject) else { break }
+            guard let fresh = try await dependencies.store.customer(of: stored.record.subject) else { break }
             current = fresh
         }
-        throw JourneyRefusal.contended
+        throw WorkflowRefusal.contended
     }
 
-    private func planned(_ next: Customer, over stored: Stored<Customer>) -> Planned {
+    private func plan(_ next: Customer, over stored: Stored<Customer>) -> PollPlan {
         guard next.state == .creating else { return .entered(nil) }
-        return .goesOn(nextLook: nextLook(at: stored) ?? world.patience.pollInterval, deadline: stored.deadline)
+        return .goesOn(nextPoll: nextPoll(at: stored) ?? dependencies.timeouts.pollInterval, deadline: stored.deadline)
     }
 }
 
 // Creating.
-extension CustomerJourney: CreationWorkflow {
+extension CustomerWorkflow: CreationWorkflow {
     var table: DueTable { .customers }
 
     /// A customer's request has no key: there is one customer for each user.
@@ -105,16 +105,16 @@ extension CustomerJourney: CreationWorkflow {
     func mayBeThere(after error: BelvoError) -> Bool { error.saysIdentifierIsTaken }
 
     /// Belvo has a customer with this tax number, and none under our name: it is somebody else's.
-    func end(after error: BelvoError) -> (event: Customer.Event, refusal: JourneyRefusal)? {
+    func end(after error: BelvoError) -> (event: Customer.Event, refusal: WorkflowRefusal)? {
         guard error.saysIdentifierIsTaken else { return nil }
         return (.notCreated(code: Customer.identifierInUse), .identifierInUse)
     }
 }
 
 // Looking, for handlers and pollers alike.
-extension CustomerJourney: LookingJourney {
+extension CustomerWorkflow: PolledWorkflow {
     /// Looks for a customer whose creation was sent and never answered.
-    func news(of customer: Customer, from belvo: Belvo.Client) async -> News<Customer.Event> {
+    func readRemoteState(of customer: Customer, from belvo: Belvo.Client) async -> RemoteState<Customer.Event> {
         guard customer.state == .creating else { return .unreadable }
         do {
             let found = try await belvo.findCustomers(externalID: customer.id.description)
@@ -123,31 +123,31 @@ extension CustomerJourney: LookingJourney {
             guard let first else { return .absent }
             for twin in found where twin.id != first.id { logTwin(twin.id.uuid, of: customer) }
             guard let event = Customer.Event(first) else {
-                world.log.error("customer.without_creation_time", metadata: ["customer_id": "\(customer.id)"])
+                dependencies.log.error("customer.without_creation_time", metadata: ["customer_id": "\(customer.id)"])
                 return .unreadable
             }
             return .event(event)
         } catch {
-            world.log.warning(
+            dependencies.log.warning(
                 "customer.unreadable", metadata: ["customer_id": "\(customer.id)", "reason": "\(error)"])
             return .unreadable
         }
     }
 
-    func lapse(of customer: Customer, after news: News<Customer.Event>) -> Customer.Event? {
-        if case .absent = news { .notCreated(code: Failure.creationLost.code) } else { nil }
+    func timeoutEvent(of customer: Customer, after remote: RemoteState<Customer.Event>) -> Customer.Event? {
+        if case .absent = remote { .notCreated(code: Failure.creationLost.code) } else { nil }
     }
 
     func write(
         _ next: Customer, over stored: Stored<Customer>, after event: Customer.Event, causedBy cause: Cause
     ) async throws -> Stored<Customer>? {
-        try await write(next, over: stored, event: event.name, planned: .entered(nil), cause: cause)
+        try await write(next, over: stored, event: event.name, plan: .entered(nil), cause: cause)
     }
 
-    func nextLook(at stored: Stored<Customer>) -> Duration? {
+    func nextPoll(at stored: Stored<Customer>) -> Duration? {
         guard stored.record.state == .creating else { return nil }
         let overdue = stored.isOverdue ? stored.deadline.map { stored.clock.now - $0 } : nil
-        return overdue.map(world.patience.doubtInterval) ?? world.patience.pollInterval
+        return overdue.map(dependencies.timeouts.doubtInterval) ?? dependencies.timeouts.pollInterval
     }
 }
 

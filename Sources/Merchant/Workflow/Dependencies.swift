@@ -9,17 +9,17 @@ typealias Customer = Payments.Customer
 typealias Enrollment = Payments.Enrollment
 
 /// Everything that the merchant's decisions need from outside, handed in as values.
-struct World: Sendable {
+struct Dependencies: Sendable {
     let store: Store
-    /// Belvo, called for whoever this world was made for.
+    /// Belvo, called for whoever these dependencies were made for.
     var belvo: Belvo.Client
     /// What all calls to Belvo pass.
     let gate: BelvoGate
-    let patience: Patience
+    let timeouts: Timeouts
     let policy: Policy
     let identities: Identities
     /// Hears of every change of a record that apps can see, once it is committed.
-    let changes: Changes
+    let changes: ChangeFeed
     let log: Logger
 }
 
@@ -34,7 +34,7 @@ struct Policy: Sendable {
     /// What the shop shows to place orders; without it they come by SQL alone.
     let shop: SharedBearer?
     /// Whether the shop wants to hear of what becomes of payments and enrollments.
-    let tellsShop: Bool
+    let emitsShopEvents: Bool
     /// What Belvo's webhooks show.
     let webhooks: SharedBearer
     /// Whether apps get tokens for Belvo's SDK, which can do more at Belvo than one user should.
@@ -53,7 +53,7 @@ struct Policy: Sendable {
 final class Identities: Sendable {
     private let generator = Mutex(UUIDv7Generator())
     private let now: @Sendable () -> Timestamp
-    private let random: Draws
+    private let random: RandomSource
 
     /// - Parameter draw: gives 64 random bits.
     init(
@@ -61,7 +61,7 @@ final class Identities: Sendable {
         draw: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
     ) {
         self.now = now
-        random = Draws(draw: draw)
+        random = RandomSource(draw: draw)
     }
 
     func next() -> UUID {
@@ -69,7 +69,7 @@ final class Identities: Sendable {
         return generator.withLock { $0.next(at: now(), using: &random) }
     }
 
-    private struct Draws: RandomNumberGenerator, Sendable {
+    private struct RandomSource: RandomNumberGenerator, Sendable {
         let draw: @Sendable () -> UInt64
 
         func next() -> UInt64 { draw() }
@@ -77,16 +77,16 @@ final class Identities: Sendable {
 }
 
 /// Under which request something happens: who caused it, and the trace that Belvo is told.
-struct Occasion: Sendable {
+struct CallContext: Sendable {
     let cause: Cause
     let trace: TraceParent?
 
-    static let poller = Occasion(cause: .poller, trace: nil)
-    static let webhook = Occasion(cause: .webhook, trace: nil)
+    static let poller = CallContext(cause: .poller, trace: nil)
+    static let webhook = CallContext(cause: .webhook, trace: nil)
 }
 
-/// Why a wish was not granted, in the merchant's terms. What each case means over HTTP stands in `APIError`.
-enum JourneyRefusal: Error, Sendable, Equatable {
+/// Why a request was not granted, in the merchant's terms. What each case means over HTTP stands in `APIError`.
+enum WorkflowRefusal: Error, Sendable, Equatable {
     /// There is no such record of this user's.
     case notFound
     /// The user has to become a customer first.
@@ -150,7 +150,7 @@ enum JourneyRefusal: Error, Sendable, Equatable {
 }
 
 /// What reading Belvo about a record brought.
-enum News<Event: Sendable>: Sendable {
+enum RemoteState<Event: Sendable>: Sendable {
     case event(Event)
     /// Belvo's lists do not have it.
     case absent
@@ -165,7 +165,7 @@ struct SignedPart: Sendable, Equatable {
     let fault: ClientData.Fault
 }
 
-/// What an app is told about a wish that reached Belvo.
+/// What an app is told about a request that reached Belvo.
 enum Progress<Resource: Sendable>: Sendable {
     /// It is done, and Belvo has said so.
     case done(Resource)
@@ -179,7 +179,7 @@ enum Progress<Resource: Sendable>: Sendable {
     }
 }
 
-//// What Belvo's failures mean for a wish that was on its way there.
+//// What Belvo's failures mean for a request that was on its way there.
 extension BelvoError {
     /// Whether the request certainly had no effect, as far as an answer can say so: the same may be tried again.
     ///
@@ -187,7 +187,7 @@ extension BelvoError {
     var leftNothing: Bool {
         switch self {
         case .denied, .throttled, .unreachable, .notFound: true
-        case .refused, .conflict, .unanswered, .nonsense, .outcomeUnknown: false
+        case .refused, .conflict, .unanswered, .malformedAnswer, .outcomeUnknown: false
         }
     }
 
@@ -210,23 +210,23 @@ extension BelvoError {
     }
 
     /// Whether Belvo said no to the content, for good.
-    var refusal: Belvo.Refusal? {
+    var refusal: Belvo.ErrorResponse? {
         if case .refused(let refusal) = self { refusal } else { nil }
     }
 }
 
 /// Belvo refused a question that holds nothing of the app's: what is wrong with it is this server's to mend.
-struct OwnMistake: Error, CustomStringConvertible {
-    let refusal: Belvo.Refusal
+struct InternalError: Error, CustomStringConvertible {
+    let refusal: Belvo.ErrorResponse
 
     var description: String { "Belvo refused a question of our own: \(refusal)" }
 }
 
 extension BelvoError {
     /// The same, as it is told to who gave nothing that Belvo could have refused.
-    var withoutTheAppsDoing: any Error {
+    var notCausedByApp: any Error {
         switch self {
-        case .refused(let refusal), .conflict(let refusal): OwnMistake(refusal: refusal)
+        case .refused(let refusal), .conflict(let refusal): InternalError(refusal: refusal)
         default: self
         }
     }
@@ -234,7 +234,7 @@ extension BelvoError {
 
 extension Failure {
     /// Belvo's no, in its own first words.
-    static func refused(_ refusal: Belvo.Refusal) -> Failure {
+    static func refused(_ refusal: Belvo.ErrorResponse) -> Failure {
         let item = refusal.items.first
         return Failure(code: item?.code ?? "refused", message: item?.message, authority: .merchant)
     }

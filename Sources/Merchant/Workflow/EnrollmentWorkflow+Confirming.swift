@@ -4,7 +4,7 @@ import Logging
 import Payments
 
 // Passing on what the phone made of the registration options.
-extension EnrollmentJourney {
+extension EnrollmentWorkflow {
     /// What an app has brought to confirm an enrollment.
     struct Confirmation: Sendable {
         /// Passed on as it came, and not kept.
@@ -17,97 +17,98 @@ extension EnrollmentJourney {
     /// Passes on a registration. It moves no money: while Belvo shows that it has not arrived it is sent again, at once
     /// and by the same request again (reliability.md, promise 3).
     func confirm(
-        _ id: Enrollment.ID, of subject: UserSubject, with confirmation: Confirmation, on occasion: Occasion
+        _ id: Enrollment.ID, of subject: UserSubject, with confirmation: Confirmation, on context: CallContext
     ) async throws -> Progress<Stored<Enrollment>> {
         let stored = try await enrollment(id, of: subject)
-        let end = stored.clock.now + world.patience.askingDeadline
+        let end = stored.clock.now + dependencies.timeouts.askingDeadline
         if let known = stored.record.confirmationDigest {
-            guard known == confirmation.digest else { throw JourneyRefusal.alreadyDone }
-            return try await resume(stored, with: confirmation, until: end, on: occasion)
+            guard known == confirmation.digest else { throw WorkflowRefusal.alreadyDone }
+            return try await resume(stored, with: confirmation, until: end, on: context)
         }
         guard stored.record.state == .awaitingFingerprint, let options = stored.record.registrationOptions,
             stored.record.belvoID != nil
         else {
             throw stored.record.state == .failed
-                ? JourneyRefusal.enrollmentFailed : .wrongState(stored.record.state.rawValue)
+                ? WorkflowRefusal.enrollmentFailed : .wrongState(stored.record.state.rawValue)
         }
         do {
             try ClientData.check(confirmation.clientData, ceremony: .create, challenge: challenge(in: options) ?? "")
         } catch {
-            throw JourneyRefusal.clientDataInvalid(SignedPart(member: "/confirmation_data", fault: error))
+            throw WorkflowRefusal.clientDataInvalid(SignedPart(member: "/confirmation_data", fault: error))
         }
         // Only one of several at once gets past this: the others find another version.
         let next = try stored.record.transition(on: .confirmationSent(digest: confirmation.digest))
         let written = try await write(
-            next, over: stored, event: "confirmation_sent", isHeld: true, cause: occasion.cause)
-        guard let sent = written else { return try await confirm(id, of: subject, with: confirmation, on: occasion) }
+            next, over: stored, event: "confirmation_sent", isHeld: true, cause: context.cause)
+        guard let sent = written else { return try await confirm(id, of: subject, with: confirmation, on: context) }
         do {
-            return .done(try await send(confirmation, for: sent, within: nil, on: occasion))
+            return .done(try await send(confirmation, for: sent, within: nil, on: context))
         } catch let error as BelvoError {
-            if let end = try await settle(sent, after: error, from: stored, on: occasion) { throw end }
+            if let end = try await settle(sent, after: error, from: stored, on: context) { throw end }
             // It may have arrived. Only reading can tell: now, or when the poller does.
-            world.log.warning("enrollment.confirmation_unknown", metadata: ["enrollment_id": "\(sent.record.id)"])
-            return try await goOn(sent, with: confirmation, isHeld: true, until: end, on: occasion)
+            dependencies.log.warning(
+                "enrollment.confirmation_unknown", metadata: ["enrollment_id": "\(sent.record.id)"])
+            return try await goOn(sent, with: confirmation, isHeld: true, until: end, on: context)
         }
     }
 
     /// The same registration again: what became of it, and where nobody knows, another sending.
     private func resume(
-        _ stored: Stored<Enrollment>, with confirmation: Confirmation, until end: Timestamp, on occasion: Occasion
+        _ stored: Stored<Enrollment>, with confirmation: Confirmation, until end: Timestamp, on context: CallContext
     ) async throws -> Progress<Stored<Enrollment>> {
         guard stored.record.state == .confirming, !stored.record.isConfirmationAccepted else {
             return try progress(of: stored)
         }
-        return try await goOn(stored, with: confirmation, isHeld: false, until: end, on: occasion)
+        return try await goOn(stored, with: confirmation, isHeld: false, until: end, on: context)
     }
 
     /// Reads how the enrollment stands, and sends what has not arrived once more.
     private func goOn(
         _ stored: Stored<Enrollment>, with confirmation: Confirmation, isHeld: Bool, until end: Timestamp,
-        on occasion: Occasion
+        on context: CallContext
     ) async throws -> Progress<Stored<Enrollment>> {
-        guard let belvoID = stored.record.belvoID, let told = await reading(belvoID, of: stored.record) else {
-            return isHeld ? try await leaveUnknown(stored, on: occasion) : .pending(stored)
+        guard let belvoID = stored.record.belvoID, let remote = await reading(belvoID, of: stored.record) else {
+            return isHeld ? try await leaveUnknown(stored, on: context) : .pending(stored)
         }
-        if told.mayLackRegistration, stored.clock.now + world.patience.lookUpDeadline < end {
+        if remote.mayLackRegistration, stored.clock.now + dependencies.timeouts.lookUpDeadline < end {
             // The version that was read before the look-up: of several only one sends.
-            let claimed = try await world.store.claimSending(
+            let claimed = try await dependencies.store.claimSending(
                 stored, id: stored.record.id.uuid, in: .enrollments, isHeld: isHeld,
-                firstLook: world.patience.askingDeadline + .seconds(5), deadline: nil)
+                firstPoll: dependencies.timeouts.askingDeadline + .seconds(5), deadline: nil)
             guard let claimed else {
-                return try progress(of: try await world.store.enrollment(stored.record.id) ?? stored)
+                return try progress(of: try await dependencies.store.enrollment(stored.record.id) ?? stored)
             }
-            return try await sendAgain(confirmation, for: claimed, until: end, on: occasion)
+            return try await sendAgain(confirmation, for: claimed, until: end, on: context)
         }
         return try progress(
-            of: try await record(.reported(report(told)), on: stored, cause: occasion.cause))
+            of: try await record(.reported(report(remote)), on: stored, cause: context.cause))
     }
 
     /// What Belvo says of this sending says nothing about the first: a refusal is followed by a reading.
     private func sendAgain(
-        _ confirmation: Confirmation, for claimed: Stored<Enrollment>, until end: Timestamp, on occasion: Occasion
+        _ confirmation: Confirmation, for claimed: Stored<Enrollment>, until end: Timestamp, on context: CallContext
     ) async throws -> Progress<Stored<Enrollment>> {
         do {
-            let limit = end - claimed.clock.now - world.patience.lookUpDeadline
-            return .done(try await send(confirmation, for: claimed, within: limit, on: occasion))
+            let limit = end - claimed.clock.now - dependencies.timeouts.lookUpDeadline
+            return .done(try await send(confirmation, for: claimed, within: limit, on: context))
         } catch let error as BelvoError {
-            world.log.warning(
+            dependencies.log.warning(
                 "enrollment.confirmed_again_in_vain",
                 metadata: ["enrollment_id": "\(claimed.record.id)", "reason": "\(error)"])
         }
-        guard let belvoID = claimed.record.belvoID, let told = await reading(belvoID, of: claimed.record) else {
-            return try await leaveUnknown(claimed, on: occasion)
+        guard let belvoID = claimed.record.belvoID, let remote = await reading(belvoID, of: claimed.record) else {
+            return try await leaveUnknown(claimed, on: context)
         }
-        return try progress(of: try await record(.reported(report(told)), on: claimed, cause: occasion.cause))
+        return try progress(of: try await record(.reported(report(remote)), on: claimed, cause: context.cause))
     }
 
     private func send(
-        _ confirmation: Confirmation, for sent: Stored<Enrollment>, within limit: Duration?, on occasion: Occasion
+        _ confirmation: Confirmation, for sent: Stored<Enrollment>, within limit: Duration?, on context: CallContext
     ) async throws -> Stored<Enrollment> {
-        guard let belvoID = sent.record.belvoID else { throw JourneyRefusal.wrongState(sent.record.state.rawValue) }
-        try await (limit.map { world.belvo.within($0) } ?? world.belvo).confirmEnrollment(
-            Belvo.Enrollment.ID(belvoID), confirmationData: confirmation.data, trace: occasion.trace)
-        return try await record(.confirmationAccepted, on: sent, cause: occasion.cause)
+        guard let belvoID = sent.record.belvoID else { throw WorkflowRefusal.wrongState(sent.record.state.rawValue) }
+        try await (limit.map { dependencies.belvo.within($0) } ?? dependencies.belvo).confirmEnrollment(
+            Belvo.Enrollment.ID(belvoID), confirmationData: confirmation.data, trace: context.trace)
+        return try await record(.confirmationAccepted, on: sent, cause: context.cause)
     }
 
     /// What a repeated registration answers: taken, or not known yet, or what Belvo said of it.
@@ -115,28 +116,28 @@ extension EnrollmentJourney {
         if stored.record.isConfirmationAccepted { return .done(stored) }
         switch stored.record.state {
         case .failed where stored.record.isConfirmationRefused:
-            throw JourneyRefusal.confirmationRefused(stored.record.failure, belvoRequestID: nil)
-        case .failed: throw JourneyRefusal.enrollmentFailed
+            throw WorkflowRefusal.confirmationRefused(stored.record.failure, belvoRequestID: nil)
+        case .failed: throw WorkflowRefusal.enrollmentFailed
         case .succeeded: return .done(stored)
         default: return .pending(stored)
         }
     }
 
-    /// Records what a failed first sending means, and says what the app is told; nil where nobody knows. `before` is the
-    /// enrollment as it was when it was sent.
+    /// Records what a failed first sending means, and says what the app is told; nil where nobody knows. `before` is
+    /// the enrollment as it was when it was sent.
     private func settle(
-        _ sent: Stored<Enrollment>, after error: BelvoError, from before: Stored<Enrollment>, on occasion: Occasion
+        _ sent: Stored<Enrollment>, after error: BelvoError, from before: Stored<Enrollment>, on context: CallContext
     ) async throws -> (any Error)? {
         if let refusal = error.refusal {
             let failure = Failure.refused(refusal)
-            try await record(.refused(failure), on: sent, cause: occasion.cause)
+            try await record(.refused(failure), on: sent, cause: context.cause)
             // A path or a method of ours that Belvo does not know is no judgement of what the phone made.
             guard refusal.kind == .content else { return error }
-            return JourneyRefusal.confirmationRefused(failure, belvoRequestID: refusal.requestID)
+            return WorkflowRefusal.confirmationRefused(failure, belvoRequestID: refusal.requestID)
         }
         if error.leftNothing {
             // The user's time goes on where it was: trying again and again must not make it longer.
-            try await record(.confirmationNotSent, on: sent, keeping: before.deadline, cause: occasion.cause)
+            try await record(.confirmationNotSent, on: sent, keeping: before.deadline, cause: context.cause)
             return error
         }
         return nil
@@ -144,18 +145,18 @@ extension EnrollmentJourney {
 
     /// From here on it is read as often as anything that waits for Belvo.
     private func leaveUnknown(
-        _ stored: Stored<Enrollment>, on occasion: Occasion
+        _ stored: Stored<Enrollment>, on context: CallContext
     ) async throws -> Progress<Stored<Enrollment>> {
-        try progress(of: try await record(.confirmationUnknown, on: stored, cause: occasion.cause))
+        try progress(of: try await record(.confirmationUnknown, on: stored, cause: context.cause))
     }
 
     /// The enrollment as Belvo has it now, read for no longer than a look-up may take; nil when it cannot be read.
     func reading(_ belvoID: UUID, of enrollment: Enrollment) async -> Belvo.Enrollment? {
         do {
-            return try await world.belvo.within(world.patience.lookUpDeadline)
+            return try await dependencies.belvo.within(dependencies.timeouts.lookUpDeadline)
                 .readEnrollment(Belvo.Enrollment.ID(belvoID))
         } catch {
-            world.log.warning(
+            dependencies.log.warning(
                 "enrollment.unreadable", metadata: ["enrollment_id": "\(enrollment.id)", "reason": "\(error)"])
             return nil
         }

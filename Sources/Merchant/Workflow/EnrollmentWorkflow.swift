@@ -5,11 +5,11 @@ import Logging
 import Payments
 
 /// How a device is bound to a bank: each step remembered before Belvo is asked, and recorded after.
-struct EnrollmentJourney: Sendable {
-    let world: World
+struct EnrollmentWorkflow: Sendable {
+    let dependencies: Dependencies
 
     /// What an app asks for.
-    struct Wish: Sendable {
+    struct CreateRequest: Sendable {
         let institution: UUID
         let platform: Enrollment.Platform
         let name: EnrollmentName?
@@ -26,90 +26,96 @@ struct EnrollmentJourney: Sendable {
     /// Starts an enrollment. `offered` finds the banks that are offered now; what the app is told is stored with the
     /// outcome, for the same request under the same key.
     func create(
-        _ wish: Wish, for subject: UserSubject, as request: KeyedRequest<Enrollment>,
-        offered: () async throws -> [Belvo.Institution], on occasion: Occasion
+        _ requested: CreateRequest, for subject: UserSubject, as request: KeyedRequest<Enrollment>,
+        offered: () async throws -> [Belvo.Institution], on context: CallContext
     ) async throws -> Creation<Enrollment> {
-        if let known = try await replay(request, of: wish, for: subject, on: occasion) { return known }
+        if let known = try await replay(request, of: requested, for: subject, on: context) { return known }
         try await checkBounds(of: subject)
-        guard let bank = try await offered().first(where: { $0.id.uuid == wish.institution }) else {
-            throw JourneyRefusal.institutionUnavailable
+        guard let bank = try await offered().first(where: { $0.id.uuid == requested.institution }) else {
+            throw WorkflowRefusal.institutionUnavailable
         }
-        guard let customer = try await world.store.customer(of: subject), let payer = customer.record.belvoID else {
-            throw JourneyRefusal.customerRequired
+        guard let customer = try await dependencies.store.customer(of: subject), let payer = customer.record.belvoID
+        else {
+            throw WorkflowRefusal.customerRequired
         }
         // A wrong day would make the bank's risk engine refuse the user, who could not know why.
-        guard let tenure = customer.record.accountTenure, tenure == wish.accountTenure else {
-            throw JourneyRefusal.accountTenureDiffers(expected: customer.record.accountTenure ?? wish.accountTenure)
+        guard let tenure = customer.record.accountTenure, tenure == requested.accountTenure else {
+            throw WorkflowRefusal.accountTenureDiffers(
+                expected: customer.record.accountTenure ?? requested.accountTenure)
         }
         let enrollment = Enrollment(
-            id: Enrollment.ID(world.identities.next()), subject: subject, customer: customer.record.id,
+            id: Enrollment.ID(dependencies.identities.next()), subject: subject, customer: customer.record.id,
             institution: Enrollment.Institution(
                 id: bank.id.uuid, displayName: bank.displayName, iconLogo: bank.iconLogo),
-            platform: wish.platform, name: wish.name, callbackURL: wish.callbackURL,
-            metadata: wish.metadata, createdAt: .earliest)
-        let remembered = try await world.store.insert(
-            enrollment, deviceID: wish.deviceID, claiming: request.claim,
-            planned: .entered(enrollment.schedule(world.patience)), cause: occasion.cause)
+            platform: requested.platform, name: requested.name, callbackURL: requested.callbackURL,
+            metadata: requested.metadata, createdAt: .earliest)
+        let remembered = try await dependencies.store.insert(
+            enrollment, deviceID: requested.deviceID, claiming: request.claim,
+            plan: .entered(enrollment.schedule(dependencies.timeouts)), cause: context.cause)
         guard let remembered else {
-            guard let known = try await replay(request, of: wish, for: subject, on: occasion) else {
-                throw JourneyRefusal.inProgress
+            guard let known = try await replay(request, of: requested, for: subject, on: context) else {
+                throw WorkflowRefusal.inProgress
             }
             return known
         }
-        return .made(try await creation(of: wish, payer: payer, request, on: occasion).begin(remembered))
+        return .made(try await creation(of: requested, payer: payer, request, on: context).begin(remembered))
     }
 
     /// Throws when the user has as many enrollments as he may.
     private func checkBounds(of subject: UserSubject) async throws {
-        let bounds = world.policy.userBounds
+        let bounds = dependencies.policy.userBounds
         guard bounds.openEnrollmentsMax > 0 || bounds.enrollmentsPerDayMax > 0 else { return }
-        let begun = try await world.store.enrollmentsBegun(by: subject)
+        let begun = try await dependencies.store.enrollmentsBegun(by: subject)
         if bounds.openEnrollmentsMax > 0, begun.open >= bounds.openEnrollmentsMax {
-            throw JourneyRefusal.tooManyOpenEnrollments
+            throw WorkflowRefusal.tooManyOpenEnrollments
         }
         if bounds.enrollmentsPerDayMax > 0, begun.today >= bounds.enrollmentsPerDayMax {
-            throw JourneyRefusal.tooManyEnrollments(retryAfter: begun.untilNext)
+            throw WorkflowRefusal.tooManyEnrollments(retryAfter: begun.untilNext)
         }
     }
 
     private func creation(
-        of wish: Wish, payer: UUID, _ request: KeyedRequest<Enrollment>, on occasion: Occasion
-    ) -> RemoteCreation<EnrollmentJourney> {
-        RemoteCreation(workflow: self, occasion: occasion, key: request) { enrollment, belvo in
+        of requested: CreateRequest, payer: UUID, _ request: KeyedRequest<Enrollment>, on context: CallContext
+    ) -> RemoteCreation<EnrollmentWorkflow> {
+        RemoteCreation(workflow: self, context: context, key: request) { enrollment, belvo in
             let created = try await belvo.createEnrollment(
                 NewEnrollment(
                     externalID: enrollment.id.description, customer: Belvo.Customer.ID(payer),
-                    institution: Belvo.Institution.ID(wish.institution), name: wish.name?.text,
-                    platform: Belvo.Platform(wish.platform), callbackURL: wish.callbackURL,
-                    riskSignals: wish.riskSignals, metadata: try wish.metadata.map { try RawJSON(parsing: $0.json) }),
-                trace: occasion.trace)
+                    institution: Belvo.Institution.ID(requested.institution), name: requested.name?.text,
+                    platform: Belvo.Platform(requested.platform), callbackURL: requested.callbackURL,
+                    riskSignals: requested.riskSignals,
+                    metadata: try requested.metadata.map { try RawJSON(parsing: $0.json) }),
+                trace: context.trace)
             return .reported(report(created))
         }
     }
 
     /// What the same request came to before. Where nobody knows, the app has brought the body again, and it goes on.
     private func replay(
-        _ request: KeyedRequest<Enrollment>, of wish: Wish, for subject: UserSubject, on occasion: Occasion
+        _ request: KeyedRequest<Enrollment>, of requested: CreateRequest, for subject: UserSubject,
+        on context: CallContext
     ) async throws -> Creation<Enrollment>? {
-        let known = try await world.replay(
-            request, record: { try await world.store.enrollment(Enrollment.ID($0), of: subject) },
+        let known = try await dependencies.replay(
+            request, record: { try await dependencies.store.enrollment(Enrollment.ID($0), of: subject) },
             isUnknown: { $0.state == .creating })
         guard case .known(.pending(let stored)) = known,
-            let payer = try await world.store.customer(of: subject)?.record.belvoID
+            let payer = try await dependencies.store.customer(of: subject)?.record.belvoID
         else { return known }
-        return .known(try await creation(of: wish, payer: payer, request, on: occasion).resume(stored))
+        return .known(try await creation(of: requested, payer: payer, request, on: context).resume(stored))
     }
 
     func enrollment(
         _ id: Enrollment.ID, of subject: UserSubject
     ) async throws -> Stored<Enrollment> {
-        guard let enrollment = try await world.store.enrollment(id, of: subject) else { throw JourneyRefusal.notFound }
+        guard let enrollment = try await dependencies.store.enrollment(id, of: subject) else {
+            throw WorkflowRefusal.notFound
+        }
         return enrollment
     }
 }
 
 // Creating.
-extension EnrollmentJourney: CreationWorkflow {
+extension EnrollmentWorkflow: CreationWorkflow {
     var table: DueTable { .enrollments }
 
     func recordCreation(
@@ -121,36 +127,36 @@ extension EnrollmentJourney: CreationWorkflow {
 }
 
 // Looking and recording, for handlers and pollers alike.
-extension EnrollmentJourney: LookingJourney {
+extension EnrollmentWorkflow: PolledWorkflow {
     func write(
         _ next: Enrollment, over stored: Stored<Enrollment>, after event: Enrollment.Event, causedBy cause: Cause
     ) async throws -> Stored<Enrollment>? {
         try await write(next, over: stored, event: event.name, cause: cause)
     }
 
-    func nextLook(at stored: Stored<Enrollment>) -> Duration? { planned(stored.record, over: stored).nextLook }
+    func nextPoll(at stored: Stored<Enrollment>) -> Duration? { plan(stored.record, over: stored).nextPoll }
 
     /// A redirect that nobody is passing on any more: Belvo has it, or the user has to come again.
-    func ownNews(of enrollment: Enrollment) async throws -> Enrollment.Event? {
+    func localEvent(of enrollment: Enrollment) async throws -> Enrollment.Event? {
         guard enrollment.state == .completing else { return nil }
-        return try await world.store.hasOpenReceipt(of: enrollment.id) ? nil : .redirectPassedOn
+        return try await dependencies.store.hasOpenReceipt(of: enrollment.id) ? nil : .redirectPassedOn
     }
 
     /// The enrollment as Belvo has it now, recorded. Throws what hinders reading it.
-    func reread(_ stored: Stored<Enrollment>, on occasion: Occasion) async throws -> Stored<Enrollment> {
+    func reread(_ stored: Stored<Enrollment>, on context: CallContext) async throws -> Stored<Enrollment> {
         guard let belvoID = stored.record.belvoID else { return stored }
-        let told = try await world.belvo.readEnrollment(Belvo.Enrollment.ID(belvoID), trace: occasion.trace)
-        let event = Enrollment.Event.reported(report(told))
+        let remote = try await dependencies.belvo.readEnrollment(Belvo.Enrollment.ID(belvoID), trace: context.trace)
+        let event = Enrollment.Event.reported(report(remote))
         // Nearly always nothing has changed: many payments at once must not stand in each other's way to write that.
         guard try stored.record.transition(on: event) != stored.record else { return stored }
-        return try await record(event, on: stored, cause: occasion.cause)
+        return try await record(event, on: stored, cause: context.cause)
     }
 
-    func news(of enrollment: Enrollment, from belvo: Belvo.Client) async -> News<Enrollment.Event> {
+    func readRemoteState(of enrollment: Enrollment, from belvo: Belvo.Client) async -> RemoteState<Enrollment.Event> {
         do {
             return try await ask(belvo, about: enrollment).map { .event($0) } ?? .absent
         } catch {
-            world.log.warning(
+            dependencies.log.warning(
                 "enrollment.unreadable", metadata: ["enrollment_id": "\(enrollment.id)", "reason": "\(error)"])
             return .unreadable
         }
@@ -193,10 +199,10 @@ extension EnrollmentJourney: LookingJourney {
 
     /// How a state ends that has lasted too long. An enrollment moves no money, and a later word of Belvo's corrects
     /// it, so it also ends while Belvo is out of reach; only a creation has to be shown absent first.
-    func lapse(of enrollment: Enrollment, after news: News<Enrollment.Event>) -> Enrollment.Event? {
-        switch (enrollment.state, news) {
+    func timeoutEvent(of enrollment: Enrollment, after remote: RemoteState<Enrollment.Event>) -> Enrollment.Event? {
+        switch (enrollment.state, remote) {
         case (.creating, .absent): .creationLost
-        case (.creating, _), (.observed, _), (.succeeded, _), (.failed, _): nil
+        case (.creating, _), (.foreign, _), (.succeeded, _), (.failed, _): nil
         default: .timedOut
         }
     }
@@ -217,10 +223,10 @@ extension EnrollmentJourney: LookingJourney {
             let written = try await write(
                 next, over: current, event: event.name, keeping: deadline, cause: cause, settling: settling)
             if let written { return written }
-            guard let fresh = try await world.store.enrollment(stored.record.id) else { break }
+            guard let fresh = try await dependencies.store.enrollment(stored.record.id) else { break }
             current = fresh
         }
-        throw JourneyRefusal.contended
+        throw WorkflowRefusal.contended
     }
 
     /// Writes the next state; nothing comes back when somebody else was faster. Whoever is about to send something
@@ -235,35 +241,35 @@ extension EnrollmentJourney: LookingJourney {
         var preview = stored
         preview.record = next
         preview.updatedAt = moment
-        var planned =
-            deadline.map { Planned.goesOn(nextLook: max($0 - stored.clock.now, .zero), deadline: $0) }
-            ?? self.planned(next, over: stored)
-        if isHeld { planned = Planned.entered(next.sendingSchedule(world.patience)).held }
-        let written = try await world.store.update(
+        var plan =
+            deadline.map { PollPlan.goesOn(nextPoll: max($0 - stored.clock.now, .zero), deadline: $0) }
+            ?? self.plan(next, over: stored)
+        if isHeld { plan = PollPlan.entered(next.sendingSchedule(dependencies.timeouts)).held }
+        let written = try await dependencies.store.update(
             stored, to: next, redirectState: next.redirectURL.flatMap(redirectState), event: event,
-            planned: planned, cause: cause, at: moment, key: settling(preview),
-            telling: world.event(next, before: stored.record, at: moment))
-        if let written { tell(written, after: stored, cause: cause) }
+            plan: plan, cause: cause, at: moment, key: settling(preview),
+            emitting: dependencies.event(next, before: stored.record, at: moment))
+        if let written { publish(written, after: stored, cause: cause) }
         return written
     }
 
-    /// When the record is looked at next.
-    func planned(_ next: Enrollment, over stored: Stored<Enrollment>) -> Planned {
+    /// When the record is polled next.
+    func plan(_ next: Enrollment, over stored: Stored<Enrollment>) -> PollPlan {
         guard next.state == stored.record.state, next.status == .pending else {
-            return .entered(next.schedule(world.patience))
+            return .entered(next.schedule(dependencies.timeouts))
         }
         // Nobody asks Belvo again while a person is busy; what cannot be read for long is asked about ever less often.
         let rest = next.waitsForPerson ? stored.deadline.map { $0 - stored.clock.now } : nil
         let overdue = stored.isOverdue ? stored.deadline.map { stored.clock.now - $0 } : nil
-        let pause = overdue.map(world.patience.doubtInterval) ?? rest ?? .zero
-        return .goesOn(nextLook: max(pause, world.patience.pollInterval), deadline: stored.deadline)
+        let pause = overdue.map(dependencies.timeouts.doubtInterval) ?? rest ?? .zero
+        return .goesOn(nextPoll: max(pause, dependencies.timeouts.pollInterval), deadline: stored.deadline)
     }
 
     /// Tells those who wait of a change, and the log of a change of state.
-    func tell(_ written: Stored<Enrollment>, after stored: Stored<Enrollment>, cause: Cause) {
-        if written.record != stored.record { world.changes.announce(written.record.id) }
+    func publish(_ written: Stored<Enrollment>, after stored: Stored<Enrollment>, cause: Cause) {
+        if written.record != stored.record { dependencies.changes.announce(written.record.id) }
         guard written.record.state != stored.record.state else { return }
-        world.log.info(
+        dependencies.log.info(
             "enrollment.\(written.record.state.rawValue)",
             metadata: [
                 "enrollment_id": "\(written.record.id)", "request_id": cause.requestID.map { "\($0)" } ?? "",
@@ -273,7 +279,7 @@ extension EnrollmentJourney: LookingJourney {
 
     func report(_ enrollment: Belvo.Enrollment) -> Enrollment.Report {
         if case .unknown(let word) = enrollment.status {
-            world.log.error(
+            dependencies.log.error(
                 "enrollment.unknown_status", metadata: ["belvo_id": "\(enrollment.id)", "status": "\(word)"])
         }
         return Enrollment.Report(

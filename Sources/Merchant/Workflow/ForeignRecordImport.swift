@@ -1,7 +1,7 @@
 import Payments
 
 /// What became of an object at Belvo that no row here stands for.
-enum TakingIn: Sendable {
+enum ForeignRecordImport: Sendable {
     /// There is a row for it now.
     case taken
     /// Its customer is none of ours, or is not named.
@@ -10,8 +10,8 @@ enum TakingIn: Sendable {
     case overtaken
 }
 
-/// Why an object of a customer of ours was not taken in now, and may be later.
-enum NotTakenInYet: Error, Sendable, Equatable {
+/// Why an object of a customer of ours was not imported now, and may be later.
+enum ImportDeferred: Error, Sendable, Equatable {
     /// Something of this user's is being made here whose outcome is not known.
     case mayBeOwn
     /// Belvo does not show this member, or not so that a record could be made of it.

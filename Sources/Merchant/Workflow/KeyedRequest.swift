@@ -2,7 +2,7 @@ import Belvo
 import FoundationEssentials
 import Payments
 
-/// A wish that an app may repeat under an idempotency key: how it is known again, and what it is answered.
+/// A request that an app may repeat under an idempotency key: how it is known again, and what it is answered.
 ///
 /// Without a claim nothing is stored, and every request is a new one.
 struct KeyedRequest<Record: Sendable>: Sendable {
@@ -25,7 +25,7 @@ struct KeyedRequest<Record: Sendable>: Sendable {
     var released: IdempotencySettlement { claim.map { .release($0) } ?? .unchanged }
 }
 
-/// What a wish with an idempotency key came to.
+/// What a request with an idempotency key came to.
 enum Creation<Record: Sendable>: Sendable {
     case made(Progress<Stored<Record>>)
     /// The same key and body came before: the answer is the one that was given then.
@@ -34,7 +34,7 @@ enum Creation<Record: Sendable>: Sendable {
     case known(Progress<Stored<Record>>)
 }
 
-extension World {
+extension Dependencies {
     /// What a request comes to whose key was used before; nothing when it was not, or when there is no key.
     ///
     /// `record` reads what the first request made, and `isUnknown` says whether its outcome is still not known.
@@ -42,18 +42,18 @@ extension World {
         _ request: KeyedRequest<Record>, record: (UUID) async throws -> Stored<Record>?, isUnknown: (Record) -> Bool
     ) async throws -> Creation<Record>? {
         guard let claim = request.claim, let used = try await store.usedKey(claim) else { return nil }
-        guard used.requestDigest == claim.requestDigest else { throw JourneyRefusal.idempotencyKeyReused }
+        guard used.requestDigest == claim.requestDigest else { throw WorkflowRefusal.idempotencyKeyReused }
         if let answer = used.answer { return .replayed(answer) }
-        guard let stored = try await record(used.recordID) else { throw JourneyRefusal.inProgress }
+        guard let stored = try await record(used.recordID) else { throw WorkflowRefusal.inProgress }
         guard isUnknown(stored.record) else {
             // The first request may have settled the key after it was read here: with an answer, or by freeing it.
             guard let settled = try await store.usedKey(claim) else { return nil }
-            guard settled.recordID == used.recordID else { throw JourneyRefusal.inProgress }
+            guard settled.recordID == used.recordID else { throw WorkflowRefusal.inProgress }
             return settled.answer.map { .replayed($0) } ?? .known(.done(stored))
         }
         // Within the time of one call the first request is still being worked on, unless it has said that nobody knows.
-        let isOver = used.isOutcomeUnknown || used.age > patience.askingDeadline + .seconds(1)
-        guard isOver else { throw JourneyRefusal.inProgress }
+        let isOver = used.isOutcomeUnknown || used.age > timeouts.askingDeadline + .seconds(1)
+        guard isOver else { throw WorkflowRefusal.inProgress }
         return .known(.pending(stored))
     }
 }

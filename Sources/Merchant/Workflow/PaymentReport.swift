@@ -2,11 +2,12 @@ import Belvo
 import Logging
 import Payments
 
-extension PaymentJourney {
+extension PaymentWorkflow {
     /// What Belvo says of a payment intent, in the merchant's terms. A word that nobody knows raises an alarm.
     func report(_ intent: Belvo.PaymentIntent) -> Payment.Report {
         if case .unknown(let word) = intent.status {
-            world.log.error("payment.unknown_status", metadata: ["belvo_id": "\(intent.id)", "status": "\(word)"])
+            dependencies.log.error(
+                "payment.unknown_status", metadata: ["belvo_id": "\(intent.id)", "status": "\(word)"])
         }
         return Payment.Report(
             belvoID: intent.id.uuid, externalID: intent.externalID, status: ProviderStatus(intent.status),

@@ -34,44 +34,52 @@ extension NewPaymentIntent {
     }
 }
 
-extension PaymentJourney {
-    /// The terms of a wish (merchant-api.md, `POST /v1/payment-intents` and "Fine points").
-    func terms(of wish: Wish, for subject: UserSubject) async throws -> PaymentTerms {
-        let terms = try await orderedTerms(of: wish, for: subject) ?? ownTerms(of: wish)
-        guard terms.amount <= world.policy.paymentMax else {
-            throw JourneyRefusal.amountTooHigh(max: world.policy.paymentMax)
+extension PaymentWorkflow {
+    /// The terms of a request (merchant-api.md, `POST /v1/payment-intents` and "Fine points").
+    func terms(of requested: CreateRequest, for subject: UserSubject) async throws -> PaymentTerms {
+        let terms = try await orderedTerms(of: requested, for: subject) ?? ownTerms(of: requested)
+        guard terms.amount <= dependencies.policy.paymentMax else {
+            throw WorkflowRefusal.amountTooHigh(max: dependencies.policy.paymentMax)
         }
         return terms
     }
 
-    /// The terms of the order that the wish's reference names, if there is one.
-    private func orderedTerms(of wish: Wish, for subject: UserSubject) async throws -> PaymentTerms? {
-        guard let reference = wish.reference, let stored = try await world.store.order(reference) else { return nil }
+    /// The terms of the order that the request's reference names, if there is one.
+    private func orderedTerms(of requested: CreateRequest, for subject: UserSubject) async throws -> PaymentTerms? {
+        guard let reference = requested.reference, let stored = try await dependencies.store.order(reference) else {
+            return nil
+        }
         let order = stored.order
         // Whose it is instead is nobody's business.
-        guard order.subject == subject else { throw JourneyRefusal.orderUnknown }
-        guard stored.status != .expired else { throw JourneyRefusal.orderExpired }
+        guard order.subject == subject else { throw WorkflowRefusal.orderUnknown }
+        guard stored.status != .expired else { throw WorkflowRefusal.orderExpired }
         let statement = order.statementDescription ?? StatementDescription(order.description)
         var differences: [String] = []
-        if let amount = wish.amount, amount != order.amount { differences.append("amount") }
-        if let description = wish.description, description != order.description { differences.append("description") }
-        if let wanted = wish.statementDescription, wanted != statement { differences.append("statement_description") }
-        guard differences.isEmpty else { throw JourneyRefusal.differsFromOrder(differences) }
+        if let amount = requested.amount, amount != order.amount { differences.append("amount") }
+        if let description = requested.description, description != order.description {
+            differences.append("description")
+        }
+        if let wanted = requested.statementDescription, wanted != statement {
+            differences.append("statement_description")
+        }
+        guard differences.isEmpty else { throw WorkflowRefusal.differsFromOrder(differences) }
         return PaymentTerms(
             amount: order.amount, description: order.description, statementDescription: statement, order: order)
     }
 
     /// The app's own terms, where the merchant allows them.
-    private func ownTerms(of wish: Wish) throws -> PaymentTerms {
-        guard !world.policy.requiresOrders else {
-            throw wish.reference == nil ? JourneyRefusal.orderRequired : .orderUnknown
+    private func ownTerms(of requested: CreateRequest) throws -> PaymentTerms {
+        guard !dependencies.policy.requiresOrders else {
+            throw requested.reference == nil ? WorkflowRefusal.orderRequired : .orderUnknown
         }
-        guard let amount = wish.amount, let description = wish.description else {
-            let missing = [wish.amount == nil ? "amount" : nil, wish.description == nil ? "description" : nil]
-            throw JourneyRefusal.termsMissing(missing.compactMap { $0 })
+        guard let amount = requested.amount, let description = requested.description else {
+            let missing = [
+                requested.amount == nil ? "amount" : nil, requested.description == nil ? "description" : nil,
+            ]
+            throw WorkflowRefusal.termsMissing(missing.compactMap { $0 })
         }
         return PaymentTerms(
             amount: amount, description: description,
-            statementDescription: wish.statementDescription ?? StatementDescription(description), order: nil)
+            statementDescription: requested.statementDescription ?? StatementDescription(description), order: nil)
     }
 }

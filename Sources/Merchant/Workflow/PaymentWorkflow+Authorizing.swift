@@ -3,46 +3,46 @@ import Logging
 import Payments
 
 // Giving a payment up, and authorizing it: one of the two, whoever is first.
-extension PaymentJourney {
-    /// Gives a payment up that was never sent to be authorized. While nobody knows whether Belvo has it, the wish is
+extension PaymentWorkflow {
+    /// Gives a payment up that was never sent to be authorized. While nobody knows whether Belvo has it, the request is
     /// remembered.
     ///
     /// Belvo has no such call: a payment that nobody authorizes lapses there by itself, and what Belvo says of it later
     /// still counts. So Belvo is read first: what somebody has signed elsewhere is not given up, and what was seen to
     /// be unsigned frees its reference at once.
     func cancel(
-        _ id: Payment.ID, of subject: UserSubject, on occasion: Occasion
+        _ id: Payment.ID, of subject: UserSubject, on context: CallContext
     ) async throws -> Progress<Stored<Payment>> {
         var isFreshlyRead = false
         for _ in 0..<attemptsMax {
             let stored = try await payment(id, of: subject)
             let payment = stored.record
-            if payment.wasAuthorizeSent { throw JourneyRefusal.wrongState("authorizing") }
+            if payment.wasAuthorizeSent { throw WorkflowRefusal.wrongState("authorizing") }
             if payment.state == .failed { return .done(stored) }
             // Somebody else has authorized it at Belvo, and money may be moving.
-            if payment.wasSeenSigned { throw JourneyRefusal.wrongState((payment.providerStatus ?? "").lowercased()) }
+            if payment.wasSeenSigned { throw WorkflowRefusal.wrongState((payment.providerStatus ?? "").lowercased()) }
             if payment.belvoID != nil, payment.status == .pending, !isFreshlyRead,
                 case .event(let found) = await lookUp(payment)
             {
                 isFreshlyRead = payment.isShown(by: found)
                 let next = try payment.transition(on: found)
                 if next != payment {
-                    try await record(found, on: stored, cause: occasion.cause)
+                    try await record(found, on: stored, cause: context.cause)
                     continue
                 }
             }
             let event = Payment.Event.cancelRequested(isFreshlyRead: isFreshlyRead)
             guard let next = try? payment.transition(on: event) else {
-                throw JourneyRefusal.wrongState(payment.state.rawValue)
+                throw WorkflowRefusal.wrongState(payment.state.rawValue)
             }
-            // The same wish again changes nothing.
+            // The same request again changes nothing.
             if next == payment { return .pending(stored) }
-            guard let written = try await write(next, over: stored, event: event.name, cause: occasion.cause) else {
+            guard let written = try await write(next, over: stored, event: event.name, cause: context.cause) else {
                 continue
             }
             return written.record.state == .failed ? .done(written) : .pending(written)
         }
-        throw JourneyRefusal.contended
+        throw WorkflowRefusal.contended
     }
 
     /// Passes on the user's signature: the one call that moves money, made once.
@@ -50,48 +50,48 @@ extension PaymentJourney {
     /// `clientData` is the part of the assertion that says what was signed.
     func authorize(
         _ id: Payment.ID, of subject: UserSubject, with assertion: RawJSON, riskSignals: RawJSON, digest: [UInt8],
-        clientData: String, on occasion: Occasion
+        clientData: String, on context: CallContext
     ) async throws -> Progress<Stored<Payment>> {
         let stored = try await payment(id, of: subject)
         if let known = stored.record.assertionDigest {
-            guard known == digest else { throw JourneyRefusal.alreadyDone }
+            guard known == digest else { throw WorkflowRefusal.alreadyDone }
             return try progress(of: stored)
         }
         guard stored.record.state == .awaitingSignature, !stored.record.isCancelRequested, !stored.isOverdue,
             !stored.record.wasSeenSigned, let options = stored.record.fidoOptions, let belvoID = stored.record.belvoID
-        else { throw JourneyRefusal.wrongState(stored.record.state.rawValue) }
+        else { throw WorkflowRefusal.wrongState(stored.record.state.rawValue) }
         do {
             try ClientData.check(clientData, ceremony: .get, challenge: challenge(in: options) ?? "")
         } catch {
-            throw JourneyRefusal.clientDataInvalid(SignedPart(member: "/assertion", fault: error))
+            throw WorkflowRefusal.clientDataInvalid(SignedPart(member: "/assertion", fault: error))
         }
         guard let bond = stored.record.enrollment,
-            let enrollment = try await world.store.enrollment(bond, of: subject)
-        else { throw JourneyRefusal.notFound }
+            let enrollment = try await dependencies.store.enrollment(bond, of: subject)
+        else { throw WorkflowRefusal.notFound }
         // Only one of several at once gets past this: the others find another version.
         let next = try stored.record.transition(on: .authorizationSent(digest: digest))
         let event = Payment.Event.authorizationSent(digest: digest)
         let sent: Stored<Payment>
         do {
-            guard let written = try await write(next, over: stored, event: event.name, cause: occasion.cause) else {
+            guard let written = try await write(next, over: stored, event: event.name, cause: context.cause) else {
                 return try await authorize(
                     id, of: subject, with: assertion, riskSignals: riskSignals, digest: digest,
-                    clientData: clientData, on: occasion)
+                    clientData: clientData, on: context)
             }
             sent = written
         } catch is ReferenceTaken {
             throw try await refusal(toAuthorize: stored.record)
         }
         do {
-            try await world.belvo.authorizePaymentIntent(
+            try await dependencies.belvo.authorizePaymentIntent(
                 Belvo.PaymentIntent.ID(belvoID),
                 Belvo.Authorization(
                     riskSignals: riskSignals, assertion: assertion,
                     platform: enrollment.record.platform.map(Belvo.Platform.init)),
-                trace: occasion.trace)
-            return .done(try await record(.authorizationAccepted, on: sent, cause: occasion.cause))
+                trace: context.trace)
+            return .done(try await record(.authorizationAccepted, on: sent, cause: context.cause))
         } catch let error as BelvoError {
-            return try await settle(sent, after: error, sentBefore: stored.record.wasAuthorizeSent, on: occasion)
+            return try await settle(sent, after: error, sentBefore: stored.record.wasAuthorizeSent, on: context)
         }
     }
 
@@ -99,38 +99,38 @@ extension PaymentJourney {
     private func progress(of stored: Stored<Payment>) throws -> Progress<Stored<Payment>> {
         if stored.record.isAuthorizationAccepted { return .done(stored) }
         switch stored.record.state {
-        case .failed: throw JourneyRefusal.paymentFailed(stored.record.failure)
+        case .failed: throw WorkflowRefusal.paymentFailed(stored.record.failure)
         case .succeeded: return .done(stored)
         default: return .pending(stored)
         }
     }
 
     /// Why the payment cannot be authorized: which other one for its reference is in the way.
-    private func refusal(toAuthorize payment: Payment) async throws -> JourneyRefusal {
+    private func refusal(toAuthorize payment: Payment) async throws -> WorkflowRefusal {
         guard let reference = payment.reference else { return .contended }
-        let others = try await world.store.payments(taking: reference, of: payment.subject)
+        let others = try await dependencies.store.payments(taking: reference, of: payment.subject)
         return others.first { $0.record.id != payment.id }.map { Self.refusal(by: $0.record) } ?? .contended
     }
 
     /// Records what a failed authorize means. Whatever an answer says, the signature has left, and money may move: only
     /// Belvo's status of the payment ends it.
     private func settle(
-        _ sent: Stored<Payment>, after error: BelvoError, sentBefore: Bool, on occasion: Occasion
+        _ sent: Stored<Payment>, after error: BelvoError, sentBefore: Bool, on context: CallContext
     ) async throws -> Progress<Stored<Payment>> {
         if error.neverLeft {
-            try await record(.authorizationKeptBack(sentBefore: sentBefore), on: sent, cause: occasion.cause)
+            try await record(.authorizationKeptBack(sentBefore: sentBefore), on: sent, cause: context.cause)
             throw error
         }
         if error.wasNotLetIn {
-            try await record(.authorizationNotLetIn, on: sent, cause: occasion.cause)
+            try await record(.authorizationNotLetIn, on: sent, cause: context.cause)
             throw error
         }
-        world.log.warning("payment.authorization_unknown", metadata: ["payment_id": "\(sent.record.id)"])
+        dependencies.log.warning("payment.authorization_unknown", metadata: ["payment_id": "\(sent.record.id)"])
         guard case .event(let found) = await lookUp(sent.record) else {
             if error.refusal != nil { throw error }
             return .pending(sent)
         }
-        let known = try await record(found, on: sent, cause: occasion.cause)
+        let known = try await record(found, on: sent, cause: context.cause)
         // A refusal counts where Belvo shows nothing that speaks against it.
         if error.refusal != nil, known.record.status == .pending, !known.record.wasSeenSigned { throw error }
         return try progress(of: known)

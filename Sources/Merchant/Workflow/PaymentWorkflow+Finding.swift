@@ -4,7 +4,7 @@ import Logging
 import Payments
 
 // What Belvo has of a payment, be its id there known or not.
-extension PaymentJourney {
+extension PaymentWorkflow {
     /// What Belvo has to say about the payment; nothing when Belvo does not know it.
     func ask(_ belvo: Belvo.Client, about payment: Payment) async throws -> Payment.Event? {
         if let belvoID = payment.belvoID {
@@ -29,19 +29,21 @@ extension PaymentJourney {
     /// What is known here already is another one; what has failed is nobody's to pay any more.
     private func check(_ others: [Belvo.PaymentIntent], against payment: Payment) async throws {
         for other in others where other.status != .failed && payment.isLike(report(other)) {
-            if try await world.store.payment(belvoID: other.id.uuid) != nil { continue }
-            if let name = other.externalID.flatMap({ Payment.ID($0) }), try await world.store.payment(name) != nil {
+            if try await dependencies.store.payment(belvoID: other.id.uuid) != nil { continue }
+            if let name = other.externalID.flatMap({ Payment.ID($0) }),
+                try await dependencies.store.payment(name) != nil
+            {
                 continue
             }
-            world.log.error(
+            dependencies.log.error(
                 "payment.name_differs", metadata: ["payment_id": "\(payment.id)", "belvo_id": "\(other.id)"])
-            throw BelvoError.nonsense(reason: "external_id is another's on what may be this payment")
+            throw BelvoError.malformedAnswer(reason: "external_id is another's on what may be this payment")
         }
     }
 }
 
 // Creating.
-extension PaymentJourney: CreationWorkflow {
+extension PaymentWorkflow: CreationWorkflow {
     var table: DueTable { .payments }
 
     func recordCreation(
@@ -58,9 +60,9 @@ extension PaymentJourney: CreationWorkflow {
 
     /// Keeps that Belvo has a second intent for the payment: it is never signed here, and lapses.
     func noteTwin(_ id: UUID, of known: UUID, of payment: Payment.ID) async throws {
-        world.log.error("payment.created_twice", metadata: ["payment_id": "\(payment)", "belvo_id": "\(id)"])
+        dependencies.log.error("payment.created_twice", metadata: ["payment_id": "\(payment)", "belvo_id": "\(id)"])
         let ids = [known, id].map { $0.uuidString.lowercased() }.sorted()
-        _ = try await world.store.raise(.createdTwice, of: payment, ids.joined(separator: ", "))
+        _ = try await dependencies.store.raise(.createdTwice, of: payment, ids.joined(separator: ", "))
     }
 }
 

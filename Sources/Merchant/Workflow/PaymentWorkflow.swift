@@ -3,12 +3,12 @@ import FoundationEssentials
 import Logging
 import Payments
 
-/// How a payment is made: remembered before Belvo is asked, signed once, and ended by Belvo's word alone.
-struct PaymentJourney: Sendable {
-    let world: World
+/// How a payment is made: remembered before Belvo is asked, signed once, and ended by Belvo's status alone.
+struct PaymentWorkflow: Sendable {
+    let dependencies: Dependencies
 
     /// What an app asks for.
-    struct Wish: Sendable {
+    struct CreateRequest: Sendable {
         let enrollment: Enrollment.ID
         let reference: Reference?
         /// With an order the price and the texts may be left out.
@@ -20,76 +20,82 @@ struct PaymentJourney: Sendable {
 
     /// Opens a payment. What the app is told is stored with the outcome, for the same request under the same key.
     func create(
-        _ wish: Wish, by subject: UserSubject, as request: KeyedRequest<Payment>, on occasion: Occasion
+        _ requested: CreateRequest, by subject: UserSubject, as request: KeyedRequest<Payment>, on context: CallContext
     ) async throws -> Creation<Payment> {
-        if let known = try await replay(request, of: subject, on: occasion) { return known }
-        let bond = try await bond(for: wish, of: subject, occasion)
+        if let known = try await replay(request, of: subject, on: context) { return known }
+        let bond = try await bond(for: requested, of: subject, context)
         for _ in 0..<attemptsMax {
-            let terms = try await terms(of: wish, for: subject)
-            if let reference = wish.reference,
-                let refusal = try await refusal(by: reference, of: subject, on: occasion)
+            let terms = try await terms(of: requested, for: subject)
+            if let reference = requested.reference,
+                let refusal = try await refusal(by: reference, of: subject, on: context)
             {
                 // The first request with this key may be what is in the way.
-                if let known = try await replay(request, of: subject, on: occasion) { return known }
+                if let known = try await replay(request, of: subject, on: context) { return known }
                 throw refusal
             }
-            let payment = draft(of: wish, on: terms, from: bond, by: subject)
-            let planned = Planned.entered(payment.creationSchedule(world.patience))
-            switch try await world.store.insert(
-                payment, pricedBy: terms.order, claiming: request.claim, planned: planned, cause: occasion.cause)
+            let payment = draft(of: requested, on: terms, from: bond, by: subject)
+            let plan = PollPlan.entered(payment.creationSchedule(dependencies.timeouts))
+            switch try await dependencies.store.insert(
+                payment, pricedBy: terms.order, claiming: request.claim, plan: plan, cause: context.cause)
             {
             case .payment(let remembered):
-                return .made(try await creation(request, on: occasion).begin(remembered))
+                return .made(try await creation(request, on: context).begin(remembered))
             case .referenceTaken, .keyIsTaken:
                 // Somebody was faster: with this key, or another payment for the reference, which is said next time
                 // round; or the shop has just changed the order, whose new terms count.
-                if let known = try await replay(request, of: subject, on: occasion) { return known }
+                if let known = try await replay(request, of: subject, on: context) { return known }
             }
         }
-        throw JourneyRefusal.contended
+        throw WorkflowRefusal.contended
     }
 
     func payment(_ id: Payment.ID, of subject: UserSubject) async throws -> Stored<Payment> {
-        guard let payment = try await world.store.payment(id, of: subject) else { throw JourneyRefusal.notFound }
+        guard let payment = try await dependencies.store.payment(id, of: subject) else {
+            throw WorkflowRefusal.notFound
+        }
         return payment
     }
 }
 
 // Creating.
-extension PaymentJourney {
+extension PaymentWorkflow {
     /// What pays: an enrollment that the bank has not taken back, and its user as Belvo knows one.
-    private func bond(for wish: Wish, of subject: UserSubject, _ occasion: Occasion) async throws -> Bond {
-        guard var enrollment = try await world.store.enrollment(wish.enrollment, of: subject) else {
-            throw JourneyRefusal.enrollmentUnknown
+    private func bond(for requested: CreateRequest, of subject: UserSubject, _ context: CallContext) async throws
+        -> Bond
+    {
+        guard var enrollment = try await dependencies.store.enrollment(requested.enrollment, of: subject) else {
+            throw WorkflowRefusal.enrollmentUnknown
         }
         // The bank may have taken it back without anybody's telling.
         if enrollment.record.state == .succeeded {
-            enrollment = try await EnrollmentJourney(world: world).reread(enrollment, on: occasion)
+            enrollment = try await EnrollmentWorkflow(dependencies: dependencies).reread(enrollment, on: context)
         }
         guard enrollment.record.state == .succeeded, let bond = enrollment.record.belvoID,
-            let payer = try await world.store.customer(of: subject)?.record.belvoID
-        else { throw JourneyRefusal.enrollmentNotUsable }
+            let payer = try await dependencies.store.customer(of: subject)?.record.belvoID
+        else { throw WorkflowRefusal.enrollmentNotUsable }
         return Bond(enrollment: bond, payer: payer)
     }
 
-    private func draft(of wish: Wish, on terms: PaymentTerms, from bond: Bond, by subject: UserSubject) -> Payment {
+    private func draft(of requested: CreateRequest, on terms: PaymentTerms, from bond: Bond, by subject: UserSubject)
+        -> Payment
+    {
         Payment(
-            id: Payment.ID(world.identities.next()), subject: subject, enrollment: wish.enrollment,
+            id: Payment.ID(dependencies.identities.next()), subject: subject, enrollment: requested.enrollment,
             parties: Payment.Parties(
                 customer: bond.payer, enrollment: bond.enrollment,
-                beneficiaryBankAccount: world.policy.beneficiaryBankAccount),
+                beneficiaryBankAccount: dependencies.policy.beneficiaryBankAccount),
             amount: terms.amount, description: terms.description, statementDescription: terms.statementDescription,
-            reference: wish.reference, metadata: wish.metadata, belvoIdempotencyKey: UUID(),
+            reference: requested.reference, metadata: requested.metadata, belvoIdempotencyKey: UUID(),
             isPricedByOrder: terms.order != nil, createdAt: .earliest)
     }
 
     /// What is sent is what was remembered, each time with the same key.
     private func creation(
-        _ request: KeyedRequest<Payment>, on occasion: Occasion
-    ) -> RemoteCreation<PaymentJourney> {
-        RemoteCreation(workflow: self, occasion: occasion, key: request) { payment, belvo in
+        _ request: KeyedRequest<Payment>, on context: CallContext
+    ) -> RemoteCreation<PaymentWorkflow> {
+        RemoteCreation(workflow: self, context: context, key: request) { payment, belvo in
             guard let wanted = try NewPaymentIntent(payment) else { return nil }
-            let intent = try await belvo.createPaymentIntent(wanted, trace: occasion.trace)
+            let intent = try await belvo.createPaymentIntent(wanted, trace: context.trace)
             let report = try await checked(report(intent), against: payment)
             // Nobody signs what is not what was asked for. It is read until Belvo shows it so.
             return payment.differences(from: report).isEmpty ? .reported(report) : .acknowledged(report.belvoID)
@@ -98,55 +104,55 @@ extension PaymentJourney {
 
     /// What the same request came to before. Where nobody knows, the app has brought the body again, and it goes on.
     private func replay(
-        _ request: KeyedRequest<Payment>, of subject: UserSubject, on occasion: Occasion
+        _ request: KeyedRequest<Payment>, of subject: UserSubject, on context: CallContext
     ) async throws -> Creation<Payment>? {
-        let known = try await world.replay(
-            request, record: { try await world.store.payment(Payment.ID($0), of: subject) },
+        let known = try await dependencies.replay(
+            request, record: { try await dependencies.store.payment(Payment.ID($0), of: subject) },
             isUnknown: { $0.state == .creating })
         guard case .known(.pending(let stored)) = known else { return known }
-        return .known(try await creation(request, on: occasion).resume(stored))
+        return .known(try await creation(request, on: context).resume(stored))
     }
 
     /// Why no payment for the reference is opened: one has been paid, or may still be.
     ///
     /// What we gave up ourselves is read once more: Belvo may have closed it meanwhile, or show it unsigned.
     private func refusal(
-        by reference: Reference, of subject: UserSubject, on occasion: Occasion
-    ) async throws -> JourneyRefusal? {
-        var taking = try await world.store.payments(taking: reference, of: subject)
+        by reference: Reference, of subject: UserSubject, on context: CallContext
+    ) async throws -> WorkflowRefusal? {
+        var taking = try await dependencies.store.payments(taking: reference, of: subject)
         let givenUp = taking.filter { $0.record.state == .failed || ($0.isOverdue && !$0.record.isMaybeSigned) }
         if !givenUp.isEmpty, taking.allSatisfy({ $0.record.state != .succeeded }) {
             // More than a few are never open by themselves; the others are polled, and keep the reference until then.
             try await withThrowingTaskGroup { group in
                 for earlier in givenUp.prefix(4) {
-                    group.addTask { _ = try await look(at: earlier, causedBy: occasion.cause) }
+                    group.addTask { _ = try await poll(earlier, causedBy: context.cause) }
                 }
                 try await group.waitForAll()
             }
-            taking = try await world.store.payments(taking: reference, of: subject)
+            taking = try await dependencies.store.payments(taking: reference, of: subject)
         }
         return taking.first.map { Self.refusal(by: $0.record) }
     }
 
-    static func refusal(by payment: Payment) -> JourneyRefusal {
+    static func refusal(by payment: Payment) -> WorkflowRefusal {
         payment.state == .succeeded ? .alreadyPaid(payment.id) : .paymentInDoubt(payment.id)
     }
 }
 
 // Looking and recording, for handlers and pollers alike.
-extension PaymentJourney: LookingJourney {
+extension PaymentWorkflow: PolledWorkflow {
     func write(
         _ next: Payment, over stored: Stored<Payment>, after event: Payment.Event, causedBy cause: Cause
     ) async throws -> Stored<Payment>? {
         try await write(next, over: stored, event: event.name, cause: cause)
     }
 
-    func nextLook(at stored: Stored<Payment>) -> Duration? { planned(stored.record, over: stored).nextLook }
+    func nextPoll(at stored: Stored<Payment>) -> Duration? { plan(stored.record, over: stored).nextPoll }
 
-    /// What was given up is let go of only by a look that has shown it: a token may have ended while nobody could read.
-    func pauseUntilRead(of stored: Stored<Payment>, after news: News<Payment.Event>) -> Duration? {
+    /// What was given up is let go of only by a poll that has shown it: a token may have ended while nobody could read.
+    func pauseUntilRead(of stored: Stored<Payment>, after remote: RemoteState<Payment.Event>) -> Duration? {
         if stored.record.isClosedAtBelvo { return nil }
-        switch news {
+        switch remote {
         case .event(let event) where stored.record.isShown(by: event): return nil
         case .absent: return nil
         case .event, .unreadable: return .seconds(10)
@@ -154,20 +160,20 @@ extension PaymentJourney: LookingJourney {
     }
 
     /// Raises an alarm about what has been in doubt for so long that somebody has to ask Belvo by other means.
-    func remind(of stored: Stored<Payment>) {
+    func didPoll(_ stored: Stored<Payment>) {
         guard stored.record.isInDoubt, let deadline = stored.deadline else { return }
         let age = stored.clock.now - deadline
-        guard age >= Patience.doubtPatience else { return }
-        world.log.critical(
+        guard age >= Timeouts.doubtAlarmAge else { return }
+        dependencies.log.critical(
             "payment.in_doubt_for_long",
             metadata: ["payment_id": "\(stored.record.id)", "days": "\(age.components.seconds / 86_400)"])
     }
 
-    func news(of payment: Payment, from belvo: Belvo.Client) async -> News<Payment.Event> {
+    func readRemoteState(of payment: Payment, from belvo: Belvo.Client) async -> RemoteState<Payment.Event> {
         do {
             return try await ask(belvo, about: payment).map { .event($0) } ?? .absent
         } catch {
-            world.log.warning(
+            dependencies.log.warning(
                 "payment.unreadable", metadata: ["payment_id": "\(payment.id)", "reason": "\(error)"])
             return .unreadable
         }
@@ -177,18 +183,18 @@ extension PaymentJourney: LookingJourney {
     ///
     /// What was never authorized ends by time only after a reading that shows it unsigned, and a creation only when it
     /// is shown absent: what nobody could read may have been signed elsewhere.
-    func lapse(of payment: Payment, after news: News<Payment.Event>) -> Payment.Event? {
-        switch (payment.state, news) {
+    func timeoutEvent(of payment: Payment, after remote: RemoteState<Payment.Event>) -> Payment.Event? {
+        switch (payment.state, remote) {
         case (.creating, .absent): return .creationLost
-        case (.creating, _), (.observed, _), (.succeeded, _), (.failed, _): return nil
-        // Past its deadline it is in doubt; that is said once, and only Belvo's word ends it.
+        case (.creating, _), (.foreign, _), (.succeeded, _), (.failed, _): return nil
+        // Past its deadline it is in doubt; that is said once, and only Belvo's status ends it.
         case (_, _) where payment.isMaybeSigned: return payment.isInDoubt ? nil : .timedOut
         case (_, .event(.reported(let report))) where payment.differences(from: report).isEmpty: return .timedOut
         case (_, _): return nil
         }
     }
 
-    /// Raises the alarms about a report: that it shows something else than was asked for, or takes Belvo's last word
+    /// Raises the alarms about a report: that it shows something else than was asked for, or takes Belvo's last status
     /// back. Neither changes a state.
     func checked(_ report: Payment.Report, against payment: Payment) async throws -> Payment.Report {
         let differences = payment.differences(from: report)
@@ -206,8 +212,8 @@ extension PaymentJourney: LookingJourney {
 
     /// Keeps an alarm until somebody has settled it, and logs it once.
     private func raise(_ kind: MoneyAlarm.Kind, of payment: Payment, _ detail: String) async throws {
-        guard try await world.store.raise(kind, of: payment.id, detail) else { return }
-        world.log.critical(
+        guard try await dependencies.store.raise(kind, of: payment.id, detail) else { return }
+        dependencies.log.critical(
             "payment.\(kind.rawValue)", metadata: ["payment_id": "\(payment.id)", "detail": "\(detail)"])
     }
 
@@ -225,10 +231,10 @@ extension PaymentJourney: LookingJourney {
             guard let next = try? current.record.transition(on: event) else { return current }
             let written = try await write(next, over: current, event: event.name, cause: cause, settling: settling)
             if let written { return written }
-            guard let fresh = try await world.store.payment(stored.record.id) else { break }
+            guard let fresh = try await dependencies.store.payment(stored.record.id) else { break }
             current = fresh
         }
-        throw JourneyRefusal.contended
+        throw WorkflowRefusal.contended
     }
 
     /// Writes the next state; nothing comes back when somebody else was faster.
@@ -242,15 +248,15 @@ extension PaymentJourney: LookingJourney {
         preview.record = next
         preview.updatedAt = moment
         do {
-            let written = try await world.store.update(
-                stored, to: next, event: event, planned: planned(next, over: stored), cause: cause, at: moment,
-                key: settling(preview), telling: world.event(next, before: stored.record, at: moment))
-            if let written { try await tell(written, after: stored, cause: cause) }
+            let written = try await dependencies.store.update(
+                stored, to: next, event: event, plan: plan(next, over: stored), cause: cause, at: moment,
+                key: settling(preview), emitting: dependencies.event(next, before: stored.record, at: moment))
+            if let written { try await publish(written, after: stored, cause: cause) }
             return written
         } catch is BelvoIDRepeated {
             let detail = "it came with the id of another payment, \(next.belvoID.map { "\($0)" } ?? "")"
             try await raise(.differs, of: stored.record, detail)
-            throw BelvoError.nonsense(reason: "the id is another payment's")
+            throw BelvoError.malformedAnswer(reason: "the id is another payment's")
         } catch is EndToEndIDRepeated {
             // Two payments cannot be one Pix. Whichever was first keeps it, and this one is not believed.
             try await raise(
@@ -263,14 +269,14 @@ extension PaymentJourney: LookingJourney {
 
     /// Tells those who wait of a change, and the log of a change of state, and of the alarms that came with it: the
     /// transaction that recorded the money has raised them.
-    private func tell(_ written: Stored<Payment>, after stored: Stored<Payment>, cause: Cause) async throws {
-        if written.record != stored.record { world.changes.announce(written.record.id) }
+    private func publish(_ written: Stored<Payment>, after stored: Stored<Payment>, cause: Cause) async throws {
+        if written.record != stored.record { dependencies.changes.announce(written.record.id) }
         let hasArrived = written.record.state == .succeeded && stored.record.state != .succeeded
         if hasArrived || written.record.isContradicted != stored.record.isContradicted {
             try await logAlarms(of: written.record.id)
         }
         guard written.record.historyState != stored.record.historyState else { return }
-        world.log.log(
+        dependencies.log.log(
             level: written.record.isInDoubt ? .error : .info, "payment.\(written.record.historyState)",
             metadata: [
                 "payment_id": "\(written.record.id)", "request_id": cause.requestID.map { "\($0)" } ?? "",
@@ -280,14 +286,14 @@ extension PaymentJourney: LookingJourney {
 
     /// Logs what the transaction that recorded the money found wrong with it.
     func logAlarms(of payment: Payment.ID) async throws {
-        for alarm in try await world.store.openAlarms(of: payment) {
-            world.log.critical(
+        for alarm in try await dependencies.store.openAlarms(of: payment) {
+            dependencies.log.critical(
                 "payment.\(alarm.kind.rawValue)",
                 metadata: ["payment_id": "\(payment)", "detail": "\(alarm.detail)"])
         }
     }
 
-    private func planned(_ next: Payment, over stored: Stored<Payment>) -> Planned {
+    private func plan(_ next: Payment, over stored: Stored<Payment>) -> PollPlan {
         guard next.status == .pending || next.mayBelvoStillPay else { return .entered(nil) }
         let moment = stored.clock.now
         guard next.state == stored.record.state else {
@@ -295,20 +301,21 @@ extension PaymentJourney: LookingJourney {
         }
         // What was due long ago is polled ever less often, whatever keeps it open.
         if stored.isOverdue, let deadline = stored.deadline {
-            return .goesOn(nextLook: world.patience.doubtInterval(overdue: moment - deadline), deadline: deadline)
+            return .goesOn(
+                nextPoll: dependencies.timeouts.doubtInterval(overdue: moment - deadline), deadline: deadline)
         }
         let waitsForUser = next.state == .awaitingSignature && !next.isMaybeSigned
         let rest = waitsForUser ? stored.deadline.map { $0 - moment } : nil
-        return .goesOn(nextLook: max(rest ?? .zero, world.patience.pollInterval), deadline: stored.deadline)
+        return .goesOn(nextPoll: max(rest ?? .zero, dependencies.timeouts.pollInterval), deadline: stored.deadline)
     }
 
     /// The schedule of a state just entered. The time for the signature runs from the challenge, and does not begin
     /// anew when an assertion could not be sent.
     private func schedule(of payment: Payment, created age: Duration) -> Schedule? {
-        let schedule = payment.schedule(world.patience, signatureTime: signatureTime(of: payment))
+        let schedule = payment.schedule(dependencies.timeouts, signatureTime: signatureTime(of: payment))
         guard payment.state == .awaitingSignature, let schedule else { return schedule }
         let rest = max(schedule.deadline - age, .zero)
-        return Schedule(firstLook: payment.isMaybeSigned ? schedule.firstLook : rest, deadline: rest)
+        return Schedule(firstPoll: payment.isMaybeSigned ? schedule.firstPoll : rest, deadline: rest)
     }
 
     /// How long the challenge lives, as the options say.

@@ -1,59 +1,59 @@
 import Belvo
 import Payments
 
-/// A journey whose records are looked at, again and again, until Belvo has said how they end.
-protocol LookingJourney: Sendable {
-    associatedtype Record: LookedAt
+/// A workflow whose records are polled, again and again, until Belvo has said how they end.
+protocol PolledWorkflow: Sendable {
+    associatedtype Record: Pollable
 
-    var world: World { get }
+    var dependencies: Dependencies { get }
     /// Reads Belvo about the record. What hinders it is told to the log.
-    func news(of record: Record, from belvo: Belvo.Client) async -> News<Record.Event>
+    func readRemoteState(of record: Record, from belvo: Belvo.Client) async -> RemoteState<Record.Event>
     /// What follows from our own rows, whatever Belvo says.
-    func ownNews(of record: Record) async throws -> Record.Event?
+    func localEvent(of record: Record) async throws -> Record.Event?
     /// How a state ends that has lasted too long; nil when it may not end by that alone.
-    func lapse(of record: Record, after news: News<Record.Event>) -> Record.Event?
+    func timeoutEvent(of record: Record, after remote: RemoteState<Record.Event>) -> Record.Event?
     /// Writes what an event has led to; nothing comes back when somebody else was faster.
     func write(
         _ next: Record, over stored: Stored<Record>, after event: Record.Event, causedBy cause: Cause
     ) async throws -> Stored<Record>?
     /// How long a record that has not changed is left alone; nil when there is nothing left to find out.
-    func nextLook(at stored: Stored<Record>) -> Duration?
-    /// How long a record with nothing more to find out is left alone, where this look has not shown that; nil when it
+    func nextPoll(at stored: Stored<Record>) -> Duration?
+    /// How long a record with nothing more to find out is left alone, where this poll has not shown that; nil when it
     /// has.
-    func pauseUntilRead(of stored: Stored<Record>, after news: News<Record.Event>) -> Duration?
-    /// Hears of a record that goes on after a look.
-    func remind(of stored: Stored<Record>)
+    func pauseUntilRead(of stored: Stored<Record>, after remote: RemoteState<Record.Event>) -> Duration?
+    /// Hears of a record that goes on after a poll.
+    func didPoll(_ stored: Stored<Record>)
 }
 
-/// A record that workers look at.
-protocol LookedAt: Sendable, Equatable {
+/// A record that workers poll.
+protocol Pollable: Sendable, Equatable {
     associatedtype Event: Sendable
     associatedtype State: Equatable
     var state: State { get }
     func transition(on event: Event) throws(TransitionRefused) -> Self
 }
 
-extension Customer: LookedAt {}
-extension Enrollment: LookedAt {}
-extension Payment: LookedAt {}
+extension Customer: Pollable {}
+extension Enrollment: Pollable {}
+extension Payment: Pollable {}
 
-/// What came of one look at a record.
-enum Look: Sendable, Equatable {
+/// What came of one poll of a record.
+enum PollOutcome: Sendable, Equatable {
     /// What there was to write is written.
     case recorded
-    /// There was nothing: the next look is due after this time, or never.
-    case unchanged(nextLook: Duration?)
+    /// There was nothing: the next poll is due after this time, or never.
+    case unchanged(nextPoll: Duration?)
 }
 
-extension LookingJourney {
-    /// Reads Belvo about a record whose look is due, and records what it says. Nothing is written where nothing has
-    /// changed: whoever looks at many records sets the next looks of all of them at once.
+extension PolledWorkflow {
+    /// Reads Belvo about a record whose poll is due, and records what it says. Nothing is written where nothing has
+    /// changed: whoever polls many records sets the next polls of all of them at once.
     ///
     /// A late write of a server that was away must lose: there is no second attempt here.
-    func look(at stored: Stored<Record>, causedBy cause: Cause = .poller) async throws -> Look {
-        let news = await news(of: stored.record, from: world.belvo)
+    func poll(_ stored: Stored<Record>, causedBy cause: Cause = .poller) async throws -> PollOutcome {
+        let remote = await readRemoteState(of: stored.record, from: dependencies.belvo)
         var current = stored
-        if case .event(let event) = news {
+        if case .event(let event) = remote {
             let next = try stored.record.transition(on: event)
             if next != stored.record {
                 guard let written = try await write(next, over: stored, after: event, causedBy: cause) else {
@@ -63,18 +63,18 @@ extension LookingJourney {
                 guard current.record.state == stored.record.state else { return .recorded }
             }
         }
-        defer { remind(of: current) }
-        var end = try await ownNews(of: current.record)
-        if end == nil, stored.isOverdue { end = lapse(of: current.record, after: news) }
+        defer { didPoll(current) }
+        var end = try await localEvent(of: current.record)
+        if end == nil, stored.isOverdue { end = timeoutEvent(of: current.record, after: remote) }
         if let end {
             _ = try await write(try current.record.transition(on: end), over: current, after: end, causedBy: cause)
             return .recorded
         }
         guard current.version == stored.version else { return .recorded }
-        return .unchanged(nextLook: nextLook(at: stored) ?? pauseUntilRead(of: stored, after: news))
+        return .unchanged(nextPoll: nextPoll(at: stored) ?? pauseUntilRead(of: stored, after: remote))
     }
 
-    func ownNews(of record: Record) async throws -> Record.Event? { nil }
-    func pauseUntilRead(of stored: Stored<Record>, after news: News<Record.Event>) -> Duration? { nil }
-    func remind(of stored: Stored<Record>) {}
+    func localEvent(of record: Record) async throws -> Record.Event? { nil }
+    func pauseUntilRead(of stored: Stored<Record>, after remote: RemoteState<Record.Event>) -> Duration? { nil }
+    func didPoll(_ stored: Stored<Record>) {}
 }

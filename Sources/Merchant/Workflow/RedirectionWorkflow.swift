@@ -7,8 +7,8 @@ import Payments
 /// How a bank's redirect reaches Belvo: stored before anything else, passed on once, whoever brought it.
 ///
 /// A `state` that stood in a redirect address tells whose it is. Where the bank hid it, Belvo's answer does.
-struct RedirectionJourney: Sendable {
-    let world: World
+struct RedirectionWorkflow: Sendable {
+    let dependencies: Dependencies
 
     /// What came of a redirect.
     enum Result: Sendable {
@@ -18,7 +18,7 @@ struct RedirectionJourney: Sendable {
         case pending(Stored<Enrollment>?)
     }
 
-    private var enrollments: EnrollmentJourney { EnrollmentJourney(world: world) }
+    private var enrollments: EnrollmentWorkflow { EnrollmentWorkflow(dependencies: dependencies) }
 
     /// A redirect that has come, and what is known of it before it is stored.
     struct Arrival: Sendable {
@@ -35,30 +35,30 @@ struct RedirectionJourney: Sendable {
 
     /// Finds out whose a redirect is. Throws when it is another user's than the one whose app posted it.
     func arrival(of redirection: Redirection, from poster: UserSubject? = nil) async throws -> Arrival {
-        let owner = try await world.store.enrollment(redirectState: redirection.state)
-        if let owner, let poster, owner.record.subject != poster { throw JourneyRefusal.notFound }
+        let owner = try await dependencies.store.enrollment(redirectState: redirection.state)
+        if let owner, let poster, owner.record.subject != poster { throw WorkflowRefusal.notFound }
         let body = redirection.json
-        let digest = world.store.vault.lookup(body, for: .redirectReceipt)
+        let digest = dependencies.store.vault.lookup(body, for: .redirectReceipt)
         return Arrival(
             redirection: redirection, poster: poster, enrollment: owner,
-            isRepeat: try await world.store.hasReceipt(digest), body: body, digest: digest)
+            isRepeat: try await dependencies.store.hasReceipt(digest), body: body, digest: digest)
     }
 
     /// Takes a redirect from an app.
-    func receive(_ arrival: Arrival, on occasion: Occasion) async throws -> Result {
+    func receive(_ arrival: Arrival, on context: CallContext) async throws -> Result {
         let (receipt, isNew) = try await remember(arrival)
-        return try await deal(with: arrival, receipt, isNew: isNew, on: occasion)
+        return try await deal(with: arrival, receipt, isNew: isNew, on: context)
     }
 
     /// Stores a redirect, if it is new.
     func remember(_ arrival: Arrival) async throws -> (receipt: Stored<RedirectReceipt>, isNew: Bool) {
-        let known = try await world.store.insertReceipt(
-            id: world.identities.next(), digest: arrival.digest, redirectState: arrival.redirection.state,
+        let known = try await dependencies.store.insertReceipt(
+            id: dependencies.identities.next(), digest: arrival.digest, redirectState: arrival.redirection.state,
             enrollment: arrival.enrollment?.record.id, postedBy: arrival.poster,
             isError: arrival.redirection.isRejection, body: arrival.body,
-            nextLook: world.patience.callDeadline + .seconds(5),
-            unknownMax: arrival.poster == nil ? world.policy.unknownRedirectsMax : Self.unknownOfUserMax)
-        guard let known else { throw JourneyRefusal.unknownRedirectsFull }
+            nextPoll: dependencies.timeouts.callDeadline + .seconds(5),
+            unknownMax: arrival.poster == nil ? dependencies.policy.unknownRedirectsMax : Self.unknownOfUserMax)
+        guard let known else { throw WorkflowRefusal.unknownRedirectsFull }
         return known
     }
 
@@ -68,28 +68,28 @@ struct RedirectionJourney: Sendable {
 
     /// Passes on what was stored, unless that has been done.
     func deal(
-        with arrival: Arrival, _ receipt: Stored<RedirectReceipt>, isNew: Bool, on occasion: Occasion
+        with arrival: Arrival, _ receipt: Stored<RedirectReceipt>, isNew: Bool, on context: CallContext
     ) async throws -> Result {
         if isNew || receipt.record.outcome == .received {
-            return try await passOn(arrival.redirection, receipt, from: arrival.poster, on: occasion)
+            return try await passOn(arrival.redirection, receipt, from: arrival.poster, on: context)
         }
         return try await repeated(receipt, by: arrival.poster)
     }
 
     /// Tries again to pass on what could not be sent, or settles what was sent and never answered.
-    func look(at receipt: Stored<RedirectReceipt>) async throws -> Look {
-        if receipt.record.enrollment == nil, world.gate.isShutForStrangers, receipt.record.outcome == .received,
-            age(of: receipt) < world.patience.userDeadline
+    func process(_ receipt: Stored<RedirectReceipt>) async throws -> PollOutcome {
+        if receipt.record.enrollment == nil, dependencies.gate.isShutForStrangers, receipt.record.outcome == .received,
+            age(of: receipt) < dependencies.timeouts.userDeadline
         {
             // Nothing is marked as sent that would be kept at the gate.
-            return .unchanged(nextLook: pause(of: receipt))
+            return .unchanged(nextPoll: pause(of: receipt))
         }
         try await passOnAgain(receipt)
         return .recorded
     }
 
     private func passOnAgain(_ receipt: Stored<RedirectReceipt>) async throws {
-        let isOver = age(of: receipt) >= world.patience.userDeadline
+        let isOver = age(of: receipt) >= dependencies.timeouts.userDeadline
         if receipt.record.outcome == .sent {
             let owner = try await owner(of: receipt)
             guard let owner, owner.record.belvoID != nil, receipt.record.body != nil, !isOver else {
@@ -98,22 +98,22 @@ struct RedirectionJourney: Sendable {
                 if owner == nil { try await hasten(receipt.record.postedBy) }
                 return
             }
-            let told = await reading(owner)
-            guard let told, told.lacksRedirect else {
-                _ = try await settleSent(receipt, of: owner, told, after: nil, on: .poller)
+            let remote = await reading(owner)
+            guard let remote, remote.lacksRedirect else {
+                _ = try await settleSent(receipt, of: owner, remote, after: nil, on: .poller)
                 return
             }
         }
         guard let body = receipt.record.body, !isOver else {
-            _ = try await world.store.update(receipt, to: .expired)
+            _ = try await dependencies.store.update(receipt, to: .expired)
             return
         }
         do {
             _ = try await passOn(try Redirection(json: body), receipt, from: receipt.record.postedBy, on: .poller)
         } catch let error as BelvoError {
-            world.log.warning(
+            dependencies.log.warning(
                 "redirect.not_taken", metadata: ["receipt_id": "\(receipt.record.id)", "reason": "\(error)"])
-        } catch JourneyRefusal.notFound, JourneyRefusal.redirectUnknown {
+        } catch WorkflowRefusal.notFound, WorkflowRefusal.redirectUnknown {
             // Posted by another user than the enrollment's owner, whose enrollment goes on; or nobody's.
         }
     }
@@ -123,18 +123,18 @@ struct RedirectionJourney: Sendable {
         guard let enrollment = try await owner(of: receipt) else {
             // Settled without having found whose it is: nothing more will become of it.
             switch receipt.record.outcome {
-            case .refused, .expired: throw JourneyRefusal.redirectUnknown
+            case .refused, .expired: throw WorkflowRefusal.redirectUnknown
             case .received, .sent, .taken, .unknown: return .pending(nil)
             }
         }
-        if let poster, enrollment.record.subject != poster { throw JourneyRefusal.notFound }
+        if let poster, enrollment.record.subject != poster { throw WorkflowRefusal.notFound }
         return receipt.record.outcome == .sent || receipt.record.outcome == .unknown
             ? .pending(enrollment) : .settled(enrollment)
     }
 
     private func passOn(
         _ redirection: Redirection, _ receipt: Stored<RedirectReceipt>, from poster: UserSubject?,
-        on occasion: Occasion
+        on context: CallContext
     ) async throws -> Result {
         let owner = try await owner(of: receipt)
         if let owner {
@@ -143,17 +143,19 @@ struct RedirectionJourney: Sendable {
             case .failed where owner.record.failure == .timedOut: break
             case .completing:
                 // Another redirect of the same enrollment is on its way. This one waits for its outcome.
-                guard try await world.store.hasReceiptInFlight(of: owner.record.id, besides: receipt.record.id) else {
+                guard try await dependencies.store.hasReceiptInFlight(of: owner.record.id, besides: receipt.record.id)
+                else {
                     break
                 }
-                _ = try await world.store.update(receipt, to: .received, nextLook: world.patience.pollInterval)
+                _ = try await dependencies.store.update(
+                    receipt, to: .received, nextPoll: dependencies.timeouts.pollInterval)
                 return .pending(owner)
             default:
-                _ = try await world.store.update(receipt, to: .expired)
+                _ = try await dependencies.store.update(receipt, to: .expired)
                 return .settled(owner)
             }
         }
-        return try await send(redirection, receipt, of: owner, from: poster, on: occasion)
+        return try await send(redirection, receipt, of: owner, from: poster, on: context)
     }
 
     /// Whoever marks it sends it: of two at once only one finds these versions.
@@ -162,52 +164,53 @@ struct RedirectionJourney: Sendable {
     /// and later on by the worker (reliability.md, promise 3).
     private func send(
         _ redirection: Redirection, _ receipt: Stored<RedirectReceipt>, of owner: Stored<Enrollment>?,
-        from poster: UserSubject?, isSecond: Bool = false, on occasion: Occasion
+        from poster: UserSubject?, isSecond: Bool = false, on context: CallContext
     ) async throws -> Result {
         let wasSent = receipt.record.outcome == .sent
         let marked = try await settle(
-            receipt, as: .sent, owner, .redirectReceived, cause: occasion.cause,
-            nextLook: world.patience.askingDeadline + .seconds(5), isHeld: true)
+            receipt, as: .sent, owner, .redirectReceived, cause: context.cause,
+            nextPoll: dependencies.timeouts.askingDeadline + .seconds(5), isHeld: true)
         guard let (sent, enrollment) = marked else { return .pending(owner) }
         do {
             let answer = try await CallOrigin.$current.withValue(origin(of: owner)) {
-                let belvo = isSecond ? world.belvo.within(world.patience.resendDeadline) : world.belvo
-                return try await belvo.completeRedirection(redirection, trace: occasion.trace)
+                let belvo =
+                    isSecond ? dependencies.belvo.within(dependencies.timeouts.resendDeadline) : dependencies.belvo
+                return try await belvo.completeRedirection(redirection, trace: context.trace)
             }
             return try await record(
-                answer, to: sent, enrollment, ofRejection: redirection.isRejection, poster: poster, on: occasion)
+                answer, to: sent, enrollment, ofRejection: redirection.isRejection, poster: poster, on: context)
         } catch let error as BelvoError {
             // What Belvo says of a second sending says nothing about the first.
             guard wasSent || error.mayHaveArrived, let enrollment, enrollment.record.belvoID != nil else {
-                return try await record(error, to: sent, enrollment, poster: poster, on: occasion)
+                return try await record(error, to: sent, enrollment, poster: poster, on: context)
             }
-            world.log.warning(
+            dependencies.log.warning(
                 "redirect.outcome_unknown", metadata: ["receipt_id": "\(sent.record.id)", "reason": "\(error)"])
-            let told = await reading(enrollment)
-            if !wasSent, let told, told.lacksRedirect {
+            let remote = await reading(enrollment)
+            if !wasSent, let remote, remote.lacksRedirect {
                 return try await send(
-                    redirection, sent, of: enrollment, from: poster, isSecond: true, on: occasion)
+                    redirection, sent, of: enrollment, from: poster, isSecond: true, on: context)
             }
-            return try await settleSent(sent, of: enrollment, told, after: error, on: occasion)
+            return try await settleSent(sent, of: enrollment, remote, after: error, on: context)
         }
     }
 
     /// Records what a reading says of a redirect that was sent. While it says that it has not arrived, or nothing, the
     /// redirect is kept, to be sent again; unless that was refused.
     private func settleSent(
-        _ sent: Stored<RedirectReceipt>, of enrollment: Stored<Enrollment>, _ told: Belvo.Enrollment?,
-        after error: BelvoError?, on occasion: Occasion
+        _ sent: Stored<RedirectReceipt>, of enrollment: Stored<Enrollment>, _ remote: Belvo.Enrollment?,
+        after error: BelvoError?, on context: CallContext
     ) async throws -> Result {
-        guard let told, !told.lacksRedirect || error?.refusal != nil else {
-            _ = try await world.store.update(sent, to: .sent, nextLook: retryPause(after: age(of: sent)))
+        guard let remote, !remote.lacksRedirect || error?.refusal != nil else {
+            _ = try await dependencies.store.update(sent, to: .sent, nextPoll: retryPause(after: age(of: sent)))
             return .pending(enrollment)
         }
-        // Whose code it was that has arrived is not known: this receipt proves nothing (`Landing.isProven`).
-        let settled = try await settle(sent, as: .unknown, enrollment, .redirectPassedOn, cause: occasion.cause)
+        // Whose code it was that has arrived is not known: this receipt proves nothing (`CallbackResult.isProven`).
+        let settled = try await settle(sent, as: .unknown, enrollment, .redirectPassedOn, cause: context.cause)
         guard let owner = settled?.enrollment else { return .pending(enrollment) }
         let now = try await enrollments.record(
-            .reported(enrollments.report(told)), on: owner, cause: occasion.cause)
-        return told.lacksRedirect ? .pending(now) : .settled(now)
+            .reported(enrollments.report(remote)), on: owner, cause: context.cause)
+        return remote.lacksRedirect ? .pending(now) : .settled(now)
     }
 
     /// The owner's enrollment as Belvo has it now; nil when that cannot be read: workers find it out.
@@ -230,53 +233,53 @@ struct RedirectionJourney: Sendable {
     /// `state` can bring an error, and an enrollment ends by Belvo's state and not by the answer to that.
     private func record(
         _ answer: Belvo.Enrollment, to receipt: Stored<RedirectReceipt>, _ expected: Stored<Enrollment>?,
-        ofRejection isRejection: Bool, poster: UserSubject?, on occasion: Occasion
+        ofRejection isRejection: Bool, poster: UserSubject?, on context: CallContext
     ) async throws -> Result {
         if let expected, let known = expected.record.belvoID, known != answer.id.uuid {
             // A mix-up, of Belvo's or of somebody's making: nothing is concluded from it but that it was sent.
-            world.log.error(
+            dependencies.log.error(
                 "redirect.answered_for_another",
                 metadata: ["receipt_id": "\(receipt.record.id)", "belvo_id": "\(answer.id)"])
-            let settled = try await settle(receipt, as: .unknown, expected, .redirectPassedOn, cause: occasion.cause)
+            let settled = try await settle(receipt, as: .unknown, expected, .redirectPassedOn, cause: context.cause)
             return .pending(settled?.enrollment ?? expected)
         }
         var found = expected
-        if found == nil { found = try await world.store.enrollment(belvoID: answer.id.uuid) }
+        if found == nil { found = try await dependencies.store.enrollment(belvoID: answer.id.uuid) }
         guard var owner = found else {
-            _ = try await world.store.update(receipt, to: .taken)
+            _ = try await dependencies.store.update(receipt, to: .taken)
             return .pending(nil)
         }
         if expected == nil {
-            owner = try await enrollments.record(.redirectReceived, on: owner, cause: occasion.cause)
+            owner = try await enrollments.record(.redirectReceived, on: owner, cause: context.cause)
         }
-        if let settled = try await settle(receipt, as: .taken, owner, .redirectPassedOn, cause: occasion.cause) {
+        if let settled = try await settle(receipt, as: .taken, owner, .redirectPassedOn, cause: context.cause) {
             owner = settled.enrollment ?? owner
         }
-        if let told = isRejection ? await reading(owner, answer.id.uuid) : answer {
+        if let remote = isRejection ? await reading(owner, answer.id.uuid) : answer {
             owner = try await enrollments.record(
-                .reported(enrollments.report(told)), on: owner, cause: occasion.cause)
+                .reported(enrollments.report(remote)), on: owner, cause: context.cause)
         }
         // The owner's enrollment goes on; whoever posted somebody else's code learns nothing.
-        if let poster, owner.record.subject != poster { throw JourneyRefusal.notFound }
+        if let poster, owner.record.subject != poster { throw WorkflowRefusal.notFound }
         return .settled(owner)
     }
 
     /// Belvo did not take it, or nobody knows.
     private func record(
         _ error: BelvoError, to receipt: Stored<RedirectReceipt>, _ enrollment: Stored<Enrollment>?,
-        poster: UserSubject?, on occasion: Occasion
+        poster: UserSubject?, on context: CallContext
     ) async throws -> Result {
         if error.refusal != nil {
             // A bad code does not use up the enrollment: a good one may still come.
-            _ = try await settle(receipt, as: .refused, enrollment, .redirectNotTaken, cause: occasion.cause)
-            throw error.refusal?.kind == .notFound ? JourneyRefusal.redirectUnknown : error
+            _ = try await settle(receipt, as: .refused, enrollment, .redirectNotTaken, cause: context.cause)
+            throw error.refusal?.kind == .notFound ? WorkflowRefusal.redirectUnknown : error
         }
         if error.leftNothing {
             // Kept, and tried again by itself with growing pauses: the user has long left the bank.
-            _ = try await world.store.update(receipt, to: .received, nextLook: pause(of: receipt))
+            _ = try await dependencies.store.update(receipt, to: .received, nextPoll: pause(of: receipt))
             throw error
         }
-        let settled = try await settle(receipt, as: .unknown, enrollment, .redirectPassedOn, cause: occasion.cause)
+        let settled = try await settle(receipt, as: .unknown, enrollment, .redirectPassedOn, cause: context.cause)
         if enrollment == nil { try await hasten(poster) }
         return .pending(settled?.enrollment ?? enrollment)
     }
@@ -285,36 +288,36 @@ struct RedirectionJourney: Sendable {
     /// when somebody else has the receipt.
     private func settle(
         _ receipt: Stored<RedirectReceipt>, as outcome: RedirectReceipt.Outcome, _ enrollment: Stored<Enrollment>?,
-        _ event: Enrollment.Event, cause: Cause, nextLook: Duration? = nil, isHeld: Bool = false
+        _ event: Enrollment.Event, cause: Cause, nextPoll: Duration? = nil, isHeld: Bool = false
     ) async throws -> (receipt: Stored<RedirectReceipt>, enrollment: Stored<Enrollment>?)? {
         guard var current = enrollment else {
-            return try await world.store.update(receipt, to: outcome, nextLook: nextLook, isHeld: isHeld)
+            return try await dependencies.store.update(receipt, to: outcome, nextPoll: nextPoll, isHeld: isHeld)
                 .map { ($0, nil) }
         }
         for _ in 0..<attemptsMax {
             guard let next = try? current.record.transition(on: event) else {
                 // The enrollment has gone further already; the receipt is settled alone.
-                let settled = try await world.store.update(
-                    receipt, to: outcome, nextLook: nextLook, isHeld: isHeld)
+                let settled = try await dependencies.store.update(
+                    receipt, to: outcome, nextPoll: nextPoll, isHeld: isHeld)
                 return settled.map { ($0, current) }
             }
-            let written = try await world.store.update(
-                current, to: next, event: event.name, planned: enrollments.planned(next, over: current), cause: cause,
-                at: current.clock.now, with: receipt, settledAs: outcome, nextLook: nextLook, isHeld: isHeld)
+            let written = try await dependencies.store.update(
+                current, to: next, event: event.name, plan: enrollments.plan(next, over: current), cause: cause,
+                at: current.clock.now, with: receipt, settledAs: outcome, nextPoll: nextPoll, isHeld: isHeld)
             if let (changed, settled) = written {
-                enrollments.tell(changed, after: current, cause: cause)
+                enrollments.publish(changed, after: current, cause: cause)
                 return (settled, changed)
             }
-            guard let fresh = try await world.store.enrollment(current.record.id) else { return nil }
+            guard let fresh = try await dependencies.store.enrollment(current.record.id) else { return nil }
             // The same version again means that it was the receipt that somebody else has.
             if fresh.version == current.version { return nil }
             current = fresh
         }
-        throw JourneyRefusal.contended
+        throw WorkflowRefusal.contended
     }
 
     private func pause(of receipt: Stored<RedirectReceipt>) -> Duration {
-        min(max(age(of: receipt) / 4, world.patience.pollInterval), .seconds(60))
+        min(max(age(of: receipt) / 4, dependencies.timeouts.pollInterval), .seconds(60))
     }
 
     func age(of receipt: Stored<RedirectReceipt>) -> Duration {
@@ -323,12 +326,12 @@ struct RedirectionJourney: Sendable {
 
     /// Where the bank hides the `state`, one of the user's enrollments may have come back without our knowing which.
     private func hasten(_ poster: UserSubject?) async throws {
-        if let poster { try await world.store.hasten(enrollmentsAtBankOf: poster) }
+        if let poster { try await dependencies.store.hasten(enrollmentsAtBankOf: poster) }
     }
 
     func owner(of receipt: Stored<RedirectReceipt>) async throws -> Stored<Enrollment>? {
         guard let id = receipt.record.enrollment else { return nil }
-        return try await world.store.enrollment(id)
+        return try await dependencies.store.enrollment(id)
     }
 }
 

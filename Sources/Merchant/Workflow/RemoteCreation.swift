@@ -4,7 +4,7 @@ import Logging
 import Payments
 
 /// A workflow whose records are created at Belvo.
-protocol CreationWorkflow: LookingJourney where Record: Creatable {
+protocol CreationWorkflow: PolledWorkflow where Record: Creatable {
     /// Where the records are.
     var table: DueTable { get }
     /// Applies an event to the freshest state, and settles the key with it.
@@ -15,31 +15,31 @@ protocol CreationWorkflow: LookingJourney where Record: Creatable {
     /// Whether Belvo's refusal may be about an object that is there already, so that it has to be read.
     func mayBeThere(after error: BelvoError) -> Bool
     /// How such a refusal ends a record that Belvo then does not show; nil when that says nothing.
-    func end(after error: BelvoError) -> (event: Record.Event, refusal: JourneyRefusal)?
+    func end(after error: BelvoError) -> (event: Record.Event, refusal: WorkflowRefusal)?
     /// Keeps that Belvo has another object for the record, which is not used.
     func noteTwin(_ id: UUID, of record: Record) async throws
 }
 
 extension CreationWorkflow {
     func mayBeThere(after error: BelvoError) -> Bool { false }
-    func end(after error: BelvoError) -> (event: Record.Event, refusal: JourneyRefusal)? { nil }
+    func end(after error: BelvoError) -> (event: Record.Event, refusal: WorkflowRefusal)? { nil }
 
     func noteTwin(_ id: UUID, of record: Record) async throws { logTwin(id, of: record) }
 
     func logTwin(_ id: UUID, of record: Record) {
-        world.log.error(
+        dependencies.log.error(
             "\(Record.noun).created_twice",
             metadata: ["\(Record.noun)_id": "\(record.ownID)", "belvo_id": "\(id)"])
     }
 
     /// Reads Belvo once, and not for long, right after a call whose answer says nothing.
-    func lookUp(_ record: Record) async -> News<Record.Event> {
-        await news(of: record, from: world.belvo.within(world.patience.lookUpDeadline))
+    func lookUp(_ record: Record) async -> RemoteState<Record.Event> {
+        await readRemoteState(of: record, from: dependencies.belvo.within(dependencies.timeouts.lookUpDeadline))
     }
 }
 
 /// A record that is created at Belvo by one call, which moves no money.
-protocol Creatable: LookedAt {
+protocol Creatable: Pollable {
     /// In names of log lines.
     static var noun: String { get }
     var ownID: UUID { get }
@@ -48,7 +48,7 @@ protocol Creatable: LookedAt {
     var isCreating: Bool { get }
     /// Whether its user still wants it.
     var isWanted: Bool { get }
-    func creationSchedule(_ patience: Patience) -> Schedule
+    func creationSchedule(_ timeouts: Timeouts) -> Schedule
     static func notCreated(_ failure: Failure) -> Event
     static var creationUnknown: Event { get }
     /// The object of which the event tells.
@@ -64,7 +64,7 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
     typealias Record = Workflow.Record
 
     let workflow: Workflow
-    let occasion: Occasion
+    let context: CallContext
     /// What the request answers from now on; nothing where it has no key.
     var key: KeyedRequest<Record>?
     /// Sends the creation. What comes back is what Belvo's answer says; nothing where that is not enough.
@@ -72,29 +72,29 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
 
     /// Asks for what was remembered a moment ago.
     func begin(_ remembered: Stored<Record>) async throws -> Progress<Stored<Record>> {
-        let end = remembered.clock.now + patience.askingDeadline
+        let end = remembered.clock.now + timeouts.askingDeadline
         var failure: BelvoError?
         do {
-            if let event = try await send(remembered.record, world.belvo) {
+            if let event = try await send(remembered.record, dependencies.belvo) {
                 return try await record(event, on: remembered)
             }
         } catch let error as BelvoError {
             if !workflow.mayBeThere(after: error), !error.mayHaveArrived {
                 _ = try await workflow.recordCreation(
                     Record.notCreated(error.refusal.map(Failure.refused) ?? .notSent), on: remembered,
-                    cause: occasion.cause
+                    cause: context.cause
                 ) { _ in (error.refusal == nil ? key?.released : key?.answered(error)) ?? .unchanged }
                 throw error
             }
             failure = error
-            world.log.warning(
+            dependencies.log.warning(
                 "\(Record.noun).outcome_unknown", metadata: ["\(Record.noun)_id": "\(remembered.record.ownID)"])
         }
         switch await workflow.lookUp(remembered.record) {
         case .event(let found): return try await record(found, on: remembered)
         case .absent:
             if let failure, let end = workflow.end(after: failure) {
-                _ = try await workflow.recordCreation(end.event, on: remembered, cause: occasion.cause) { _ in
+                _ = try await workflow.recordCreation(end.event, on: remembered, cause: context.cause) { _ in
                     key?.answered(failure) ?? .unchanged
                 }
                 throw end.refusal
@@ -109,15 +109,15 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
     /// Goes on for an app that repeats its request, with the same body, while nobody knows what became of it.
     func resume(_ known: Stored<Record>) async throws -> Progress<Stored<Record>> {
         guard known.record.isCreating, known.record.isWanted else { return .pending(known) }
-        let end = known.clock.now + patience.askingDeadline
-        let news = await workflow.lookUp(known.record)
-        if known.isOverdue, let lapse = workflow.lapse(of: known.record, after: news) {
+        let end = known.clock.now + timeouts.askingDeadline
+        let remote = await workflow.lookUp(known.record)
+        if known.isOverdue, let timeoutEvent = workflow.timeoutEvent(of: known.record, after: remote) {
             // Late writes lose, as those of workers do: somebody may have sent it again meanwhile.
-            let next = try known.record.transition(on: lapse)
-            return try await workflow.write(next, over: known, after: lapse, causedBy: occasion.cause)
+            let next = try known.record.transition(on: timeoutEvent)
+            return try await workflow.write(next, over: known, after: timeoutEvent, causedBy: context.cause)
                 .map { Progress.done($0) } ?? .pending(known)
         }
-        switch news {
+        switch remote {
         case .event(let found): return try await record(found, on: known)
         case .absent:
             // Somebody else who has it sends it; or it is being polled, and the app comes again.
@@ -134,12 +134,12 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
     ) async throws -> Progress<Stored<Record>> {
         var claimed = claimed
         do {
-            let limit = end - claimed.clock.now - patience.lookUpDeadline
-            if let event = try await send(claimed.record, world.belvo.within(limit)) {
+            let limit = end - claimed.clock.now - timeouts.lookUpDeadline
+            if let event = try await send(claimed.record, dependencies.belvo.within(limit)) {
                 return try await record(event, on: claimed)
             }
         } catch let error as BelvoError {
-            world.log.warning(
+            dependencies.log.warning(
                 "\(Record.noun).sent_again_in_vain",
                 metadata: ["\(Record.noun)_id": "\(claimed.record.ownID)", "reason": "\(error)"])
             if error.leftNothing { return try await leaveUnknown(claimed) }
@@ -154,15 +154,15 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
 
     /// The row for a second sending; nothing where there is no time for it, or somebody else was faster.
     private func claim(_ stored: Stored<Record>, isHeld: Bool, until end: Timestamp) async throws -> Stored<Record>? {
-        guard stored.clock.now + patience.lookUpDeadline < end else { return nil }
-        let schedule = stored.record.creationSchedule(patience)
-        return try await world.store.claimSending(
-            stored, id: stored.record.ownID, in: workflow.table, isHeld: isHeld, firstLook: schedule.firstLook,
+        guard stored.clock.now + timeouts.lookUpDeadline < end else { return nil }
+        let schedule = stored.record.creationSchedule(timeouts)
+        return try await dependencies.store.claimSending(
+            stored, id: stored.record.ownID, in: workflow.table, isHeld: isHeld, firstPoll: schedule.firstPoll,
             deadline: schedule.deadline)
     }
 
     private func record(_ event: Record.Event, on stored: Stored<Record>) async throws -> Progress<Stored<Record>> {
-        let written = try await workflow.recordCreation(event, on: stored, cause: occasion.cause) { preview in
+        let written = try await workflow.recordCreation(event, on: stored, cause: context.cause) { preview in
             (preview.record.isCreating ? key?.outcomeUnknown : key?.answered(preview)) ?? .unchanged
         }
         if let id = Record.belvoID(in: event), let known = written.record.belvoID, known != id {
@@ -174,13 +174,13 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
     /// From here on it is looked for as often as anything that waits for Belvo.
     private func leaveUnknown(_ stored: Stored<Record>) async throws -> Progress<Stored<Record>> {
         let unknown = try await workflow.recordCreation(
-            Record.creationUnknown, on: stored, cause: occasion.cause
+            Record.creationUnknown, on: stored, cause: context.cause
         ) { _ in key?.outcomeUnknown ?? .unchanged }
         return unknown.record.isCreating ? .pending(unknown) : .done(unknown)
     }
 
-    private var world: World { workflow.world }
-    private var patience: Patience { workflow.world.patience }
+    private var dependencies: Dependencies { workflow.dependencies }
+    private var timeouts: Timeouts { workflow.dependencies.timeouts }
 }
 
 extension Customer: Creatable {
@@ -189,9 +189,9 @@ extension Customer: Creatable {
     var isCreating: Bool { state == .creating }
     var isWanted: Bool { true }
 
-    func creationSchedule(_ patience: Patience) -> Schedule {
+    func creationSchedule(_ timeouts: Timeouts) -> Schedule {
         Schedule(
-            firstLook: patience.askingDeadline + .seconds(5), deadline: patience.callDeadline + patience.creationGrace)
+            firstPoll: timeouts.askingDeadline + .seconds(5), deadline: timeouts.callDeadline + timeouts.creationGrace)
     }
 
     static func notCreated(_ failure: Failure) -> Event { .notCreated(code: failure.code) }
@@ -208,7 +208,7 @@ extension Enrollment: Creatable {
     var isCreating: Bool { state == .creating }
     var isWanted: Bool { true }
 
-    func creationSchedule(_ patience: Patience) -> Schedule { Enrollment.creationSchedule(patience) }
+    func creationSchedule(_ timeouts: Timeouts) -> Schedule { Enrollment.creationSchedule(timeouts) }
 
     static func notCreated(_ failure: Failure) -> Event { .refused(failure) }
     static var creationUnknown: Event { .creationUnknown }
@@ -224,7 +224,7 @@ extension Payment: Creatable {
     var isCreating: Bool { state == .creating }
     var isWanted: Bool { !isCancelRequested }
 
-    func creationSchedule(_ patience: Patience) -> Schedule { Payment.creationSchedule(patience) }
+    func creationSchedule(_ timeouts: Timeouts) -> Schedule { Payment.creationSchedule(timeouts) }
 
     static func notCreated(_ failure: Failure) -> Event { .refused(failure) }
     static var creationUnknown: Event { .creationUnknown }

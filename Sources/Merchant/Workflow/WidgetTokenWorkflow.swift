@@ -7,7 +7,7 @@ import Transport
 ///
 /// However many requests ask for one user at once, on whichever instances, one at a time has the turn to ask Belvo, and
 /// the others wait for what comes of it.
-struct WidgetTokenJourney: Sendable {
+struct WidgetTokenWorkflow: Sendable {
     /// How long before its end a token is not given any more.
     ///
     /// Who gets a token should be able to finish a step with it, such as choosing a bank or signing once, although
@@ -21,31 +21,31 @@ struct WidgetTokenJourney: Sendable {
 
     /// After how long somebody who waits looks for the first time whether the turn has ended: little against a call to
     /// Belvo.
-    static let firstLook = Duration.milliseconds(50)
+    static let firstPause = Duration.milliseconds(50)
 
-    /// The longest time between two such looks.
-    static let lookMax = Duration.seconds(1)
+    /// The longest time between two such polls.
+    static let pauseMax = Duration.seconds(1)
 
-    /// From one look to the next. Each time half as long again: every look asks the database twice, and while Belvo is
+    /// From one poll to the next. Each time half as long again: every poll asks the database twice, and while Belvo is
     /// slow one user may have hundreds of requests waiting.
-    static func pause(after pause: Duration) -> Duration { min(pause * 3 / 2, lookMax) }
+    static func pause(after pause: Duration) -> Duration { min(pause * 3 / 2, pauseMax) }
 
-    let world: World
+    let dependencies: Dependencies
 
     /// The user's token.
     ///
-    /// Throws Belvo's failure, and `JourneyRefusal.contended` for who waited for as long as a turn may last.
-    func token(for subject: UserSubject, on occasion: Occasion) async throws -> WidgetTokenPair {
+    /// Throws Belvo's failure, and `WorkflowRefusal.contended` for who waited for as long as a turn may last.
+    func token(for subject: UserSubject, on context: CallContext) async throws -> WidgetTokenPair {
         let giveUp = Monotonic.now() + lease
-        var pause = Self.firstLook
+        var pause = Self.firstPause
         while true {
-            if let kept = try await world.store.widgetToken(of: subject) { return kept }
-            if let turn = try await world.store.claimWidgetToken(
-                of: subject, id: world.identities.next(), lease: lease)
+            if let kept = try await dependencies.store.widgetToken(of: subject) { return kept }
+            if let turn = try await dependencies.store.claimWidgetToken(
+                of: subject, id: dependencies.identities.next(), lease: lease)
             {
-                return try await use(turn, for: subject, on: occasion)
+                return try await use(turn, for: subject, on: context)
             }
-            guard Monotonic.now() < giveUp else { throw JourneyRefusal.contended }
+            guard Monotonic.now() < giveUp else { throw WorkflowRefusal.contended }
             // Those who began together must not all come at the moment after one of them has taken the turn.
             try await sleep(for: pause * Double.random(in: 0.5...1))
             pause = Self.pause(after: pause)
@@ -53,71 +53,71 @@ struct WidgetTokenJourney: Sendable {
     }
 
     /// How long a turn may last: two calls to Belvo, the second because the first was refused, and what is written.
-    private var lease: Duration { world.patience.callDeadline * 2 + .seconds(5) }
+    private var lease: Duration { dependencies.timeouts.callDeadline * 2 + .seconds(5) }
 
     private func use(
-        _ turn: WidgetTokenTurn, for subject: UserSubject, on occasion: Occasion
+        _ turn: WidgetTokenTurn, for subject: UserSubject, on context: CallContext
     ) async throws -> WidgetTokenPair {
         let token: WidgetTokenPair
         do {
-            if let renewed = try await renewed(turn, on: occasion) {
+            if let renewed = try await renewed(turn, on: context) {
                 token = renewed
             } else {
-                token = try await minted(on: occasion)
+                token = try await minted(on: context)
             }
         } catch {
             await giveBack(turn)
             throw error
         }
         let reuse = WidgetTokenReuse(margin: Self.margin, withoutEnd: Self.reuseWithoutEnd)
-        if try await world.store.keep(token, reuse: reuse, of: turn) { return token }
+        if try await dependencies.store.keep(token, reuse: reuse, of: turn) { return token }
         // This server was away for longer than its turn lasted. What others have kept since is the user's token; ours
         // is given to nobody, since no row would tell that the user holds it.
-        guard let kept = try await world.store.widgetToken(of: subject) else { throw JourneyRefusal.contended }
+        guard let kept = try await dependencies.store.widgetToken(of: subject) else { throw WorkflowRefusal.contended }
         return kept
     }
 
     /// The token that Belvo gives for the refresh token; nothing where there is none, or where Belvo does not want it.
     ///
     /// Throws when nothing gets through to Belvo at all: minting would meet the same.
-    private func renewed(_ turn: WidgetTokenTurn, on occasion: Occasion) async throws -> WidgetTokenPair? {
-        guard let path = world.policy.tokenRefreshPath, let text = turn.refresh?.text,
+    private func renewed(_ turn: WidgetTokenTurn, on context: CallContext) async throws -> WidgetTokenPair? {
+        guard let path = dependencies.policy.tokenRefreshPath, let text = turn.refresh?.text,
             let refresh = WidgetToken.Secret(text), !refresh.hasEnded(by: turn.clock)
         else { return nil }
         do {
-            let token = try await world.belvo.refreshWidgetToken(refresh, at: path, trace: occasion.trace)
-            world.log.info("widget_token.renewed", metadata: occasion.requestMetadata)
+            let token = try await dependencies.belvo.refreshWidgetToken(refresh, at: path, trace: context.trace)
+            dependencies.log.info("widget_token.renewed", metadata: context.requestMetadata)
             // Where no new refresh token comes, the old one lives on.
             return WidgetTokenPair(token, refresh: token.refresh ?? refresh)
         } catch {
             switch error {
             case .unreachable, .throttled, .unanswered(.late): throw error
-            case .refused, .denied, .notFound, .conflict, .unanswered, .nonsense, .outcomeUnknown:
-                world.log.warning(
+            case .refused, .denied, .notFound, .conflict, .unanswered, .malformedAnswer, .outcomeUnknown:
+                dependencies.log.warning(
                     "widget_token.not_renewed",
-                    metadata: occasion.requestMetadata.merging(["reason": "\(error)"]) { $1 })
+                    metadata: context.requestMetadata.merging(["reason": "\(error)"]) { $1 })
                 return nil
             }
         }
     }
 
-    private func minted(on occasion: Occasion) async throws -> WidgetTokenPair {
+    private func minted(on context: CallContext) async throws -> WidgetTokenPair {
         let token: WidgetToken
         do {
-            token = try await world.belvo.mintWidgetToken(trace: occasion.trace)
+            token = try await dependencies.belvo.mintWidgetToken(trace: context.trace)
         } catch {
-            throw error.withoutTheAppsDoing
+            throw error.notCausedByApp
         }
-        world.log.info("widget_token.minted", metadata: occasion.requestMetadata)
+        dependencies.log.info("widget_token.minted", metadata: context.requestMetadata)
         return WidgetTokenPair(token, refresh: token.refresh)
     }
 
     private func giveBack(_ turn: WidgetTokenTurn) async {
         do {
-            try await world.store.release(turn)
+            try await dependencies.store.release(turn)
         } catch {
             // The turn ends by itself, and what the app has to know is Belvo's failure.
-            world.log.warning("widget_token.turn_not_ended", metadata: ["reason": "\(error)"])
+            dependencies.log.warning("widget_token.turn_not_ended", metadata: ["reason": "\(error)"])
         }
     }
 
@@ -150,7 +150,7 @@ extension Timestamp {
     }
 }
 
-extension Occasion {
+extension CallContext {
     fileprivate var requestMetadata: Logger.Metadata {
         cause.requestID.map { ["request_id": "\($0)"] } ?? [:]
     }

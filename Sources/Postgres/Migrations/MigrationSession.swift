@@ -4,7 +4,7 @@ import Transport
 struct MigrationSession {
     let connection: PlainConnection
     let migrations: [Migration]
-    let patience: Duration
+    let timeouts: Duration
 
     /// One row of `schema_migrations`.
     private struct Applied {
@@ -109,5 +109,5 @@ struct MigrationSession {
         }
     }
 
-    private var end: Monotonic { Monotonic.now() + patience }
+    private var end: Monotonic { Monotonic.now() + timeouts }
 }

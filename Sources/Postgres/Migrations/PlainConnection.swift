@@ -45,7 +45,9 @@ final class PlainConnection {
     /// Runs all statements of a text, up to the first that is refused. Wraps `PQsendQuery`.
     func run(script: String, until deadline: Monotonic) async throws {
         // A C string ends at the first NUL, and half a script is worse than none.
-        guard !script.utf8.contains(0) else { throw DatabaseError.refused(Refusal(state: .characterNotInRepertoire)) }
+        guard !script.utf8.contains(0) else {
+            throw DatabaseError.refused(StatementError(state: .characterNotInRepertoire))
+        }
         _ = try await finish(PQsendQuery(handle, script) == 1, until: deadline)
     }
 
@@ -54,7 +56,7 @@ final class PlainConnection {
         guard isSent else { throw lost() }
         try await flush(until: deadline)
         var last: Rows?
-        var refusal: Refusal?
+        var refusal: StatementError?
         while true {
             while PQisBusy(handle) != 0 {
                 try await wait(.readable, until: deadline)

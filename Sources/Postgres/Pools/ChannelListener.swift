@@ -81,7 +81,7 @@ final class ChannelListener: ConnectionOwner {
 
     func connectionEnded(_ connection: Connection, reason: String, repeatable: [Exchange]) {
         self.connection = nil
-        if !isCancelled { opener.configuration.onEvent(.connectionLost(lane: .listen, reason: reason)) }
+        if !isCancelled { opener.configuration.onEvent(.connectionLost(pool: .listen, reason: reason)) }
         ended?.resume()
         ended = nil
     }

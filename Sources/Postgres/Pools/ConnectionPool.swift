@@ -5,39 +5,39 @@ import Transport
 /// A statement goes to the connection that owes the fewest answers. A transaction gets one that owes none: if there
 /// is none, one is reserved, takes nothing more, and is handed over when its last answer has come. Connections are
 /// opened when there is work for them.
-final class Lane: ConnectionOwner {
-    let name: LaneName
+final class ConnectionPool: ConnectionOwner {
+    let name: PoolName
     let loop: EventLoop
     private let opener: ConnectionOpener
     private let connectionsMax: Int
     private var connections: [Connection] = []
     private var waiting = RingBuffer<Exchange>()
-    private var borrowers = RingBuffer<Borrower>()
+    private var waiters = RingBuffer<ConnectionWaiter>()
     private var deadlines: DeadlineTimer?
     private var isClosed = false
 
     private var openings: [Int: Task<Void, any Error>] = [:]
     private var openingsBegun = 0
-    private var pause: Pause
+    private var backoff: ReconnectBackoff
     private var lastFailure: String?
     /// Since when no connection could be opened, while there is none.
     private var awaySince: Monotonic?
 
     private var configuration: DatabaseConfiguration { opener.configuration }
 
-    init(_ name: LaneName, connectionsMax: Int, opener: ConnectionOpener, loop: EventLoop) {
+    init(_ name: PoolName, connectionsMax: Int, opener: ConnectionOpener, loop: EventLoop) {
         self.name = name
         self.connectionsMax = max(1, connectionsMax)
         self.opener = opener
         self.loop = loop
-        pause = Pause(opener.configuration)
+        backoff = ReconnectBackoff(opener.configuration)
         deadlines = DeadlineTimer(on: loop) { [weak self] in self?.expire() }
     }
 
-    var load: LaneLoad {
-        LaneLoad(
-            lane: name, connections: connections.count, borrowed: connections.count { $0.isBorrowed },
-            outstanding: connections.reduce(0) { $0 + $1.outstanding }, waiting: waiting.count + borrowers.count)
+    var load: PoolLoad {
+        PoolLoad(
+            pool: name, connections: connections.count, borrowed: connections.count { $0.isBorrowed },
+            outstanding: connections.reduce(0) { $0 + $1.outstanding }, waiting: waiting.count + waiters.count)
     }
 
     /// Runs one exchange on whatever connection suits.
@@ -73,11 +73,11 @@ final class Lane: ConnectionOwner {
     /// Closes everything; who waits is told so.
     func close() async {
         isClosed = true
-        pause.cancel()
+        backoff.cancel()
         deadlines?.disarm()
         let closed = DatabaseError.unavailable(reason: "the database was closed")
         for exchange in waiting.removeAll() { exchange.settle(.failed(closed)) }
-        for borrower in borrowers.removeAll() { borrower.settle(.failure(closed)) }
+        for waiter in waiters.removeAll() { waiter.settle(.failure(closed)) }
         for connection in connections { connection.close() }
         let unfinished = openings.values
         for opening in unfinished { opening.cancel() }
@@ -86,7 +86,7 @@ final class Lane: ConnectionOwner {
 }
 
 // Who gets which connection.
-extension Lane {
+extension ConnectionPool {
     private func submit(_ exchange: Exchange) {
         if isClosed { return exchange.settle(.failed(.unavailable(reason: "the database was closed"))) }
         retireSuperseded()
@@ -105,17 +105,17 @@ extension Lane {
         try Task.checkCancellation()
         if isClosed { throw DatabaseError.unavailable(reason: "the database was closed") }
         retireSuperseded()
-        if borrowers.isEmpty, let idle = connections.first(where: { $0.outstanding == 0 && $0.isShared }) {
+        if waiters.isEmpty, let idle = connections.first(where: { $0.outstanding == 0 && $0.isShared }) {
             idle.isBorrowed = true
             return idle
         }
         if let why = reasonNotToWait() { throw DatabaseError.unavailable(reason: why) }
-        let borrower = Borrower(deadline: Monotonic.now() + configuration.waitMax)
-        let cancellable = LoopBound(borrower, on: loop)
+        let waiter = ConnectionWaiter(deadline: Monotonic.now() + configuration.waitMax)
+        let cancellable = LoopBound(waiter, on: loop)
         return try await withTaskCancellationHandler {
-            try await borrower.connection {
-                borrowers.append(borrower)
-                deadlines?.arm(for: borrower.deadline)
+            try await waiter.connection {
+                waiters.append(waiter)
+                deadlines?.arm(for: waiter.deadline)
                 grow()
                 reserve()
             }
@@ -151,7 +151,7 @@ extension Lane {
 
     /// Sets as many connections aside as transactions wait, those first that will be idle soonest.
     private func reserve() {
-        var missing = borrowers.count - connections.count { $0.isReserved && !$0.isStalled && !$0.isRetired }
+        var missing = waiters.count - connections.count { $0.isReserved && !$0.isStalled && !$0.isRetired }
         while missing > 0,
             let next = connections.filter(\.isShared).min(by: { $0.outstanding < $1.outstanding })
         {
@@ -174,16 +174,16 @@ extension Lane {
         guard connection.isOpen, !connection.isStalled, !connection.isRetired, !connection.isBorrowed,
             connection.outstanding == 0
         else { return }
-        while let borrower = borrowers.first {
-            if borrower.isSettled {
-                _ = borrowers.popFirst()
+        while let waiter = waiters.first {
+            if waiter.isSettled {
+                _ = waiters.popFirst()
                 continue
             }
-            if !connection.isReserved, let first = waiting.first, first.begun < borrower.begun { break }
-            _ = borrowers.popFirst()
+            if !connection.isReserved, let first = waiting.first, first.begun < waiter.begun { break }
+            _ = waiters.popFirst()
             connection.isReserved = false
             connection.isBorrowed = true
-            return borrower.settle(.success(connection))
+            return waiter.settle(.success(connection))
         }
         connection.isReserved = false
     }
@@ -199,14 +199,14 @@ extension Lane {
                 return
             }
         }
-        if !borrowers.isEmpty { reserve() }
+        if !waiters.isEmpty { reserve() }
     }
 
     /// Nothing comes back when there is room to wait, and hope.
     private func reasonNotToWait() -> String? {
-        if isAwayForLong, pause.isOn { return withLastFailure("the database is away") }
-        if waiting.count + borrowers.count < configuration.waitersMax { return nil }
-        configuration.onEvent(.queueFull(lane: name))
+        if isAwayForLong, backoff.isOn { return withLastFailure("the database is away") }
+        if waiting.count + waiters.count < configuration.waitersMax { return nil }
+        configuration.onEvent(.queueFull(pool: name))
         return withLastFailure("too many wait for a connection")
     }
 
@@ -234,27 +234,27 @@ extension Lane {
             let end = waitEnd(of: exchange)
             if isHopeless || end <= now { exchange.settle(.failed(error)) } else { next = min(next, end) }
         }
-        for borrower in borrowers {
-            if isHopeless || borrower.deadline <= now {
-                borrower.settle(.failure(error))
+        for waiter in waiters {
+            if isHopeless || waiter.deadline <= now {
+                waiter.settle(.failure(error))
             } else {
-                next = min(next, borrower.deadline)
+                next = min(next, waiter.deadline)
             }
         }
         waiting.removeAll(where: \.isSettled)
-        borrowers.removeAll(where: \.isSettled)
-        if !waiting.isEmpty || !borrowers.isEmpty { deadlines?.arm(for: next) }
+        waiters.removeAll(where: \.isSettled)
+        if !waiting.isEmpty || !waiters.isEmpty { deadlines?.arm(for: next) }
     }
 }
 
 // How many connections there are.
-extension Lane {
+extension ConnectionPool {
     /// Opens another connection if there is work for it.
     ///
     /// A stalled connection is replaced, once: it may be alone in its trouble, or the server may be.
     private func grow() {
-        guard !isClosed, !pause.isOn else { return }
-        let demand = waiting.count + borrowers.count + (connections.isEmpty ? 0 : 1)
+        guard !isClosed, !backoff.isOn else { return }
+        let demand = waiting.count + waiters.count + (connections.isEmpty ? 0 : 1)
         let working = connections.count { !$0.isStalled && !$0.isRetired } + openings.count
         guard working < connectionsMax, connections.count + openings.count < 2 * connectionsMax,
             openings.count < demand
@@ -276,13 +276,13 @@ extension Lane {
         openings[number] = nil
         guard !isClosed else { return connection.close() }
         guard connection.isOpen else { return }
-        pause.reset()
+        backoff.reset()
         lastFailure = nil
         awaySince = nil
         connection.owner = self
         connections.append(connection)
         connectionAdvanced(connection)
-        if !waiting.isEmpty || !borrowers.isEmpty { grow() }
+        if !waiting.isEmpty || !waiters.isEmpty { grow() }
     }
 
     private func failedToOpen(_ error: any Error, _ number: Int) {
@@ -291,21 +291,21 @@ extension Lane {
         lastFailure = "\(error)"
         awaySince = connections.isEmpty ? awaySince ?? .now() : nil
         if isAwayForLong { expire() }
-        pause.begin(on: loop) { [weak self] in
-            guard let self, !waiting.isEmpty || !borrowers.isEmpty else { return }
+        backoff.begin(on: loop) { [weak self] in
+            guard let self, !waiting.isEmpty || !waiters.isEmpty else { return }
             grow()
         }
     }
 
     func connectionEnded(_ connection: Connection, reason: String, repeatable: [Exchange]) {
         connections.removeAll { $0 === connection }
-        if !isClosed { configuration.onEvent(.connectionLost(lane: name, reason: reason)) }
+        if !isClosed { configuration.onEvent(.connectionLost(pool: name, reason: reason)) }
         for exchange in repeatable {
             configuration.onEvent(.readRepeated)
             submit(exchange)
         }
         reserve()
-        if !waiting.isEmpty || !borrowers.isEmpty { grow() }
+        if !waiting.isEmpty || !waiters.isEmpty { grow() }
     }
 }
 

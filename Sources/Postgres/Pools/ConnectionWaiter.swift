@@ -1,7 +1,7 @@
 import Transport
 
 /// A transaction that waits for a connection of its own.
-final class Borrower {
+final class ConnectionWaiter {
     let begun = Monotonic.now()
     let deadline: Monotonic
     private var continuation: UnsafeContinuation<Void, Never>?

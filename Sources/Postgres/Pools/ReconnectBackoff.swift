@@ -1,7 +1,7 @@
 import Transport
 
 /// The growing time between attempts that fail.
-struct Pause {
+struct ReconnectBackoff {
     private let least: Duration
     private let most: Duration
     private var next: Duration

@@ -20,9 +20,9 @@ struct Parameters: Sendable {
 
     /// Why they cannot be sent.
     var fault: DatabaseError? {
-        if holdsNUL { return .refused(Refusal(state: .characterNotInRepertoire)) }
+        if holdsNUL { return .refused(StatementError(state: .characterNotInRepertoire)) }
         // The count travels in 16 bits.
-        if entries.count > 65_535 { return .refused(Refusal(state: .tooManyArguments)) }
+        if entries.count > 65_535 { return .refused(StatementError(state: .tooManyArguments)) }
         return nil
     }
 

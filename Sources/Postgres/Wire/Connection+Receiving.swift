@@ -88,7 +88,7 @@ extension Connection {
             return exchange.settle(.failed(.outcomeUnknown(reason: reason)))
         }
         if exchange.effect == .commit, answer.rows.result.commandTag != "COMMIT" {
-            return exchange.settle(.failed(.refused(Refusal(state: .inFailedTransaction))))
+            return exchange.settle(.failed(.refused(StatementError(state: .inFailedTransaction))))
         }
         exchange.settle(.answered(answer))
     }
@@ -101,7 +101,7 @@ extension Connection {
             let mayRepeat = exchange.effect == .read || exchange.effect == .write
             if mayRepeat, !exchange.isSettled, exchange.attempts < 2 { return send(exchange) }
         }
-        if failure.isOfWrongServer, lane != .read || failure.state != .readOnlyTransaction || isStandby {
+        if failure.isOfWrongServer, pool != .read || failure.state != .readOnlyTransaction || isStandby {
             let reason = "this server does not take the statement now (SQLSTATE \(failure.refusal.state))"
             exchange.settle(.failed(.unavailable(reason: reason)))
             return end(reason)

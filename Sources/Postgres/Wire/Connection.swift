@@ -17,7 +17,7 @@ protocol ConnectionOwner: AnyObject {
 final class Connection: EventHandler {
     let loop: EventLoop
     let configuration: DatabaseConfiguration
-    let lane: LaneName
+    let pool: PoolName
     /// Host and port, for logs.
     let server: String
     weak var owner: (any ConnectionOwner)?
@@ -53,12 +53,12 @@ final class Connection: EventHandler {
 
     /// Takes over a connected handle. Wraps `PQenterPipelineMode`.
     init(
-        owning handle: OpaquePointer, server: String, lane: LaneName, configuration: DatabaseConfiguration,
+        owning handle: OpaquePointer, server: String, pool: PoolName, configuration: DatabaseConfiguration,
         on loop: EventLoop
     ) throws {
         self.handle = handle
         self.server = server
-        self.lane = lane
+        self.pool = pool
         self.configuration = configuration
         self.loop = loop
         usesTLS = PQsslInUse(handle) != 0
@@ -140,7 +140,7 @@ extension Connection {
         if mustEnd { return end("no answer came in time") }
         if isLate, !isStalled {
             isStalled = true
-            configuration.onEvent(.connectionStalled(lane: lane))
+            configuration.onEvent(.connectionStalled(pool: pool))
             owner?.connectionAdvanced(self)
         }
         if let next { deadlines?.arm(for: next) }

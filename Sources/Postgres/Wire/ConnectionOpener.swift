@@ -27,12 +27,12 @@ final class ConnectionOpener: Sendable {
     }
 
     /// Opens a session in pipeline mode with its settings made.
-    func open(on loop: EventLoop, for lane: LaneName) async throws -> Connection {
-        let session = try await connect(on: loop, for: lane)
+    func open(on loop: EventLoop, for pool: PoolName) async throws -> Connection {
+        let session = try await connect(on: loop, for: pool)
         let connection = try Connection(
-            owning: session.handle, server: session.server, lane: lane, configuration: configuration, on: loop)
+            owning: session.handle, server: session.server, pool: pool, configuration: configuration, on: loop)
         let settings = Exchange(
-            SessionSettings(configuration, isReadOnly: lane == .read).statement, effect: .control,
+            SessionSettings(configuration, isReadOnly: pool == .read).statement, effect: .control,
             deadline: Monotonic.now() + configuration.connectTimeout)
         do {
             let answer = try await connection.perform(settings).get()
@@ -54,7 +54,7 @@ final class ConnectionOpener: Sendable {
     }
 
     /// Opens a session and leaves it as libpq made it.
-    func connect(on loop: EventLoop, for lane: LaneName) async throws -> Session {
+    func connect(on loop: EventLoop, for pool: PoolName) async throws -> Session {
         let began = lastGood.withLock { $0 }
         var reasons: [String] = []
         for offset in target.hosts.indices {
@@ -63,7 +63,7 @@ final class ConnectionOpener: Sendable {
             do {
                 let session = try await connect(to: host, on: loop)
                 lastGood.withLock { $0 = index }
-                configuration.onEvent(.connected(lane: lane, server: host.label))
+                configuration.onEvent(.connected(pool: pool, server: host.label))
                 return session
             } catch let failure as AttemptFailure {
                 reasons.append("\(host.label): \(failure.reason)")
@@ -71,7 +71,7 @@ final class ConnectionOpener: Sendable {
             try Task.checkCancellation()
         }
         let reason = reasons.joined(separator: "; ")
-        configuration.onEvent(.connectionFailed(lane: lane, reason: reason))
+        configuration.onEvent(.connectionFailed(pool: pool, reason: reason))
         throw DatabaseError.unavailable(reason: reason)
     }
 

@@ -8,7 +8,7 @@ struct ServerError {
     let isFatal: Bool
     /// The function in PostgreSQL's source that raised it; unlike the message it is never translated.
     let function: String?
-    let refusal: Refusal
+    let refusal: StatementError
 
     /// Wraps `PQresultErrorField`.
     init(of result: OpaquePointer) {
@@ -21,7 +21,7 @@ struct ServerError {
         let severity = field("V")
         isFatal = severity == "FATAL" || severity == "PANIC"
         function = field("R")
-        refusal = Refusal(
+        refusal = StatementError(
             state: state ?? SQLState(rawValue: "08006"), constraint: field("n"), table: field("t"),
             column: field("c"), message: state?.category == "42" ? field("M") : nil)
     }

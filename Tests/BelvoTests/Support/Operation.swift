@@ -9,7 +9,7 @@ struct Operation: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { call.rawValue }
 
-    /// Every public method, in the order of the journey.
+    /// Every public method, in the order of the flow.
     static let all: [Operation] = [
         Operation(call: .mintWidgetToken, success: #"{"access":"a.b.c"}"#) { _ = try await $0.mintWidgetToken() },
         Operation(call: .refreshWidgetToken, success: #"{"access":"a.b.c"}"#) {

@@ -5,13 +5,13 @@ import Testing
 import Transport
 
 @Suite(.timeLimit(.minutes(1))) struct HeldReplyTests {
-    @Test func `a held reply is given when its bell rings, and the connection goes on`() async throws {
+    @Test func `a held reply is given when its signal is given, and the connection goes on`() async throws {
         let waiting = Waiting()
         try await RunningServer.run(handler: waiting.handler) { server in
             let client = try server.connect()
             try client.send(get("/wait"))
             await waiting.isHeld.pass()
-            try await waiting.ring(on: server.loop)
+            try await waiting.wake(on: server.loop)
             try client.send(get("/next", closing: true))
             let answers = try await onThread { try client.receiveToEnd() }
             #expect(transcript(answers) == ["200 rung", "200 /next"])
@@ -24,14 +24,14 @@ import Transport
             let client = try server.connect()
             try client.send("HEAD /wait HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
             await waiting.isHeld.pass()
-            try await waiting.ring(on: server.loop)
+            try await waiting.wake(on: server.loop)
             let answer = try await onThread { try client.receiveToEnd() }
             #expect(answer.contains("content-length: 4"))
             #expect(answer.hasSuffix("\r\n\r\n"))
         }
     }
 
-    @Test func `a bell that rang before its reply was held wakes it all the same`() async throws {
+    @Test func `a signal that was given before its reply was held wakes it all the same`() async throws {
         let waiting = Waiting(ringsFirst: true)
         try await RunningServer.run(handler: waiting.handler) { server in
             let answer = try await server.answer(to: get("/wait", closing: true))
@@ -39,20 +39,20 @@ import Transport
         }
     }
 
-    @Test func `a bell that rings while the answer is made is heard when the reply is held again`() async throws {
-        let bells = Box<LoopBound<Bell>?>(nil)
+    @Test func `a signal that is given while the answer is made is heard when the reply is held again`() async throws {
+        let signals = Box<LoopBound<WakeSignal>?>(nil)
         let (atWork, gate) = (Gate(), Gate())
         let handler: Server.Handler = { _, _ in
             guard let loop = EventLoop.current else { return .raw([]) }
-            let bell = LoopBound(Bell(), on: loop)
-            bells.update { $0 = bell }
-            bell.value.ring()
+            let signal = LoopBound(WakeSignal(), on: loop)
+            signals.update { $0 = signal }
+            signal.value.wake()
             return .held(
-                HeldReply(bell: bell, until: .now() + .seconds(60)) { _ in
+                HeldReply(signal: signal, until: .now() + .seconds(60)) { _ in
                     atWork.open()
                     await gate.pass()
                     return .held(
-                        HeldReply(bell: bell, until: .now() + .seconds(60)) { _ in
+                        HeldReply(signal: signal, until: .now() + .seconds(60)) { _ in
                             .response(Response(.ok, body: Array("again".utf8)))
                         })
                 })
@@ -61,18 +61,18 @@ import Transport
             let client = try server.connect()
             try client.send(get("/wait", closing: true))
             await atWork.pass()
-            try await server.loop.task { bells.value?.value.ring() }.value
+            try await server.loop.task { signals.value?.value.wake() }.value
             gate.open()
             let answer = try await onThread { try client.receiveToEnd() }
             #expect(transcript(answer) == ["200 again"])
         }
     }
 
-    @Test func `a bell may be rung from the middle of another connection's answer`() async throws {
+    @Test func `a signal may be given from the middle of another connection's answer`() async throws {
         let waiting = Waiting()
         let handler: Server.Handler = { request, context in
             if request.target.path == "/wait" { return await waiting.handler(request, context) }
-            if request.target.path == "/ring" { waiting.bell.value?.value.ring() }
+            if request.target.path == "/ring" { waiting.signal.value?.value.wake() }
             return await echoPath(request, context)
         }
         try await RunningServer.run(handler: handler) { server in
@@ -104,7 +104,7 @@ import Transport
             try client.send(get("/third", closing: true))
             _ = try await server.answer(to: get("/other", closing: true))
             #expect(waiting.paths == ["/wait", "/other"])
-            try await waiting.ring(on: server.loop)
+            try await waiting.wake(on: server.loop)
             let answers = try await onThread { try client.receiveToEnd() }
             #expect(transcript(answers) == ["200 rung", "200 /second", "200 /third"])
         }
@@ -116,7 +116,7 @@ import Transport
             let client = try server.connect()
             try client.send(get("/wait") + "NON SENSE\r\n\r\n")
             await waiting.isHeld.pass()
-            try await waiting.ring(on: server.loop)
+            try await waiting.wake(on: server.loop)
             let lines = transcript(try await onThread { try client.receiveToEnd() })
             #expect(lines.count == 2)
             #expect(lines.first == "200 rung")
@@ -205,7 +205,7 @@ import Transport
             try client.send(get("/large") + get("/wait", closing: true))
             async let received = onThread { try client.receiveToEnd() }
             await waiting.isHeld.pass()
-            try await waiting.ring(on: server.loop)
+            try await waiting.wake(on: server.loop)
             #expect(try await received.hasSuffix("\r\n\r\nrung"))
         }
     }
@@ -221,14 +221,14 @@ private func stubborn(_ isHeld: Gate) -> Reply {
     guard let loop = EventLoop.current else { return .raw([]) }
     isHeld.open()
     return .held(
-        HeldReply(bell: LoopBound(Bell(), on: loop), until: .now() + .seconds(60)) { _ in stubborn(isHeld) })
+        HeldReply(signal: LoopBound(WakeSignal(), on: loop), until: .now() + .seconds(60)) { _ in stubborn(isHeld) })
 }
 
 /// A handler that holds `/wait` and answers everything else with its path; and what the test sees of it.
 private final class Waiting: Sendable {
     let isHeld = Gate()
     let isLetGo = Gate()
-    let bell = Box<LoopBound<Bell>?>(nil)
+    let signal = Box<LoopBound<WakeSignal>?>(nil)
     private let time: Duration
     private let ringsFirst: Bool
     private let seen = Mutex<(paths: [String], reasons: [HeldReply.Reason])>(([], []))
@@ -241,9 +241,9 @@ private final class Waiting: Sendable {
     var paths: [String] { seen.withLock { $0.paths } }
     var reasons: [HeldReply.Reason] { seen.withLock { $0.reasons } }
 
-    /// Rings on the loop to which the bell belongs.
-    func ring(on loop: EventLoop) async throws {
-        try await loop.task { [bell] in bell.value?.value.ring() }.value
+    /// Gives the signal on the loop to which it belongs.
+    func wake(on loop: EventLoop) async throws {
+        try await loop.task { [signal] in signal.value?.value.wake() }.value
     }
 
     var handler: Server.Handler {
@@ -252,13 +252,13 @@ private final class Waiting: Sendable {
             guard request.target.path == "/wait", let loop = EventLoop.current else {
                 return await echoPath(request, context)
             }
-            let bell = LoopBound(Bell(), on: loop)
-            self.bell.update { $0 = bell }
+            let signal = LoopBound(WakeSignal(), on: loop)
+            self.signal.update { $0 = signal }
             let kept = Kept(isLetGo)
-            if ringsFirst { bell.value.ring() }
+            if ringsFirst { signal.value.wake() }
             isHeld.open()
             return .held(
-                HeldReply(bell: bell, until: .now() + time) { [self] reason in
+                HeldReply(signal: signal, until: .now() + time) { [self] reason in
                     withExtendedLifetime(kept) {}
                     seen.withLock { $0.reasons.append(reason) }
                     return .response(Response(.ok, body: Array("\(reason)".utf8)))

@@ -170,7 +170,7 @@ import Transport
         let handler: Server.Handler = { _, _ in
             guard let loop = EventLoop.current else { return .raw([]) }
             return .held(
-                HeldReply(bell: LoopBound(Bell(), on: loop), until: .now() + .milliseconds(1500)) { _ in
+                HeldReply(signal: LoopBound(WakeSignal(), on: loop), until: .now() + .milliseconds(1500)) { _ in
                     await gate.pass()
                     return .raw([])
                 })

@@ -8,13 +8,13 @@ import Transport
 /// Whether browsers are told to come by https only.
 @Suite struct TransportSecurityTests {
     @Test func `where the public address is https every answer says so, a refusal and a page too`() async throws {
-        try await Stage.open { stage in
-            let app = try await stage.app(of: "ana")
+        try await TestHarness.open { harness in
+            let app = try await harness.app(of: "ana")
             for path in ["/livez", "/nowhere", "/v1/customer", "/enrollments/callback"] {
                 let fields = try await app.send(.get, path).response.headers.values("strict-transport-security")
                 #expect(fields == ["max-age=31536000"], "\(path)")
             }
-            let port = stage.addresses.api.port
+            let port = harness.addresses.api.port
             let nonsense = try await onThread {
                 let client = try RawConnection(port: port)
                 try client.send("nonsense\r\n\r\n")
@@ -25,8 +25,8 @@ import Transport
     }
 
     @Test func `where the public address is http nothing is said of https`() async throws {
-        try await Stage.open(environment: ["PUBLIC_BASE_URL": "http://127.0.0.1"]) { stage in
-            let answer = try await stage.app(of: "ana").send(.get, "/livez")
+        try await TestHarness.open(environment: ["PUBLIC_BASE_URL": "http://127.0.0.1"]) { harness in
+            let answer = try await harness.app(of: "ana").send(.get, "/livez")
             #expect(answer.response.headers["strict-transport-security"] == nil)
         }
     }

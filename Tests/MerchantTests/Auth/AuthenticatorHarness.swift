@@ -33,7 +33,7 @@ struct AuthenticatorHarness {
         self.address = address
         authenticator = Authenticator(
             rules, now: clock.now,
-            surroundings: AuthenticatorSurroundings(fetch: address.fetch, monotonic: clock.monotonic))
+            dependencies: AuthenticatorDependencies(fetch: address.fetch, monotonic: clock.monotonic))
     }
 
     /// One that knows the secret of `Keys`.

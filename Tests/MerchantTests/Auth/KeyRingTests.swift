@@ -92,7 +92,7 @@ struct KeyRingTests {
         let clock = StoppedClock()
         let authenticator = Authenticator(
             TokenRules(keys: .jwksURL(url)), now: clock.now,
-            surroundings: AuthenticatorSurroundings(
+            dependencies: AuthenticatorDependencies(
                 fetch: {
                     asks.yield()
                     await gate.pass()
@@ -119,7 +119,7 @@ struct KeyRingTests {
         let pauses = PauseRecorder(address: address, answers: [nil, old, old, nil, both])
         let authenticator = Authenticator(
             TokenRules(keys: .jwksURL(url)), now: StoppedClock().now,
-            surroundings: AuthenticatorSurroundings(
+            dependencies: AuthenticatorDependencies(
                 fetch: address.fetch, sleep: pauses.sleep, onEvent: { event in events.withLock { $0.append(event) } }))
         // The recorder ends the loop as cancelling its task would, once its answers are used up.
         await authenticator.run()
@@ -139,7 +139,7 @@ struct KeyRingTests {
         let clock = StoppedClock()
         let authenticator = Authenticator(
             TokenRules(keys: .jwksFile(file.path)), now: clock.now,
-            surroundings: AuthenticatorSurroundings(sleep: pauses.sleep, monotonic: clock.monotonic))
+            dependencies: AuthenticatorDependencies(sleep: pauses.sleep, monotonic: clock.monotonic))
         let (oldToken, newToken) = try tokens()
         #expect(try await authenticator.authenticate(["Bearer \(oldToken)"]).text == "ana")
         await #expect(throws: AuthenticationFault.unknownKey) {

@@ -5,11 +5,11 @@ import Testing
 @testable import Merchant
 
 /// What was found good once is not checked again, and never for longer than it is good.
-struct TokenMemoryTests {
+struct TokenCacheTests {
     private let start = StoppedClock().now()
 
     @Test func `it never holds more than its bound, and keeps what is used`() throws {
-        var memory = TokenMemory(countMax: 100)
+        var memory = TokenCache(countMax: 100)
         let used = try digest(0)
         memory.remember(used, try claims("ana"), keysVersion: 1)
         for number in 1...1_000 {
@@ -22,7 +22,7 @@ struct TokenMemoryTests {
     }
 
     @Test func `a token is known only within its time`() throws {
-        var memory = TokenMemory()
+        var memory = TokenCache()
         let one = try digest(1)
         memory.remember(one, try claims("ana"), keysVersion: 1)
         #expect(memory.user(of: one, keysVersion: 1, at: start + .milliseconds(629_999)) != nil)
@@ -32,7 +32,7 @@ struct TokenMemoryTests {
     }
 
     @Test func `all is forgotten when the keys change, also what was checked with the old ones meanwhile`() throws {
-        var memory = TokenMemory()
+        var memory = TokenCache()
         let (one, other) = (try digest(1), try digest(2))
         memory.remember(one, try claims("ana"), keysVersion: 1)
         #expect(memory.user(of: one, keysVersion: 2, at: start) == nil)

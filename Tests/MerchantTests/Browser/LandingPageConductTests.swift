@@ -9,52 +9,52 @@ struct LandingPageConductTests {
     private static let impatient = ["POLL_INTERVAL_MS": "100"]
 
     @Test func `a fragment is posted as a form, and its page shows the result`() async throws {
-        try await Stage.browse { stage, chromium, shopper in
-            stage.sandbox.variants.callback = .fragment
-            let bond = try await shopper.startEnrollment()
-            let fragment = try shopper.decide(bond).callbackURL.drop { $0 != "#" }
+        try await TestHarness.browse { harness, chromium, client in
+            harness.sandbox.variants.callback = .fragment
+            let bond = try await client.startEnrollment()
+            let fragment = try client.decide(bond).callbackURL.drop { $0 != "#" }
             let tab = try await Tab(chromium)
             let start = tab.mark
-            try await tab.call("Page.navigate") { $0.member("url", stage.address(String(fragment))) }
+            try await tab.call("Page.navigate") { $0.member("url", harness.address(String(fragment))) }
             let posted = try await tab.event("Network.requestWillBeSent", after: start) {
                 $0["request"]?["method"]?.string == "POST"
             }
-            #expect(posted["request"]?["url"]?.string == stage.address(""))
+            #expect(posted["request"]?["url"]?.string == harness.address(""))
             try await tab.event("Page.loadEventFired", after: start)
             #expect(try await tab.text(of: "h1") == "Bank confirmed")
-            #expect(stage.countCalls(.completeRedirection) == 1)
-            #expect(try await shopper.enrollment(bond).string("next_action", "type") == "poll")
+            #expect(harness.countCalls(.completeRedirection) == 1)
+            #expect(try await client.enrollment(bond).string("next_action", "type") == "poll")
             for address in try await tab.history() { #expect(!address.contains("code") && !address.contains("state")) }
         }
     }
 
     @Test func `without anything in the fragment the page says what is missing`() async throws {
-        try await Stage.browse { stage, chromium, _ in
+        try await TestHarness.browse { harness, chromium, _ in
             let tab = try await Tab(chromium)
-            try await tab.open(stage.address("#nothing=here"))
+            try await tab.open(harness.address("#nothing=here"))
             #expect(try await tab.text(of: "h1") == "Incomplete address")
             #expect(try await tab.text("document.title") == "Incomplete address")
-            #expect(try await tab.text("location.href") == stage.address(""))
+            #expect(try await tab.text("location.href") == harness.address(""))
         }
     }
 
     @Test func `a page that waits follows the enrollment to its end by itself, and opens the app once`() async throws {
-        try await Stage.browse(environment: Self.impatient) { stage, chromium, shopper in
-            let bond = try await shopper.startEnrollment()
-            stage.sandbox.next(.tooManyRequests(retryAfter: 1), on: .completeRedirection)
+        try await TestHarness.browse(environment: Self.impatient) { harness, chromium, client in
+            let bond = try await client.startEnrollment()
+            harness.sandbox.next(.tooManyRequests(retryAfter: 1), on: .completeRedirection)
             let tab = try await Tab(chromium)
             let start = tab.mark
-            try await tab.open(stage.address("?\(Browser.form(try shopper.decide(bond)))"))
+            try await tab.open(harness.address("?\(Browser.form(try client.decide(bond)))"))
             try await tab.runTimers()
             #expect(try await tab.text(of: "h1") == "Almost there")
             #expect(tab.requestedAddresses(after: start).isEmpty)
             try await tab.watchHeading()
             _ = try await tab.value("document.querySelector('a').focus(), true")
 
-            try await stage.advance(by: .seconds(5))  // Belvo has asked for silence.
-            try await stage.poll()
+            try await harness.advance(by: .seconds(5))  // Belvo has asked for silence.
+            try await harness.poll()
             try await tab.changed(to: "Bank confirmed", after: start)
-            let link = "\(Stage.appLink)&enrollment=\(bond.id)&status="
+            let link = "\(TestHarness.appLink)&enrollment=\(bond.id)&status="
             try await tab.event("Page.frameRequestedNavigation", after: start) {
                 $0["url"]?.string == link + "PENDING"
             }
@@ -62,7 +62,7 @@ struct LandingPageConductTests {
             #expect(try await tab.text("document.querySelector('a').getAttribute('href')") == link + "PENDING")
             #expect(try await tab.text("document.activeElement.tagName") == "A", "the focus stays where it was")
 
-            try await shopper.finish(bond)
+            try await client.finish(bond)
             try await tab.changed(to: "All done", after: start)
             #expect(try await tab.text("document.querySelector('a').getAttribute('href')") == link + "SUCCEEDED")
             #expect(tab.requestedAddresses(after: start) == [link + "PENDING"])
@@ -74,28 +74,29 @@ struct LandingPageConductTests {
             #expect(try await tab.text(of: "h1") == "All done")
             #expect(tab.requestedAddresses(after: start) == [link + "PENDING"], "a reload opens nothing again")
             let complaints = tab.events("Log.entryAdded", after: start).compactMap { $0["entry"]?["text"]?.string }
-            #expect(complaints.filter { !$0.contains(Stage.appLink) } == [], "the console is silent while it asks")
+            #expect(
+                complaints.filter { !$0.contains(TestHarness.appLink) } == [], "the console is silent while it asks")
         }
     }
 
     @Test func `a browser's page leads back to the shop once the bank has confirmed, and only then`() async throws {
         let shop = "https://shop.example/pay?from=bank"
         let environment = Self.impatient.merging(["WEB_RETURN_URL": shop]) { $1 }
-        try await Stage.browse(environment: environment) { stage, chromium, shopper in
-            let bond = try await shopper.startEnrollment(on: "BROWSER")
-            stage.sandbox.variants.redirect = .pushedAuthorization
-            let hidden = try await shopper.startEnrollment(on: "BROWSER")
+        try await TestHarness.browse(environment: environment) { harness, chromium, client in
+            let bond = try await client.startEnrollment(on: "BROWSER")
+            harness.sandbox.variants.redirect = .pushedAuthorization
+            let hidden = try await client.startEnrollment(on: "BROWSER")
             for bond in [bond, hidden] {
-                stage.sandbox.next(.tooManyRequests(retryAfter: 1), on: .completeRedirection)
+                harness.sandbox.next(.tooManyRequests(retryAfter: 1), on: .completeRedirection)
                 let tab = try await Tab(chromium)
                 let start = tab.mark
-                try await tab.open(stage.address("?\(Browser.form(try shopper.decide(bond)))"))
+                try await tab.open(harness.address("?\(Browser.form(try client.decide(bond)))"))
                 try await tab.runTimers()
                 // Until Belvo has taken the code, the page does not say whose enrollment it is.
                 #expect(try await tab.text("document.querySelector('a').textContent") == "Back to the app")
                 #expect(tab.requestedAddresses(after: start).isEmpty)
-                try await stage.advance(by: .seconds(5))  // Belvo has asked for silence.
-                try await stage.poll()
+                try await harness.advance(by: .seconds(5))  // Belvo has asked for silence.
+                try await harness.poll()
                 try await tab.event("Page.frameRequestedNavigation", after: start) {
                     $0["url"]?.string == "\(shop)&enrollment=\(bond.id)&status=PENDING"
                 }
@@ -104,52 +105,52 @@ struct LandingPageConductTests {
     }
 
     @Test func `a page that was out of sight asks at once when it is seen again`() async throws {
-        try await Stage.browse(environment: ["POLL_INTERVAL_MS": "120000"]) { stage, chromium, shopper in
-            let bond = try await shopper.startEnrollment()
-            stage.sandbox.next(.tooManyRequests(retryAfter: 1), on: .completeRedirection)
+        try await TestHarness.browse(environment: ["POLL_INTERVAL_MS": "120000"]) { harness, chromium, client in
+            let bond = try await client.startEnrollment()
+            harness.sandbox.next(.tooManyRequests(retryAfter: 1), on: .completeRedirection)
             let tab = try await Tab(chromium)
-            try await tab.open(stage.address("?\(Browser.form(try shopper.decide(bond)))"))
+            try await tab.open(harness.address("?\(Browser.form(try client.decide(bond)))"))
             try await tab.watchHeading()
             let start = tab.mark
-            try await stage.poll()
+            try await harness.poll()
             _ = try await tab.value("document.dispatchEvent(new Event('visibilitychange'))")
             try await tab.changed(to: "Bank confirmed", after: start)
         }
     }
 
     @Test func `without scripts the browser asks again by itself, and the button leads to the app`() async throws {
-        try await Stage.browse(environment: Self.impatient) { stage, chromium, shopper in
-            let bond = try await shopper.startEnrollment()
-            stage.sandbox.next(.tooManyRequests(retryAfter: 1), on: .completeRedirection)
+        try await TestHarness.browse(environment: Self.impatient) { harness, chromium, client in
+            let bond = try await client.startEnrollment()
+            harness.sandbox.next(.tooManyRequests(retryAfter: 1), on: .completeRedirection)
             let tab = try await Tab(chromium, .init(runsScripts: false))
             var start = tab.mark
-            try await tab.open(stage.address("?\(Browser.form(try shopper.decide(bond)))"))
+            try await tab.open(harness.address("?\(Browser.form(try client.decide(bond)))"))
             #expect(try await tab.text(of: "h1") == "Almost there")
             try await tab.event("Page.loadEventFired", after: tab.mark)
             #expect(try await tab.text("location.href").contains("?ticket="))
             start = tab.mark
-            try await stage.advance(by: .seconds(5))  // Belvo has asked for silence.
-            try await stage.poll()
+            try await harness.advance(by: .seconds(5))  // Belvo has asked for silence.
+            try await harness.poll()
             while try await tab.text(of: "h1") != "Bank confirmed" {
                 try await tab.event("Page.loadEventFired", after: start)
                 start = tab.mark
             }
             #expect(
                 try await tab.text("document.querySelector('a').getAttribute('href')")
-                    == "\(Stage.appLink)&enrollment=\(bond.id)&status=PENDING")
+                    == "\(TestHarness.appLink)&enrollment=\(bond.id)&status=PENDING")
             #expect(try await tab.value("document.querySelector('a').checkVisibility()").bool == true)
             #expect(tab.requestedAddresses().isEmpty)
-            #expect(stage.countCalls(.completeRedirection) == 2)
+            #expect(harness.countCalls(.completeRedirection) == 2)
         }
     }
 
     @Test func `the code leaves the address and the history, and a reload reaches nobody at Belvo`() async throws {
-        try await Stage.browse { stage, chromium, shopper in
-            let bond = try await shopper.startEnrollment()
-            let reply = try shopper.decide(bond)
+        try await TestHarness.browse { harness, chromium, client in
+            let bond = try await client.startEnrollment()
+            let reply = try client.decide(bond)
             let tab = try await Tab(chromium)
-            try await tab.open(stage.address("?\(Browser.form(reply))"))
-            let calls = stage.sandbox.calls.count
+            try await tab.open(harness.address("?\(Browser.form(reply))"))
+            let calls = harness.sandbox.calls.count
             for _ in 0..<2 {
                 for address in try await tab.history() {
                     for secret in ["state", "code", "id_token"] {
@@ -160,18 +161,18 @@ struct LandingPageConductTests {
                 try await tab.reload()
                 #expect(try await tab.text(of: "h1") == "Bank confirmed")
             }
-            #expect(stage.sandbox.calls.count == calls)
+            #expect(harness.sandbox.calls.count == calls)
         }
     }
 
     @Test(arguments: Scene.all)
     func `the app is opened by itself where it should go on, and else by the button alone`(scene: Scene) async throws {
-        try await Stage.browse { stage, chromium, shopper in
-            let address = stage.address(try await scene.prepare(stage, &shopper))
+        try await TestHarness.browse { harness, chromium, client in
+            let address = harness.address(try await scene.prepare(harness, &client))
             let tab = try await Tab(chromium, .init(runsScripts: !scene.needsScriptsOff))
             try await tab.open(address)
             let link = try await tab.text("document.querySelector('a').getAttribute('href')")
-            #expect(link.hasPrefix(Stage.appLink))
+            #expect(link.hasPrefix(TestHarness.appLink))
             if scene.opensApp {
                 try await tab.event("Page.frameRequestedNavigation", after: 0) { $0["url"]?.string == link }
             }
@@ -183,23 +184,23 @@ struct LandingPageConductTests {
                 try await tab.runTimers()
             }
             #expect(tab.requestedAddresses() == (scene.opensApp ? [link] : []))
-            try await scene.tidy(stage)
+            try await scene.tidy(harness)
         }
     }
 
     @Test func `a redirect that could not be stored is brought again by the page`() async throws {
-        try await Stage.browse { stage, chromium, shopper in
-            let bond = try await shopper.startEnrollment()
-            let reply = try shopper.decide(bond)
-            try await stage.loseReceipts()
+        try await TestHarness.browse { harness, chromium, client in
+            let bond = try await client.startEnrollment()
+            let reply = try client.decide(bond)
+            try await harness.loseReceipts()
             let tab = try await Tab(chromium)
-            try await tab.open(stage.address("?\(Browser.form(reply))"))
+            try await tab.open(harness.address("?\(Browser.form(reply))"))
             #expect(try await tab.text(of: "h1") == "Just a moment")
-            #expect(stage.countCalls(.completeRedirection) == 0)
-            try await stage.findReceipts()
+            #expect(harness.countCalls(.completeRedirection) == 0)
+            try await harness.findReceipts()
             try await tab.event("Page.loadEventFired", after: tab.mark)
             #expect(try await tab.text(of: "h1") == "Bank confirmed")
-            #expect(try await shopper.enrollment(bond).string("next_action", "type") == "poll")
+            #expect(try await client.enrollment(bond).string("next_action", "type") == "poll")
         }
     }
 }

@@ -11,19 +11,19 @@ struct LandingPagePictures {
     @Test(arguments: Scene.languages)
     func `every state is drawn as a phone shows it`(language: String) async throws {
         let directory = try Self.directory()
-        try await Stage.browse { stage, chromium, shopper in
+        try await TestHarness.browse { harness, chromium, client in
             for scene in Scene.all {
                 for isDark in language == "pt-BR" && Self.dark.contains(scene.name) ? [false, true] : [false] {
                     let device = Tab.Device(
                         language: language, isDark: isDark, hasReducedMotion: true,
                         runsScripts: !scene.needsScriptsOff)
-                    let address = stage.address(try await scene.prepare(stage, &shopper))
+                    let address = harness.address(try await scene.prepare(harness, &client))
                     let tab = try await Tab(chromium, device)
                     try await tab.open(address)
                     let name = "\(language)-\(scene.name)\(isDark ? "-dark" : "").png"
                     try await Data(tab.picture()).write(to: directory.appending(path: name))
                     try await tab.call("Page.close")
-                    try await scene.tidy(stage)
+                    try await scene.tidy(harness)
                 }
             }
         }

@@ -85,16 +85,16 @@ struct LandingPageTests {
         _ devices: [Tab.Device], _ scenes: [Scene] = Scene.all,
         _ look: @escaping @Sendable (Tab, Scene, Tab.Device) async throws -> Void
     ) async throws {
-        try await Stage.browse { stage, chromium, shopper in
+        try await TestHarness.browse { harness, chromium, client in
             for scene in scenes {
                 for var device in devices {
                     device.runsScripts = !scene.needsScriptsOff
-                    let address = stage.address(try await scene.prepare(stage, &shopper))
+                    let address = harness.address(try await scene.prepare(harness, &client))
                     let tab = try await Tab(chromium, device)
                     try await tab.open(address)
                     try await look(tab, scene, device)
                     try await tab.call("Page.close")
-                    try await scene.tidy(stage)
+                    try await scene.tidy(harness)
                 }
             }
         }
@@ -109,7 +109,7 @@ struct LandingPageTests {
     private static func isComplaint(_ message: JSONValue) -> Bool {
         let text = message["entry"]?["text"]?.string ?? ""
         let isStatus = text.hasPrefix("Failed to load resource: the server responded with a status of ")
-        return !isStatus && !text.contains(Stage.appLink)
+        return !isStatus && !text.contains(TestHarness.appLink)
     }
 
     /// Measures the page: WCAG 2.2's contrast of every text with what lies behind it, sizes, and the ground.

@@ -12,9 +12,9 @@ struct Scene: Sendable, CustomTestStringConvertible {
     /// Whether the app should be opened by the page itself.
     var opensApp = false
     /// Plays up to the moment before the page is opened, and says where.
-    let prepare: @Sendable (_ stage: Stage, _ shopper: inout Shopper) async throws -> String
+    let prepare: @Sendable (_ harness: TestHarness, _ client: inout AppClient) async throws -> String
     /// Puts right again what `prepare` has broken.
-    var tidy: @Sendable (_ stage: Stage) async throws -> Void = { _ in }
+    var tidy: @Sendable (_ harness: TestHarness) async throws -> Void = { _ in }
 
     var testDescription: String { name }
 
@@ -27,26 +27,26 @@ struct Scene: Sendable, CustomTestStringConvertible {
             needsScriptsOff: true, prepare: { _, _ in "" }),
         Scene(
             name: "working", headings: ["pt-BR": "Estamos concluindo", "en": "Almost there", "es": "Casi listo"],
-            prepare: { stage, shopper in
-                let bond = try await shopper.startEnrollment()
-                stage.sandbox.next(.tooManyRequests(retryAfter: 1), on: .completeRedirection)
-                return "?\(Browser.form(try shopper.decide(bond)))"
+            prepare: { harness, client in
+                let bond = try await client.startEnrollment()
+                harness.sandbox.next(.tooManyRequests(retryAfter: 1), on: .completeRedirection)
+                return "?\(Browser.form(try client.decide(bond)))"
             },
             // Belvo has asked for silence.
-            tidy: { stage in try await stage.advance(by: .seconds(5)) }),
+            tidy: { harness in try await harness.advance(by: .seconds(5)) }),
         Scene(
             name: "approved",
             headings: ["pt-BR": "Banco confirmado", "en": "Bank confirmed", "es": "Banco confirmado"], opensApp: true,
-            prepare: { _, shopper in
-                let bond = try await shopper.startEnrollment()
-                return "?\(Browser.form(try shopper.decide(bond)))"
+            prepare: { _, client in
+                let bond = try await client.startEnrollment()
+                return "?\(Browser.form(try client.decide(bond)))"
             }),
         Scene(
             name: "succeeded", headings: ["pt-BR": "Tudo pronto", "en": "All done", "es": "Todo listo"], opensApp: true,
-            prepare: { stage, shopper in
-                let bond = try await shopper.startEnrollment()
-                let ticket = try await stage.ticket(for: shopper.decide(bond))
-                try await shopper.finish(bond)
+            prepare: { harness, client in
+                let bond = try await client.startEnrollment()
+                let ticket = try await harness.ticket(for: client.decide(bond))
+                try await client.finish(bond)
                 return ticket
             }),
         Scene(
@@ -54,9 +54,9 @@ struct Scene: Sendable, CustomTestStringConvertible {
             headings: [
                 "pt-BR": "Não foi possível concluir", "en": "This did not work", "es": "No se pudo completar",
             ], opensApp: true,
-            prepare: { _, shopper in
-                let bond = try await shopper.startEnrollment()
-                return "?\(Browser.form(try shopper.decide(bond, .refuse)))"
+            prepare: { _, client in
+                let bond = try await client.startEnrollment()
+                return "?\(Browser.form(try client.decide(bond, .refuse)))"
             }),
         used("used", .approve, isFinished: false), used("used-succeeded", .approve, isFinished: true),
         used("used-failed", .refuse, isFinished: false),
@@ -67,19 +67,19 @@ struct Scene: Sendable, CustomTestStringConvertible {
         Scene(
             name: "expired",
             headings: ["pt-BR": "Esta página expirou", "en": "This page has expired", "es": "Esta página venció"],
-            prepare: { stage, shopper in
-                let bond = try await shopper.startEnrollment()
-                let ticket = try await stage.ticket(for: shopper.decide(bond))
-                try await stage.advance(by: .seconds(901))
+            prepare: { harness, client in
+                let bond = try await client.startEnrollment()
+                let ticket = try await harness.ticket(for: client.decide(bond))
+                try await harness.advance(by: .seconds(901))
                 return ticket
             }),
         Scene(
             name: "unavailable",
             headings: ["pt-BR": "Só um momento", "en": "Just a moment", "es": "Un momento"],
-            prepare: { stage, shopper in
-                let bond = try await shopper.startEnrollment()
-                let query = "?\(Browser.form(try shopper.decide(bond)))"
-                try await stage.loseReceipts()
+            prepare: { harness, client in
+                let bond = try await client.startEnrollment()
+                let query = "?\(Browser.form(try client.decide(bond)))"
+                try await harness.loseReceipts()
                 return query
             }, tidy: { try await $0.findReceipts() }),
     ]
@@ -90,17 +90,17 @@ struct Scene: Sendable, CustomTestStringConvertible {
             headings: [
                 "pt-BR": "Este link já foi usado", "en": "This link was already used", "es": "Este enlace ya se usó",
             ],
-            prepare: { stage, shopper in
-                let bond = try await shopper.startEnrollment()
-                let reply = try shopper.decide(bond, decision)
-                _ = try await stage.browser().follow(reply)
-                if isFinished { try await shopper.finish(bond) }
+            prepare: { harness, client in
+                let bond = try await client.startEnrollment()
+                let reply = try client.decide(bond, decision)
+                _ = try await harness.browser().follow(reply)
+                if isFinished { try await client.finish(bond) }
                 return "?\(Browser.form(reply))"
             })
     }
 }
 
-extension Stage {
+extension TestHarness {
     static let appLink = "shop://pix?from=bank"
 
     /// The callback's address with this behind it.
@@ -121,15 +121,15 @@ extension Stage {
         try await database.execute("ALTER TABLE redirect_receipts_lost RENAME TO redirect_receipts")
     }
 
-    /// Plays the body with a browser beside the stage and a user who is known.
+    /// Plays the body with a browser beside the harness and a user who is known.
     static func browse(
         environment changes: [String: String] = [:],
-        _ body: @escaping @Sendable (Stage, Chromium, inout Shopper) async throws -> Void
+        _ body: @escaping @Sendable (TestHarness, Chromium, inout AppClient) async throws -> Void
     ) async throws {
         let environment = ["APP_DEEP_LINK": appLink].merging(changes) { $1 }
-        try await open(environment: environment) { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            try await Chromium.open { chromium in try await body(stage, chromium, &shopper) }
+        try await open(environment: environment) { harness in
+            var client = try await AppClient.arrive(on: harness)
+            try await Chromium.open { chromium in try await body(harness, chromium, &client) }
         }
     }
 }
@@ -141,13 +141,13 @@ extension Answer {
     }
 }
 
-extension Shopper {
+extension AppClient {
     /// From behind the bank to the end.
     mutating func finish(_ bond: Bond) async throws {
         try await awaitOptions(of: bond)
         #expect(try await confirm(bond).status == 204)
-        try stage.sandbox.settle(enrollment: bond.belvoID)
-        try await stage.poll()
+        try harness.sandbox.settle(enrollment: bond.belvoID)
+        try await harness.poll()
         #expect(try await enrollment(bond).string("status") == "SUCCEEDED")
     }
 }

@@ -10,7 +10,7 @@ import Transport
 /// A shop's page in a real browser, which enrolls the browser itself and pays with it: served from an origin of its
 /// own, and for a relying party that a page on this machine may act for.
 struct ShopSite: Sendable {
-    let stage: Stage
+    let harness: TestHarness
     let tab: Tab
 
     /// How the page speaks to the authenticator.
@@ -38,28 +38,28 @@ struct ShopSite: Sendable {
         sandbox.origins = [origin]
         sandbox.variants = variants
         let environment = ["CORS_ORIGINS": origin, "WEB_RETURN_URL": "\(origin)/?from=bank"]
-        try await Stage.open(environment: environment, sandbox: sandbox) { stage in
-            let token = try #require(try await stage.app(of: "ana").token)
-            let page = page(dialect, api: stage.origin, token: token)
+        try await TestHarness.open(environment: environment, sandbox: sandbox) { harness in
+            let token = try #require(try await harness.app(of: "ana").token)
+            let page = page(dialect, api: harness.origin, token: token)
             let site = HTTP.Server(
                 configuration: .prompt, refusal: { Response($0.status) },
                 handler: { _, _ in
                     .response(Response(.ok, headers: ["content-type": "text/html; charset=utf-8"], body: page))
                 })
-            try await site.listen(to: listener, on: [stage.loop])
+            try await site.listen(to: listener, on: [harness.loop])
             let result: Result<Void, any Error>
             do {
                 try await Chromium.open { chromium in
                     let tab = try await Tab(chromium)
                     try await tab.plug(in: authenticator)
                     try await tab.open("\(origin)/")
-                    try await body(ShopSite(stage: stage, tab: tab))
+                    try await body(ShopSite(harness: harness, tab: tab))
                 }
                 result = .success(())
             } catch {
                 result = .failure(error)
             }
-            await site.drain(loops: [stage.loop], within: .seconds(1))
+            await site.drain(loops: [harness.loop], within: .seconds(1))
             try result.get()
         }
     }

@@ -5,7 +5,7 @@ import Testing
 
 /// A browser is enrolled and pays, with its own authenticator: what it makes is sent as it is.
 @Suite(.enabled(if: Chromium.path != nil, "\(Chromium.absence)"), .timeLimit(.minutes(3)))
-struct WebJourneyTests {
+struct WebFlowTests {
     /// What a browser and its authenticator have in common.
     struct Machine: Sendable, CustomTestStringConvertible {
         let algorithm: Algorithms
@@ -58,23 +58,23 @@ struct WebJourneyTests {
 
     private static func play(_ machine: Machine, _ dialect: ShopSite.Dialect) async throws {
         try await ShopSite.open(dialect, .init(keepsKeys: machine.keepsKeys), variants: machine.variants) { site in
-            let (stage, tab) = (site.stage, site.tab)
-            let enrollment = try await tab.value("enroll('\(Shopper.bank)')")
+            let (harness, tab) = (site.harness, site.tab)
+            let enrollment = try await tab.value("enroll('\(AppClient.bank)')")
             #expect(enrollment["next_action"]?["type"]?.string == "redirect")
             let id = try #require(enrollment["id"]?.string)
             let belvoID = try #require(enrollment["belvo_id"]?.string)
 
             // The bank sends the browser to the merchant's page, and that to the shop's.
-            let reply = try stage.sandbox.decide(enrollment: belvoID, .approve)
+            let reply = try harness.sandbox.decide(enrollment: belvoID, .approve)
             let start = tab.mark
-            try await tab.call("Page.navigate") { $0.member("url", stage.address("?\(Browser.form(reply))")) }
+            try await tab.call("Page.navigate") { $0.member("url", harness.address("?\(Browser.form(reply))")) }
             try await tab.event("Page.frameNavigated", after: start) {
                 $0["frame"]?["url"]?.string?.contains("localhost") == true
             }
             let isThere = "document.readyState === 'complete' ? done(true) : addEventListener('load', () => done(true))"
             _ = try await tab.value("new Promise(done => \(isThere))")
-            try stage.sandbox.makeReady(enrollment: belvoID)
-            try await stage.poll()
+            try harness.sandbox.makeReady(enrollment: belvoID)
+            try await harness.poll()
             #expect(try await tab.text("new URLSearchParams(location.search).get('enrollment')") == id)
             #expect(try await tab.text("new URLSearchParams(location.search).get('from')") == "bank")
 
@@ -84,20 +84,20 @@ struct WebJourneyTests {
             let registration = try #require(registered["sent"]?["response"])
             #expect((registration["publicKey"] != nil) == (dialect == .native))
             #expect(registration["transports"] != nil)
-            try stage.sandbox.settle(enrollment: belvoID)
-            try await stage.poll()
+            try harness.sandbox.settle(enrollment: belvoID)
+            try await harness.poll()
 
             let paid = try await tab.value("pay('\(id)')")
             #expect(paid["status"]?.int64 == 204)
             let handle = paid["sent"]?["response"]?["userHandle"]?.string
             let keepsHandle = machine.residentKey == .required && dialect == .native
             #expect(handle.map { !$0.isEmpty } == (keepsHandle ? true : dialect == .native ? nil : false))
-            try stage.sandbox.settle(intent: try #require(paid["intent"]?["belvo_id"]?.string))
-            try await stage.poll()
+            try harness.sandbox.settle(intent: try #require(paid["intent"]?["belvo_id"]?.string))
+            try await harness.poll()
             let intent = try #require(paid["intent"]?["id"]?.string)
-            let payment = try await stage.app(of: "ana").send(.get, "/v1/payment-intents/\(intent)")
+            let payment = try await harness.app(of: "ana").send(.get, "/v1/payment-intents/\(intent)")
             #expect(try payment.string("status") == "SUCCEEDED")
-            #expect(stage.sandbox.calls.allSatisfy { $0.remark == nil })
+            #expect(harness.sandbox.calls.allSatisfy { $0.remark == nil })
         }
     }
 
@@ -105,13 +105,13 @@ struct WebJourneyTests {
         var variants = Variants()
         variants.appID = .everywhere
         try await ShopSite.open(.native, variants: variants) { site in
-            let (stage, tab) = (site.stage, site.tab)
-            let enrollment = try await tab.value("enroll('\(Shopper.bank)')")
+            let (harness, tab) = (site.harness, site.tab)
+            let enrollment = try await tab.value("enroll('\(AppClient.bank)')")
             let belvoID = try #require(enrollment["belvo_id"]?.string)
-            let reply = try stage.sandbox.decide(enrollment: belvoID, .approve)
-            _ = try await stage.browser().follow(reply)
-            try stage.sandbox.makeReady(enrollment: belvoID)
-            try await stage.poll()
+            let reply = try harness.sandbox.decide(enrollment: belvoID, .approve)
+            _ = try await harness.browser().follow(reply)
+            try harness.sandbox.makeReady(enrollment: belvoID)
+            try await harness.poll()
             let id = try #require(enrollment["id"]?.string)
             #expect(try await tab.text("register('\(id)').catch(error => error.name)") == "NotSupportedError")
             // What is left out by the page is the page's to leave out: nothing was sent, and it goes on without.

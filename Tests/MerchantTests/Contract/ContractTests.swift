@@ -15,8 +15,8 @@ import Testing
     }
 
     @Test func `the document is served as it is, and not again to whoever has it`() async throws {
-        try await Stage.open { stage in
-            let anybody = App(client: stage.client, token: nil)
+        try await TestHarness.open { harness in
+            let anybody = App(client: harness.client, token: nil)
             let first = try await anybody.send(.get, "/openapi.json")
             #expect(first.status == 200 && first.response.body == Contract.document)
             #expect(first.response.headers["content-type"] == "application/json")

@@ -5,16 +5,16 @@ import RegexBuilder
 import TestSupport
 import Testing
 
-/// A reader's terminal: a directory that looks like the checkout after `./dev run`, with the stage in its place.
+/// A reader's terminal: a directory that looks like the checkout after `./dev run`, with the harness in its place.
 ///
-/// `curl` goes to the stage where a document names the demo's address, `./dev` knows the commands of the demo that
+/// `curl` goes to the harness where a document names the demo's address, `./dev` knows the commands of the demo that
 /// documents use, and the phone is the program itself. All else is what the machine has.
 struct Console {
     private let folder = FileManager.default.temporaryDirectory.path + "/console-" + UUID().uuidString
     /// What the commands of the last block printed.
     private(set) var bodies: [[UInt8]] = []
 
-    init(on stage: Stage) throws {
+    init(on harness: TestHarness) throws {
         for name in ["", "/bin", "/tokens", "/.build/release"] {
             try FileManager.default.createDirectory(
                 atPath: folder + name, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -24,7 +24,7 @@ struct Console {
             """
             #!/usr/bin/env bash
             PATH=${PATH#*:}
-            exec curl --noproxy '*' --connect-to 127.0.0.1:8080:\(stage.addresses.api) "$@"
+            exec curl --noproxy '*' --connect-to 127.0.0.1:8080:\(harness.addresses.api) "$@"
             """)
         try write(
             "dev",
@@ -32,7 +32,7 @@ struct Console {
             #!/usr/bin/env bash
             case $1 in
             token) cat "\(folder)/tokens/$2" ;;
-            psql) exec psql --no-psqlrc '\(stage.settings.databaseURL.text)' "${@:2}" ;;
+            psql) exec psql --no-psqlrc '\(harness.settings.databaseURL.text)' "${@:2}" ;;
             *) echo "./dev $1 is nothing that documents use" >&2; exit 64 ;;
             esac
             """)
@@ -47,9 +47,9 @@ struct Console {
 
     /// Runs a block's commands in one shell, with the variables and functions of the blocks before, and says what they
     /// printed otherwise than shown.
-    mutating func play(_ commands: [Guide.Command], on stage: Stage) async throws -> [String] {
+    mutating func play(_ commands: [Guide.Command], on harness: TestHarness) async throws -> [String] {
         for subject in ["ana", "bia"] {
-            try write("tokens/\(subject)", try #require(try await stage.app(of: subject).token))
+            try write("tokens/\(subject)", try #require(try await harness.app(of: subject).token))
         }
         let variables = commands.compactMap { $0.text.prefixMatch(of: /[a-z_]+(?==)/).map { String($0.output) } }
         let lines = commands.map { "\($0.text)\nprintf '\\036\\n'\n" }.joined()

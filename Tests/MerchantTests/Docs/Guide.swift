@@ -7,7 +7,7 @@ import FoundationEssentials
 ///   same afterwards; `<time>` and `<day>` for any. `…` stands for what is left out: members, elements, part of a text.
 /// - `console`: commands behind `$ ` and what they print, as a reader would see it in a terminal.
 /// - `swift`, `javascript`, `kotlin`: lines that stand like this in one of the examples, or in the page that a browser
-///   plays the journey with, see `ShopSite`.
+///   plays the flow with, see `ShopSite`.
 /// - `<!-- meanwhile: … -->`: what others do in between, unseen by readers; see `GuidePlayer.happen`.
 /// - `text`, `sh`: no example but a picture, or commands for a machine of the reader's. Any other kind is a mistake, so
 ///   that no example escapes.

@@ -10,7 +10,7 @@ import Testing
 /// It stands for everybody whom a document speaks of: the user ana with her app and her phone, the bank that she goes
 /// to, and Belvo.
 struct GuidePlayer {
-    private let stage: Stage
+    private let harness: TestHarness
     private let guide: Guide
     private var bindings = Bindings()
     private var phone = Phone()
@@ -23,10 +23,10 @@ struct GuidePlayer {
     private var registrationOptions: JSONValue?
     private var paymentOptions: JSONValue?
 
-    init(_ guide: Guide, on stage: Stage) throws {
+    init(_ guide: Guide, on harness: TestHarness) throws {
         self.guide = guide
-        self.stage = stage
-        console = try Console(on: stage)
+        self.harness = harness
+        console = try Console(on: harness)
     }
 
     /// Everything that is not as the document says, with its line.
@@ -47,7 +47,7 @@ struct GuidePlayer {
         switch content {
         case .exchange(let exchange): return try await play(exchange)
         case .console(let commands):
-            let differences = try await console.play(commands, on: stage)
+            let differences = try await console.play(commands, on: harness)
             for body in console.bodies { note(body) }
             return differences
         case .quotation(let lines): return try Self.isQuoted(lines) ? [] : ["no example has these lines"]
@@ -61,7 +61,7 @@ struct GuidePlayer {
 
     private mutating func play(_ exchange: Guide.Exchange) async throws -> [String] {
         let request = try await request(exchange.request)
-        let response = try await stage.client.send(request, deadline: .seconds(40))
+        let response = try await harness.client.send(request, deadline: .seconds(40))
         let shown = exchange.answer
         let status = "HTTP/1.1 \(response.status)"
         var differences = status == shown.start ? [] : ["\(shown.start) is \(status)"]
@@ -119,12 +119,12 @@ struct GuidePlayer {
         switch name {
         case "device id": bindings[name] = phone.deviceID
         case "state", "code", "id token":
-            let reply = try stage.sandbox.decide(enrollment: try #require(enrollment), .approve)
+            let reply = try harness.sandbox.decide(enrollment: try #require(enrollment), .approve)
             (bindings["state"], bindings["code"], bindings["id token"]) = (
                 reply["state"], reply["code"], reply["id_token"]
             )
         case "state of a refusal":
-            bindings[name] = try stage.sandbox.decide(enrollment: try #require(enrollment), .refuse)["state"]
+            bindings[name] = try harness.sandbox.decide(enrollment: try #require(enrollment), .refuse)["state"]
         case "credential id", "attestation object", "registration data":
             let answer = try JSONDocument(parsing: phone.register(try #require(registrationOptions))).root
             bindings["credential id"] = answer["id"]?.string
@@ -143,7 +143,7 @@ struct GuidePlayer {
     }
 
     private func token(of subject: String) async throws -> String {
-        try #require(try await stage.app(of: subject).token)
+        try #require(try await harness.app(of: subject).token)
     }
 
     /// What an app would keep of an answer.
@@ -185,40 +185,40 @@ struct GuidePlayer {
     private mutating func happen(_ event: String) async throws {
         switch event {
         case "the user approves at the bank":
-            let reply = try stage.sandbox.decide(enrollment: try #require(enrollment), .approve)
-            _ = try await stage.browser().follow(reply)
+            let reply = try harness.sandbox.decide(enrollment: try #require(enrollment), .approve)
+            _ = try await harness.browser().follow(reply)
         case "the bank prepares the options":
-            try stage.sandbox.makeReady(enrollment: try #require(enrollment))
-            try await stage.poll()
+            try harness.sandbox.makeReady(enrollment: try #require(enrollment))
+            try await harness.poll()
         case "the bank accepts the enrollment":
-            try stage.sandbox.settle(enrollment: try #require(enrollment))
-            try await stage.poll()
+            try harness.sandbox.settle(enrollment: try #require(enrollment))
+            try await harness.poll()
         case "the user signs":
             let assertion = try phone.sign(try #require(paymentOptions))
-            let tenure = try await stage.app(of: "ana").send(.get, "/v1/customer").string("account_tenure")
+            let tenure = try await harness.app(of: "ana").send(.get, "/v1/customer").string("account_tenure")
             let signals = String(decoding: phone.riskSignals(accountTenure: tenure), as: UTF8.self)
-            let answer = try await stage.app(of: "ana").send(
+            let answer = try await harness.app(of: "ana").send(
                 .post, "/v1/payment-intents/\(try #require(payment).id)/authorize",
                 #"{"risk_signals": \#(signals), "assertion": \#(String(decoding: assertion, as: UTF8.self))}"#)
             guard answer.status == 204 else { throw Mistake("the signature is not taken: \(answer.text)") }
         case "the money arrives":
-            try stage.sandbox.settle(intent: try #require(payment).belvoID)
-            try await stage.poll()
+            try harness.sandbox.settle(intent: try #require(payment).belvoID)
+            try await harness.poll()
         case "the account is empty":
-            try stage.sandbox.fail(intent: try #require(payment).belvoID)
-            try await stage.poll()
+            try harness.sandbox.fail(intent: try #require(payment).belvoID)
+            try await harness.poll()
         case "Belvo's answers get lost":
             // That of the call, and that of the look-up which follows it at once.
-            stage.sandbox.next(.dropAnswer, on: .createPaymentIntent)
-            stage.sandbox.next(.dropAnswer, on: .listPaymentIntents)
-        case "Belvo has enough requests": stage.sandbox.next(.tooManyRequests(retryAfter: 5), on: nil)
-        case "the seconds pass": try await stage.advance(by: .seconds(10))
+            harness.sandbox.next(.dropAnswer, on: .createPaymentIntent)
+            harness.sandbox.next(.dropAnswer, on: .listPaymentIntents)
+        case "Belvo has enough requests": harness.sandbox.next(.tooManyRequests(retryAfter: 5), on: nil)
+        case "the seconds pass": try await harness.advance(by: .seconds(10))
         default: throw Mistake("nobody knows how \"\(event)\" happens; see GuidePlayer.happen")
         }
     }
 
     /// Whether the lines stand like this, one after the other and however far from the margin, in a file of the
-    /// examples or in the page that a browser plays the journey with.
+    /// examples or in the page that a browser plays the flow with.
     private static func isQuoted(_ lines: [String]) throws -> Bool {
         let folder = "\(Guide.root)/examples"
         let examples = try FileManager.default.subpathsOfDirectory(atPath: folder)

@@ -13,13 +13,13 @@ import Testing
             configuration.publicURL = "http://127.0.0.1:8081"
             configuration.relyingParty = "localhost"
         }
-        try await Stage.open(sandbox: configuration) { stage in
-            var player = try GuidePlayer(guide, on: stage)
+        try await TestHarness.open(sandbox: configuration) { harness in
+            var player = try GuidePlayer(guide, on: harness)
             for fault in try await player.play() { Issue.record("\(fault)") }
         }
     }
 
-    @Test func `the documents that lead through the journey have examples`() throws {
+    @Test func `the documents that lead through the flow have examples`() throws {
         for path in ["README.md", "docs/apps.md"] {
             #expect(Guide.paths.contains(path))
             #expect(try Guide(path: path).steps.count > 10, "\(path)")
@@ -60,8 +60,8 @@ import Testing
         ("JavaScript that is in no page", ["```javascript", "const journey = voyage();", "```"]),
     ])
     func `a document that is wrong is told so, with the line`(fault: String, lines: [String]) async throws {
-        try await Stage.open { stage in
-            var player = try GuidePlayer(Guide(path: "wrong.md", lines: lines), on: stage)
+        try await TestHarness.open { harness in
+            var player = try GuidePlayer(Guide(path: "wrong.md", lines: lines), on: harness)
             let faults = try await player.play()
             #expect(faults.count == 1, "\(fault): \(faults)")
             #expect(faults.first?.hasPrefix("wrong.md:") == true)

@@ -105,7 +105,7 @@ struct ShopDemo: Sendable {
             "BELVO_BASE_URL": "http://127.0.0.1:\(sandbox)", "BELVO_SECRET_ID": "sandbox-id",
             "BELVO_SECRET_PASSWORD": "sandbox-password",
             "BELVO_BENEFICIARY_BANK_ACCOUNT": "5b3a1c7e-90d4-4f26-8a51-0d6c2e9b7f10",
-            "BELVO_WEBHOOK_TOKEN": "webhook-token-of-the-demo", "AUTH_HS256_SECRET": Stage.secret,
+            "BELVO_WEBHOOK_TOKEN": "webhook-token-of-the-demo", "AUTH_HS256_SECRET": TestHarness.secret,
             "ENCRYPTION_KEYS": "first:\(Data(repeating: 1, count: 32).base64EncodedString())",
             "LOOKUP_KEY": Data(repeating: 2, count: 32).base64EncodedString(),
             "SHOP_TOKEN": shopToken,

@@ -37,7 +37,7 @@ private enum Kotlin {
         try await ShopDemo.open { demo in
             #expect(try await demo.placeOrder("order-1", of: "ana", amount: "19.90") == 201)
             let user = try await demo.token(of: "ana")
-            let arguments = [demo.server, user, Kotlin.phone, "\(place)/phone.json", Shopper.bank, "order-1"]
+            let arguments = [demo.server, user, Kotlin.phone, "\(place)/phone.json", AppClient.bank, "order-1"]
             let run = try await onThread {
                 try ProgramRun(
                     ["/usr/bin/kotlin", "-cp", "\(place):\(Kotlin.json)", "MainKt"] + arguments,

@@ -16,10 +16,10 @@ import Testing
     private static func play(
         _ body: @escaping @Sendable (Installation) async throws -> Void
     ) async throws {
-        try await Stage.open(
+        try await TestHarness.open(
             environment: ["POLL_INTERVAL_MS": "20"], sandbox: .demo(settleAfter: .milliseconds(5)), work: .byItself
-        ) { stage in
-            let app = Installation(stage: stage)
+        ) { harness in
+            let app = Installation(harness: harness)
             try await body(app)
             try app.remove()
         }
@@ -31,25 +31,26 @@ import Testing
     ) async throws -> Handset {
         let tenure = try await api.customer(name: "Ana Souza", identifier: "529.982.247-25")
         return Handset(
-            app.stage, accountTenure: tenure, phone: phone, fate: fate, decision: decision, returnsToApp: returnsToApp)
+            app.harness, accountTenure: tenure, phone: phone, fate: fate, decision: decision, returnsToApp: returnsToApp
+        )
     }
 
-    private static func enrollment(_ handset: Handset, callbackURL: Address? = nil) async throws -> Errand {
+    private static func enrollment(_ handset: Handset, callbackURL: Address? = nil) async throws -> PendingRequest {
         .enrollment(
             at: bank, deviceName: "Ana's phone", riskSignals: try await handset.riskSignals(), callbackURL: callbackURL)
     }
 
-    private static func payment(from enrollment: String, reference: String = "order-1") -> Errand {
+    private static func payment(from enrollment: String, reference: String = "order-1") -> PendingRequest {
         .payment(from: enrollment, amount: "19.90", description: "Two coffees", reference: reference)
     }
 
     private static func enroll(_ app: Installation, _ api: MerchantAPI, on handset: Handset) async throws -> String {
-        try await done(app.journey(api, on: handset).run(enrollment(handset))).id
+        try await done(app.runner(api, on: handset).run(enrollment(handset))).id
     }
 
-    /// The record of an errand that ended well.
+    /// The record of a pending request that ended well.
     private static func done(
-        _ ending: Journey.Ending, sourceLocation: SourceLocation = #_sourceLocation
+        _ ending: RequestRunner.Ending, sourceLocation: SourceLocation = #_sourceLocation
     ) throws -> Record {
         guard case .done(let record) = ending else {
             throw Unexpected(description: "\(ending)")
@@ -67,10 +68,10 @@ import Testing
             #expect(try await api.banks().contains { $0.id == Self.bank && $0.displayName == "Mockbank" })
             let enrollment = try await Self.enroll(app, api, on: handset)
             #expect(try await api.enrollments(of: handset.hardware.deviceID) == [enrollment])
-            let ending = try await app.journey(api, on: handset).run(Self.payment(from: enrollment))
+            let ending = try await app.runner(api, on: handset).run(Self.payment(from: enrollment))
             let payment = try Self.done(ending)
-            #expect(app.stage.sandbox.countIntents(externalID: payment.id).succeeded == 1)
-            #expect(try app.errands.isEmpty)
+            #expect(app.harness.sandbox.countIntents(externalID: payment.id).succeeded == 1)
+            #expect(try app.pendingRequests.isEmpty)
             #expect(await handset.pagesOpened == 1)
             #expect(await handset.fingerprints == 2)
             #expect(await handset.told.isEmpty)
@@ -78,18 +79,18 @@ import Testing
     }
 
     @Test func `where the bank leads back into the app, the app hands the answer on`() async throws {
-        try await Stage.open(
+        try await TestHarness.open(
             environment: ["POLL_INTERVAL_MS": "20", "CALLBACK_URLS": "https://app.shop.example/bank"],
             sandbox: .demo(settleAfter: .milliseconds(5)), work: .byItself
-        ) { stage in
-            let app = Installation(stage: stage)
+        ) { harness in
+            let app = Installation(harness: harness)
             for callback in [CallbackForm.query, .fragment] {
-                stage.sandbox.variants.callback = callback
+                harness.sandbox.variants.callback = callback
                 let api = try await app.api()
                 let handset = try await Self.handset(app, api, returnsToApp: true)
-                let errand = try await Self.enrollment(
+                let pending = try await Self.enrollment(
                     handset, callbackURL: Address(string: "https://app.shop.example/bank"))
-                _ = try Self.done(try await app.journey(api, on: handset).run(errand))
+                _ = try Self.done(try await app.runner(api, on: handset).run(pending))
                 #expect(await handset.pagesOpened == 1)
             }
             try app.remove()
@@ -100,18 +101,18 @@ import Testing
         try await Self.play { app in
             let api = try await app.api()
             let handset = try await Self.handset(app, api, decision: "refuse")
-            let ending = try await app.journey(api, on: handset).run(Self.enrollment(handset))
+            let ending = try await app.runner(api, on: handset).run(Self.enrollment(handset))
             guard case .failed(let record, .now) = ending else { throw Unexpected(description: "\(ending)") }
             #expect(record.status == "FAILED")
             #expect(await handset.told == [.now])
             #expect(await handset.fingerprints == 0)
-            #expect(try app.errands.isEmpty)
+            #expect(try app.pendingRequests.isEmpty)
         }
     }
 
     @Test func `a user without enough money is told so, and has paid nothing`() async throws {
         try await Self.play { app in
-            let sandbox = app.stage.sandbox
+            let sandbox = app.harness.sandbox
             let api = try await app.api(line: { request, network in
                 let answer = try await network(request)
                 if request.url?.path.hasSuffix("/authorize") == true {
@@ -123,7 +124,7 @@ import Testing
             let handset = try await Self.handset(app, api)
             let enrollment = try await Self.enroll(app, api, on: handset)
             sandbox.variants.paymentSettlement = .whenTold
-            let ending = try await app.journey(api, on: handset).run(Self.payment(from: enrollment))
+            let ending = try await app.runner(api, on: handset).run(Self.payment(from: enrollment))
             guard case .failed(let record, .insufficientFunds) = ending else {
                 throw Unexpected(description: "\(ending)")
             }
@@ -141,22 +142,22 @@ import Testing
             while wasKilled {
                 let fate = Fate(killingAt: step)
                 let first = try await Self.handset(app, steady, phone: phone, fate: fate)
-                let errand = try await Self.enrollment(first)
+                let pending = try await Self.enrollment(first)
                 do {
-                    _ = try await app.journey(app.api(fate: fate), on: first).run(errand)
+                    _ = try await app.runner(app.api(fate: fate), on: first).run(pending)
                     wasKilled = false
                 } catch is Fate.Killed {
-                    let left = try app.errands
-                    #expect(left.map(\.id) == [errand.id], "killed at step \(step)")
+                    let left = try app.pendingRequests
+                    #expect(left.map(\.id) == [pending.id], "killed at step \(step)")
                     // The app starts again; of the old one there are only its folder and the phone's hardware.
                     let second = try await Self.handset(app, steady, phone: await first.hardware)
-                    let ending = try await app.journey(steady, on: second).run(try #require(left.first))
+                    let ending = try await app.runner(steady, on: second).run(try #require(left.first))
                     _ = try Self.done(ending)
                     phone = await second.hardware
                 }
-                #expect(try app.errands.isEmpty)
+                #expect(try app.pendingRequests.isEmpty)
                 // Each time one more, and none beside it that was given up.
-                let all = try await app.stage.app(of: "ana").send(.get, "/v1/enrollments?limit=100")
+                let all = try await app.harness.app(of: "ana").send(.get, "/v1/enrollments?limit=100")
                 #expect(try all.each("status", in: "results") == Array(repeating: "SUCCEEDED", count: step + 1))
                 step += 1
             }
@@ -175,22 +176,22 @@ import Testing
             while wasKilled {
                 let fate = Fate(killingAt: step)
                 let first = try await Self.handset(app, steady, phone: phone, fate: fate)
-                let errand = Self.payment(from: enrollment, reference: "order-\(step)")
+                let pending = Self.payment(from: enrollment, reference: "order-\(step)")
                 var payment: Record
                 do {
-                    payment = try Self.done(try await app.journey(app.api(fate: fate), on: first).run(errand))
+                    payment = try Self.done(try await app.runner(app.api(fate: fate), on: first).run(pending))
                     phone = await first.hardware
                     wasKilled = false
                 } catch is Fate.Killed {
-                    let left = try app.errands
-                    #expect(left.map(\.id) == [errand.id], "killed at step \(step)")
+                    let left = try app.pendingRequests
+                    #expect(left.map(\.id) == [pending.id], "killed at step \(step)")
                     let second = try await Self.handset(app, steady, phone: await first.hardware)
                     payment = try Self.done(
-                        try await app.journey(steady, on: second).run(try #require(left.first)))
+                        try await app.runner(steady, on: second).run(try #require(left.first)))
                     phone = await second.hardware
                 }
-                #expect(try app.errands.isEmpty)
-                try await Self.expectOnePayment(payment.id, of: "order-\(step)", on: app.stage)
+                #expect(try app.pendingRequests.isEmpty)
+                try await Self.expectOnePayment(payment.id, of: "order-\(step)", on: app.harness)
                 step += 1
             }
             #expect(step > 6, "the steps of a payment are more than these")
@@ -216,14 +217,14 @@ import Testing
                 if !answers.value.isMultiple(of: 2) { throw URLError(.networkConnectionLost) }
                 return answer
             })
-            let payment = try Self.done(try await app.journey(api, on: handset).run(Self.payment(from: enrollment)))
+            let payment = try Self.done(try await app.runner(api, on: handset).run(Self.payment(from: enrollment)))
             #expect(answers.value >= 6)
             // Whatever was said again was said in the same words, under the same key.
             #expect(said.value.count == 2)
             #expect(said.value.values.allSatisfy { $0.count == 1 })
             #expect(await handset.fingerprints == 2)
-            #expect(app.stage.countCalls(.createPaymentIntent) == 1)
-            try await Self.expectOnePayment(payment.id, of: "order-1", on: app.stage)
+            #expect(app.harness.countCalls(.createPaymentIntent) == 1)
+            try await Self.expectOnePayment(payment.id, of: "order-1", on: app.harness)
         }
     }
 
@@ -232,21 +233,21 @@ import Testing
             let api = try await app.api()
             let handset = try await Self.handset(app, api)
             let enrollment = try await Self.enroll(app, api, on: handset)
-            let journey = try app.journey(api, on: handset)
-            async let one = journey.run(Self.payment(from: enrollment))
-            async let other = journey.run(Self.payment(from: enrollment))
+            let runner = try app.runner(api, on: handset)
+            async let one = runner.run(Self.payment(from: enrollment))
+            async let other = runner.run(Self.payment(from: enrollment))
             let ids = try await [Self.done(one).id, Self.done(other).id]
             #expect(ids[0] == ids[1])
             // One for the enrollment, and each tap asks at most once.
             #expect(await handset.fingerprints <= 3)
-            try await Self.expectOnePayment(ids[0], of: "order-1", on: app.stage)
-            #expect(try app.errands.isEmpty)
+            try await Self.expectOnePayment(ids[0], of: "order-1", on: app.harness)
+            #expect(try app.pendingRequests.isEmpty)
         }
     }
 
     @Test func `a token that has run out is replaced in the middle of a payment`() async throws {
         try await Self.play { app in
-            let good = try #require(try await app.stage.app(of: "ana").token)
+            let good = try #require(try await app.harness.app(of: "ana").token)
             let refused = Box<[String]>([])
             let api = try await app.api(token: { token in
                 if let token { refused.update { $0.append(token) } }
@@ -254,7 +255,7 @@ import Testing
             })
             let handset = try await Self.handset(app, api)
             let enrollment = try await Self.enroll(app, api, on: handset)
-            _ = try Self.done(try await app.journey(api, on: handset).run(Self.payment(from: enrollment)))
+            _ = try Self.done(try await app.runner(api, on: handset).run(Self.payment(from: enrollment)))
             #expect(!refused.value.isEmpty && Set(refused.value) == ["stale.token.here"])
         }
     }
@@ -264,8 +265,8 @@ import Testing
             let api = try await app.api()
             let handset = try await Self.handset(app, api)
             let enrollment = try await Self.enroll(app, api, on: handset)
-            app.stage.sandbox.next(.tooManyRequests(retryAfter: 7), on: .createPaymentIntent, count: 2)
-            _ = try Self.done(try await app.journey(api, on: handset).run(Self.payment(from: enrollment)))
+            app.harness.sandbox.next(.tooManyRequests(retryAfter: 7), on: .createPaymentIntent, count: 2)
+            _ = try Self.done(try await app.runner(api, on: handset).run(Self.payment(from: enrollment)))
             // What Belvo asks for, and a little more, lest all come back at once.
             #expect(app.pauses.all.filter { $0 >= .seconds(7) }.count >= 2)
         }
@@ -277,25 +278,25 @@ import Testing
             let handset = try await Self.handset(app, api)
             let enrollment = try await Self.enroll(app, api, on: handset)
             // Belvo made the payment, and took the signature, and both answers were lost.
-            app.stage.sandbox.next(.dropAnswer, on: .authorizePaymentIntent)
-            let ending = try await app.journey(api, on: handset).run(Self.payment(from: enrollment))
-            try await Self.expectOnePayment(Self.done(ending).id, of: "order-1", on: app.stage)
+            app.harness.sandbox.next(.dropAnswer, on: .authorizePaymentIntent)
+            let ending = try await app.runner(api, on: handset).run(Self.payment(from: enrollment))
+            try await Self.expectOnePayment(Self.done(ending).id, of: "order-1", on: app.harness)
             #expect(await handset.fingerprints == 2)
         }
     }
 
-    @Test func `a wish that the server refuses is forgotten, and the reason named`() async throws {
+    @Test func `a request that the server refuses is forgotten, and the reason named`() async throws {
         try await Self.play { app in
             let api = try await app.api()
             let handset = try await Self.handset(app, api)
-            let errand = Errand.payment(
+            let pending = PendingRequest.payment(
                 from: "no enrollment", amount: "19.905", description: "Two coffees", reference: "order-1")
             let problem = await #expect(throws: Problem.self) {
-                try await app.journey(api, on: handset).run(errand)
+                try await app.runner(api, on: handset).run(pending)
             }
             #expect(problem?.status == 400)
             #expect(problem?.errors?.map(\.field).sorted() == ["/amount", "/enrollment"])
-            #expect(try app.errands.isEmpty)
+            #expect(try app.pendingRequests.isEmpty)
         }
     }
 
@@ -314,11 +315,11 @@ import Testing
     }
 
     /// One payment for the reference, here and at Belvo, and one signature sent.
-    private static func expectOnePayment(_ id: String, of reference: String, on stage: Stage) async throws {
-        let list = try await stage.app(of: "ana").send(.get, "/v1/payment-intents?reference=\(reference)")
+    private static func expectOnePayment(_ id: String, of reference: String, on harness: TestHarness) async throws {
+        let list = try await harness.app(of: "ana").send(.get, "/v1/payment-intents?reference=\(reference)")
         #expect(try list.each("id", in: "results") == [id])
         #expect(try list.each("status", in: "results") == ["SUCCEEDED"])
-        #expect(stage.sandbox.countIntents(externalID: id).created == 1)
-        #expect(stage.sandbox.countIntents(externalID: id).succeeded == 1)
+        #expect(harness.sandbox.countIntents(externalID: id).created == 1)
+        #expect(harness.sandbox.countIntents(externalID: id).succeeded == 1)
     }
 }

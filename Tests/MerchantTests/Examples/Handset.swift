@@ -12,7 +12,7 @@ typealias Address = Foundation.URL
 /// A phone with the example app on it, in somebody's hand: the authenticator is software, the user's browser goes to
 /// the mock bank over HTTP, and what the app tells the user is kept.
 actor Handset: Device {
-    private let stage: Stage
+    private let harness: TestHarness
     private let fate: Fate
     private let accountTenure: String
     private var phone: Phone
@@ -25,11 +25,11 @@ actor Handset: Device {
     private let returnsToApp: Bool
 
     init(
-        _ stage: Stage, accountTenure: String, phone: Phone = Phone(), fate: Fate = Fate(),
+        _ harness: TestHarness, accountTenure: String, phone: Phone = Phone(), fate: Fate = Fate(),
         decision: String = "approve",
         returnsToApp: Bool = false
     ) {
-        self.stage = stage
+        self.harness = harness
         self.fate = fate
         self.accountTenure = accountTenure
         self.phone = phone
@@ -44,7 +44,7 @@ actor Handset: Device {
         try fate.step()
         pagesOpened += 1
         let query = try #require(page.absoluteString.firstIndex(of: "?").map { page.absoluteString[$0...] })
-        let question = try await get(stage.bank, "/bank/authorize\(query)")
+        let question = try await get(harness.bank, "/bank/authorize\(query)")
         // Who comes back to a page that was answered finds a notice without a button.
         if let form = question.firstMatch(of: /name="request_uri" value="([^"]+)"/) {
             var fields = FormFields()
@@ -53,14 +53,14 @@ actor Handset: Device {
             let request = Request(
                 .post, "/bank/authorize", headers: ["content-type": "application/x-www-form-urlencoded"],
                 body: Array(fields.encoded.utf8))
-            let answer = try await stage.bank.send(request, deadline: .seconds(20))
+            let answer = try await harness.bank.send(request, deadline: .seconds(20))
             let address = try #require(answer.headers["location"])
             if returnsToApp {
                 try fate.step()
                 return Address(string: address)
             }
             let callback = try #require(address.firstRange(of: Browser.path))
-            _ = try await get(stage.client, String(address[callback.lowerBound...]))
+            _ = try await get(harness.client, String(address[callback.lowerBound...]))
         }
         try fate.step()
         return nil

@@ -8,7 +8,7 @@ import Testing
 
 /// The example app on one user's phone: what is built anew at each start, and the folder that outlives it.
 struct Installation {
-    let stage: Stage
+    let harness: TestHarness
     let folder = FileManager.default.temporaryDirectory.appending(path: "app-loop-\(UUID().uuidString)")
     let pauses = Pauses()
 
@@ -19,30 +19,30 @@ struct Installation {
     func api(
         fate: Fate = Fate(), token: (@Sendable (String?) async throws -> String)? = nil, line: Line? = nil
     ) async throws -> MerchantAPI {
-        let bearer = try #require(try await stage.app(of: "ana").token)
+        let bearer = try #require(try await harness.app(of: "ana").token)
         let network = MerchantAPI.overNetwork()
         return MerchantAPI(
-            base: try #require(URL(string: "http://\(stage.addresses.api)/")), token: token ?? { _ in bearer },
+            base: try #require(URL(string: "http://\(harness.addresses.api)/")), token: token ?? { _ in bearer },
             exchange: { request in
                 try fate.step()
                 let answer = if let line { try await line(request, network) } else { try await network(request) }
                 try fate.step()
                 return answer
             },
-            sleep: { [pauses, stage] pause in
+            sleep: { [pauses, harness] pause in
                 // The server counts the seconds for which it asked for patience.
-                stage.clock.advance(by: pause)
+                harness.clock.advance(by: pause)
                 try await pauses.take(pause)
             })
     }
 
     /// The app starts.
-    func journey(_ api: MerchantAPI, on handset: Handset) throws -> Journey {
-        Journey(api: api, device: handset, notebook: try Notebook(folder: folder))
+    func runner(_ api: MerchantAPI, on handset: Handset) throws -> RequestRunner {
+        RequestRunner(api: api, device: handset, notebook: try Notebook(folder: folder))
     }
 
-    var errands: [Errand] {
-        get throws { try Notebook(folder: folder).errands() }
+    var pendingRequests: [PendingRequest] {
+        get throws { try Notebook(folder: folder).pendingRequests() }
     }
 
     func remove() throws { try FileManager.default.removeItem(at: folder) }

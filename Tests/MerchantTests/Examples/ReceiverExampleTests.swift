@@ -21,34 +21,34 @@ import Testing
             if: ReceiverExampleTests.hasLibrary, "the example receiver is not run without PyPI's standardwebhooks"))
     func `the example receiver takes what the server signs, once, and nothing else`() async throws {
         let secret = "whsec_\(Data(repeating: 9, count: 32).base64EncodedString())"
-        // Used by one task at a time: the stages are played one after the other, and this one waits for both.
+        // Used by one task at a time: the harnesses are played one after the other, and this one waits for both.
         nonisolated(unsafe) let receiver = try Receiver(python: Self.python, secret: secret)
         defer { receiver.end() }
-        try await Stage.open(environment: [
+        try await TestHarness.open(environment: [
             "SHOP_WEBHOOK_URL": "http://127.0.0.1:\(receiver.port)/events", "SHOP_WEBHOOK_SECRET": secret,
-        ]) { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            try await deliver(on: stage)
+        ]) { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            try await deliver(on: harness)
             #expect(try receiver.line() == "enrollment.succeeded \(bond.id)")
             // Told again, as after a lost answer, it is known by its id.
-            try await stage.database.execute("UPDATE events SET delivered_at = NULL, next_attempt_at = app_now()")
-            try await deliver(on: stage)
-            let bill = try await shopper.bill(bond)
-            try await shopper.authorize(bill)
-            try stage.sandbox.settle(intent: bill.belvoID)
-            try await stage.poll()
-            try await deliver(on: stage)
+            try await harness.database.execute("UPDATE events SET delivered_at = NULL, next_attempt_at = app_now()")
+            try await deliver(on: harness)
+            let bill = try await client.bill(bond)
+            try await client.authorize(bill)
+            try harness.sandbox.settle(intent: bill.belvoID)
+            try await harness.poll()
+            try await deliver(on: harness)
             #expect(try receiver.line() == "payment.succeeded order-1")
         }
         let stranger = "whsec_\(Data(repeating: 8, count: 32).base64EncodedString())"
-        try await Stage.open(environment: [
+        try await TestHarness.open(environment: [
             "SHOP_WEBHOOK_URL": "http://127.0.0.1:\(receiver.port)/events", "SHOP_WEBHOOK_SECRET": stranger,
-        ]) { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            _ = try await shopper.enroll()
-            try await stage.work()
-            let problems = try await stage.database.rows("SELECT last_problem FROM events")
+        ]) { harness in
+            var client = try await AppClient.arrive(on: harness)
+            _ = try await client.enroll()
+            try await harness.work()
+            let problems = try await harness.database.rows("SELECT last_problem FROM events")
             let problem: String? = try problems.first?.decode("last_problem")
             #expect(problem == "status 400")
         }
@@ -56,14 +56,14 @@ import Testing
 
     /// Works until the shop has every event. On a busy machine an attempt may find the receiver too slow, and the next
     /// one counts, as in life.
-    private func deliver(on stage: Stage) async throws {
+    private func deliver(on harness: TestHarness) async throws {
         for _ in 1...10 {
-            try await stage.work()
-            let waiting = try await stage.database.rows("SELECT last_problem FROM events WHERE delivered_at IS NULL")
+            try await harness.work()
+            let waiting = try await harness.database.rows("SELECT last_problem FROM events WHERE delivered_at IS NULL")
             if waiting.isEmpty { return }
-            try await stage.advance(by: .seconds(30))
+            try await harness.advance(by: .seconds(30))
         }
-        let rows = try await stage.database.rows("SELECT last_problem FROM events WHERE delivered_at IS NULL")
+        let rows = try await harness.database.rows("SELECT last_problem FROM events WHERE delivered_at IS NULL")
         let problems: [String?] = try rows.map { try $0.decode("last_problem") }
         Issue.record("after ten attempts events still wait: \(problems)")
     }

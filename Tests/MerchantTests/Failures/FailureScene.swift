@@ -9,9 +9,9 @@ import Transport
 
 @testable import Merchant
 
-/// One call to Belvo at the point of a journey where it is made, ready to go wrong.
+/// One call to Belvo at the point of a flow where it is made, ready to go wrong.
 ///
-/// Nothing moves by itself on the stage: who comes there is a new user each time.
+/// Nothing moves by itself on the harness: who comes there is a new user each time.
 struct FailureScene {
     let endpoint: Endpoint
     /// Makes the call, through the request of an app or the look of a worker, and says what the app hears.
@@ -20,12 +20,12 @@ struct FailureScene {
     let record: () async throws -> String
 
     /// Leads a new user to where the call is made. Nothing for calls that the server does not make.
-    init?(_ call: Call, user number: Int, on stage: Stage) async throws {
+    init?(_ call: Call, user number: Int, on harness: TestHarness) async throws {
         let subject = "user-\(number)"
-        let app = try await stage.app(of: subject)
+        let app = try await harness.app(of: subject)
         func state(_ table: SQL) -> () async throws -> String {
             {
-                let found = try await stage.lines(
+                let found = try await harness.lines(
                     """
                     SELECT state || coalesce(': ' || failure_code, '')
                         || CASE WHEN in_doubt THEN ', in doubt' ELSE '' END AS line
@@ -39,8 +39,8 @@ struct FailureScene {
             "(SELECT id, subject, state, NULL AS failure_code, false AS in_doubt FROM customers) AS row")
         let enrollment = state("(SELECT *, false AS in_doubt FROM enrollments) AS row")
         let payment = state("payments")
-        func arrive() async throws -> Shopper {
-            try await Shopper.arrive(on: stage, as: subject, taxID: Self.cpf(number))
+        func arrive() async throws -> AppClient {
+            try await AppClient.arrive(on: harness, as: subject, taxID: Self.cpf(number))
         }
 
         switch call {
@@ -51,39 +51,39 @@ struct FailureScene {
             self.init(.createWidgetToken, none) { Self.told(try await app.send(.post, "/v1/widget-token")) }
         case .refreshWidgetToken:
             _ = try await app.send(.post, "/v1/widget-token")
-            try await stage.advance(by: .seconds(580))
+            try await harness.advance(by: .seconds(580))
             self.init(.refreshWidgetToken, none) { Self.told(try await app.send(.post, "/v1/widget-token")) }
         case .createCustomer, .findCustomers:
-            let body = Shopper.customerBody(taxID: Self.cpf(number))
+            let body = AppClient.customerBody(taxID: Self.cpf(number))
             self.init(call == .createCustomer ? .createCustomer : .listCustomers, customer) {
-                if call == .findCustomers { stage.sandbox.next(.dropAnswer, on: .createCustomer) }
+                if call == .findCustomers { harness.sandbox.next(.dropAnswer, on: .createCustomer) }
                 return Self.told(try await app.send(.put, "/v1/customer", body))
             }
         case .createEnrollment, .listEnrollments:
-            let shopper = try await arrive()
+            let client = try await arrive()
             self.init(call == .createEnrollment ? .createEnrollment : .listEnrollments, enrollment) {
-                if call == .listEnrollments { stage.sandbox.next(.dropAnswer, on: .createEnrollment) }
+                if call == .listEnrollments { harness.sandbox.next(.dropAnswer, on: .createEnrollment) }
                 let answer = try await app.send(
-                    .post, "/v1/enrollments", shopper.enrollmentBody, headers: ["idempotency-key": "tap"])
+                    .post, "/v1/enrollments", client.enrollmentBody, headers: ["idempotency-key": "tap"])
                 return Self.told(answer)
             }
         case .completeRedirection:
-            let shopper = try await arrive()
-            let reply = try shopper.decide(try await shopper.startEnrollment())
-            self.init(.completeRedirection, enrollment) { Self.told(try await shopper.complete(reply)) }
+            let client = try await arrive()
+            let reply = try client.decide(try await client.startEnrollment())
+            self.init(.completeRedirection, enrollment) { Self.told(try await client.complete(reply)) }
         case .readRegistrationOptions:
-            let shopper = try await arrive()
-            let bond = try await shopper.startEnrollment()
-            try await shopper.complete(try shopper.decide(bond))
-            try stage.sandbox.makeReady(enrollment: bond.belvoID)
+            let client = try await arrive()
+            let bond = try await client.startEnrollment()
+            try await client.complete(try client.decide(bond))
+            try harness.sandbox.makeReady(enrollment: bond.belvoID)
             self.init(.getFIDORegistrationOptions, enrollment) {
-                try await stage.poll()
+                try await harness.poll()
                 return Self.told(try await app.send(.get, "/v1/enrollments/\(bond.id)/fido-registration-options"))
             }
         case .confirmEnrollment, .readEnrollment:
-            var shopper = try await arrive()
-            let bond = try await shopper.reachFingerprint()
-            let confirmation = try await shopper.confirmation(of: bond)
+            var client = try await arrive()
+            let bond = try await client.reachFingerprint()
+            let confirmation = try await client.confirmation(of: bond)
             let path = "/v1/enrollments/\(bond.id)"
             if call == .confirmEnrollment {
                 self.init(.confirmEnrollment, enrollment) {
@@ -91,26 +91,26 @@ struct FailureScene {
                 }
             } else {
                 _ = try await app.send(.post, path + "/confirm", confirmation)
-                try stage.sandbox.settle(enrollment: bond.belvoID)
+                try harness.sandbox.settle(enrollment: bond.belvoID)
                 self.init(.getEnrollment, enrollment) {
-                    try await stage.poll()
+                    try await harness.poll()
                     return Self.told(try await app.send(.get, path))
                 }
             }
         case .createPaymentIntent, .findPaymentIntents:
-            var shopper = try await arrive()
-            let bond = try await shopper.enroll()
-            let body = shopper.paymentBody(bond)
+            var client = try await arrive()
+            let bond = try await client.enroll()
+            let body = client.paymentBody(bond)
             self.init(call == .createPaymentIntent ? .createPaymentIntent : .listPaymentIntents, payment) {
-                if call == .findPaymentIntents { stage.sandbox.next(.dropAnswer, on: .createPaymentIntent) }
+                if call == .findPaymentIntents { harness.sandbox.next(.dropAnswer, on: .createPaymentIntent) }
                 let answer = try await app.send(
                     .post, "/v1/payment-intents", body, headers: ["idempotency-key": "tap"])
                 return Self.told(answer)
             }
         case .authorizePaymentIntent, .readPaymentIntent, .readCharge, .readTransaction, .listCharges:
-            var shopper = try await arrive()
-            let bill = try await shopper.bill(try await shopper.enroll())
-            let authorization = try shopper.authorization(of: bill)
+            var client = try await arrive()
+            let bill = try await client.bill(try await client.enroll())
+            let authorization = try client.authorization(of: bill)
             let path = "/v1/payment-intents/\(bill.id)"
             if call == .authorizePaymentIntent {
                 self.init(.authorizePaymentIntent, payment) {
@@ -119,18 +119,18 @@ struct FailureScene {
                 return
             }
             _ = try await app.send(.post, path + "/authorize", authorization)
-            try stage.sandbox.settle(intent: bill.belvoID)
+            try harness.sandbox.settle(intent: bill.belvoID)
             switch call {
             case .readPaymentIntent:
                 self.init(.getPaymentIntent, payment) {
-                    try await stage.poll()
+                    try await harness.poll()
                     return Self.told(try await app.send(.get, path))
                 }
             case .listCharges:
                 self.init(.listCharges, payment) {
                     do {
                         let day = UTCDay(of: WallClock.now())
-                        let found = try await stage.operate { try await $0.reconcile(day) }
+                        let found = try await harness.operate { try await $0.reconcile(day) }
                         let own = found.filter { $0.intent?.description.lowercased() == bill.belvoID }
                         return "`merchant reconcile` finds "
                             + (own.isEmpty ? "nothing" : own.map(\.kind.rawValue).joined(separator: ", "))
@@ -141,11 +141,11 @@ struct FailureScene {
             default:
                 let (type, endpoint): (String, Endpoint) =
                     call == .readCharge ? ("CHARGES", .getCharge) : ("TRANSACTIONS", .getTransaction)
-                let movement = try #require(stage.sandbox.movement(type, of: bill.belvoID))
+                let movement = try #require(harness.sandbox.movement(type, of: bill.belvoID))
                 self.init(endpoint, payment) {
-                    try await stage.tell(type, of: movement)
+                    try await harness.tell(type, of: movement)
                     // The payment's own look is not due yet.
-                    try await stage.work()
+                    try await harness.work()
                     return Self.told(try await app.send(.get, path))
                 }
             }
@@ -161,24 +161,24 @@ struct FailureScene {
     }
 
     /// Lets it go wrong, looks at the record for a while, and asks for the same once more.
-    func play(_ mishap: Mishap, on stage: Stage) async throws -> FailureRow {
-        let before = stage.countCalls(endpoint)
-        stage.sandbox.next(mishap.fault, on: endpoint)
+    func play(_ mishap: Mishap, on harness: TestHarness) async throws -> FailureRow {
+        let before = harness.countCalls(endpoint)
+        harness.sandbox.next(mishap.fault, on: endpoint)
         let told = try await act()
-        stage.sandbox.clearFaults()
+        harness.sandbox.clearFaults()
         let first = try await record()
         var later = "stays"
         var passed = Duration.zero
         for span in [3, 16, 80] where later == "stays" && first != "–" {
-            try await stage.advance(by: .seconds(span) - passed)
+            try await harness.advance(by: .seconds(span) - passed)
             passed = .seconds(span)
-            try await stage.work()
+            try await harness.work()
             let now = try await record()
             if now != first { later = "\(now) within \(span) s" }
         }
-        let calls = stage.countCalls(endpoint) - before
+        let calls = harness.countCalls(endpoint) - before
         // What Belvo asked for by 429, or the gate decided by itself, is over.
-        try await stage.advance(by: .seconds(30))
+        try await harness.advance(by: .seconds(30))
         let again = try await act()
         return FailureRow(
             mishap: mishap.name, told: told, record: first, later: first == "–" ? "–" : later, calls: calls,

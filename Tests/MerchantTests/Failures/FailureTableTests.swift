@@ -43,10 +43,10 @@ import Testing
         // The list of banks is asked for once, and then kept.
         let batches = call == .listInstitutions ? Mishap.all.map { [$0] } : [Mishap.all]
         for batch in batches {
-            try await Stage.open(environment: environment) { stage in
+            try await TestHarness.open(environment: environment) { harness in
                 for (number, mishap) in batch.enumerated() {
-                    guard let scene = try await FailureScene(call, user: number, on: stage) else { return }
-                    rows.append(try await scene.play(mishap, on: stage))
+                    guard let scene = try await FailureScene(call, user: number, on: harness) else { return }
+                    rows.append(try await scene.play(mishap, on: harness))
                 }
             }
         }
@@ -60,7 +60,7 @@ import Testing
     }
 }
 
-/// Rows that a stage gives out.
+/// Rows that a harness gives out.
 private final class LockedRows: Sendable {
     private let content = Box<[FailureRow]>([])
 

@@ -18,33 +18,33 @@ import Testing
         let file = try TemporaryFile(Keys.document())
         var environment = ["AUTH_ISSUER": "https://login.shop.example", "AUTH_AUDIENCE": "merchant"]
         if kind == .keySet { environment["AUTH_JWKS_FILE"] = file.path }
-        try await Stage.open(environment: environment) { stage in
-            let walk = try await Walk(on: stage)
-            let (calls, digest) = (stage.sandbox.calls.count, try await stage.databaseDigest())
-            for stranger in try Stranger.all(knowing: Credentials(of: stage.settings.auth)) {
+        try await TestHarness.open(environment: environment) { harness in
+            let walk = try await Walk(on: harness)
+            let (calls, digest) = (harness.sandbox.calls.count, try await harness.databaseDigest())
+            for stranger in try Stranger.all(knowing: Credentials(of: harness.settings.auth)) {
                 for operation in Walk.operations {
                     let answer = try await walk.send(operation, authorization: stranger.fields)
                     try answer.expectUnauthorized("\(stranger.name): \(operation)", isToldWhy: stranger.isToldWhy)
                 }
             }
-            #expect(stage.sandbox.calls.count == calls)
-            #expect(try await stage.databaseDigest() == digest)
+            #expect(harness.sandbox.calls.count == calls)
+            #expect(try await harness.databaseDigest() == digest)
             // The same requests with a good token are another matter.
             let token = try #require(walk.ana.app.token)
             for operation in Walk.operations {
                 let answer = try await walk.send(operation, authorization: ["Bearer \(token)"])
                 #expect((200...299).contains(answer.status) || answer.status == 409, "\(operation): \(answer.text)")
             }
-            #expect(try await stage.databaseDigest() != digest)
+            #expect(try await harness.databaseDigest() != digest)
         }
     }
 
     @Test func `another user's ids in a path answer as ids that do not exist`() async throws {
-        try await Stage.open { stage in
-            let walk = try await Walk(on: stage)
-            let bia = try await Shopper.arrive(on: stage, as: "bia", taxID: "111.444.777-35")
+        try await TestHarness.open { harness in
+            let walk = try await Walk(on: harness)
+            let bia = try await AppClient.arrive(on: harness, as: "bia", taxID: "111.444.777-35")
             let (hers, others) = (try #require(walk.ana.app.token), try #require(bia.app.token))
-            let (calls, digest) = (stage.sandbox.calls.count, try await stage.databaseDigest())
+            let (calls, digest) = (harness.sandbox.calls.count, try await harness.databaseDigest())
             var count = 0
             for operation in Walk.operations {
                 guard let id = try walk.ownID(for: operation) else { continue }
@@ -57,8 +57,8 @@ import Testing
                 }
             }
             #expect(count >= 5)
-            #expect(stage.sandbox.calls.count == calls)
-            #expect(try await stage.databaseDigest() == digest)
+            #expect(harness.sandbox.calls.count == calls)
+            #expect(try await harness.databaseDigest() == digest)
             for operation in Walk.operations where try walk.ownID(for: operation) != nil {
                 let own = try await walk.send(operation, authorization: ["Bearer \(hers)"])
                 #expect((200...299).contains(own.status) || own.status == 409, "\(operation): \(own.text)")
@@ -67,15 +67,15 @@ import Testing
     }
 
     @Test func `another user's ids in a body or a filter answer as ids that do not exist`() async throws {
-        try await Stage.open { stage in
-            var ana = try await Shopper.arrive(on: stage)
-            let bia = try await Shopper.arrive(on: stage, as: "bia", taxID: "111.444.777-35")
+        try await TestHarness.open { harness in
+            var ana = try await AppClient.arrive(on: harness)
+            let bia = try await AppClient.arrive(on: harness, as: "bia", taxID: "111.444.777-35")
             let hers = try await ana.enroll()
             let bill = try await ana.bill(hers)
-            let (calls, digest) = (stage.sandbox.calls.count, try await stage.databaseDigest())
+            let (calls, digest) = (harness.sandbox.calls.count, try await harness.databaseDigest())
 
             let foreign = try await bia.openPayment(hers, key: "tap-2")
-            let absent = try await bia.openPayment(Shopper.Bond(id: Walk.absentID, belvoID: ""), key: "tap-3")
+            let absent = try await bia.openPayment(AppClient.Bond(id: Walk.absentID, belvoID: ""), key: "tap-3")
             #expect(foreign.status == 400)
             #expect(
                 try foreign.raw("errors")
@@ -92,16 +92,16 @@ import Testing
                 let found = try await bia.app.send(.get, "/v1/\(filter)")
                 #expect(found.text == #"{"results":[],"next":null}"#, "\(filter)")
             }
-            #expect(stage.sandbox.calls.count == calls)
-            #expect(try await stage.databaseDigest() == digest)
+            #expect(harness.sandbox.calls.count == calls)
+            #expect(try await harness.databaseDigest() == digest)
             #expect(try await ana.payment(bill).string("next_action", "type") == "sign")
         }
     }
 
     @Test func `a cursor of another user's list shows only one's own`() async throws {
-        try await Stage.open { stage in
-            let ana = try await Shopper.arrive(on: stage)
-            let bia = try await Shopper.arrive(on: stage, as: "bia", taxID: "111.444.777-35")
+        try await TestHarness.open { harness in
+            let ana = try await AppClient.arrive(on: harness)
+            let bia = try await AppClient.arrive(on: harness, as: "bia", taxID: "111.444.777-35")
             let own = try await bia.startEnrollment()
             for _ in 0..<2 { _ = try await ana.startEnrollment() }
             let page = try await ana.app.send(.get, "/v1/enrollments?limit=1")

@@ -13,8 +13,8 @@ import Testing
             "APPLE_APP_IDS": "ABCDE12345.shop.app,ABCDE12345.shop.app.beta",
             "CALLBACK_URLS": "https://shop.example/app/return,https://elsewhere.example/x",
         ]
-        try await Stage.open(environment: environment) { stage in
-            let answer = try await App(client: stage.client, token: nil).send(.get, Self.apple)
+        try await TestHarness.open(environment: environment) { harness in
+            let answer = try await App(client: harness.client, token: nil).send(.get, Self.apple)
             Transcript().expect(
                 answer,
                 """
@@ -53,8 +53,8 @@ import Testing
 
     @Test func `Google's file has one statement a package, with all its certificates`() async throws {
         let apps = "shop.app=\(Self.print),shop.app.beta=\(Self.print),shop.app=\(Self.otherPrint.lowercased())"
-        try await Stage.open(environment: ["ANDROID_APPS": apps]) { stage in
-            let answer = try await App(client: stage.client, token: nil).send(.get, Self.android)
+        try await TestHarness.open(environment: ["ANDROID_APPS": apps]) { harness in
+            let answer = try await App(client: harness.client, token: nil).send(.get, Self.android)
             func statement(_ package: String, _ prints: String...) -> String {
                 #"{"relation":["delegate_permission/common.handle_all_urls","#
                     + #""delegate_permission/common.get_login_creds"],"target":{"namespace":"android_app","#
@@ -71,8 +71,8 @@ import Testing
         async throws
     {
         let environment = ["APPLE_APP_IDS": "ABCDE12345.shop.app", "ANDROID_APPS": "shop.app=\(Self.print)"]
-        try await Stage.open(environment: environment) { stage in
-            let anybody = App(client: stage.client, token: nil)
+        try await TestHarness.open(environment: environment) { harness in
+            let anybody = App(client: harness.client, token: nil)
             for path in [Self.apple, Self.android] {
                 let answer = try await anybody.send(.get, path)
                 let head = try await anybody.send(.head, path)
@@ -88,9 +88,9 @@ import Testing
     }
 
     @Test func `without apps there are no files`() async throws {
-        try await Stage.open { stage in
+        try await TestHarness.open { harness in
             for path in [Self.apple, Self.android] {
-                let answer = try await App(client: stage.client, token: nil).send(.get, path)
+                let answer = try await App(client: harness.client, token: nil).send(.get, path)
                 #expect(answer.status == 404, "\(path)")
                 #expect(try answer.string("code") == "not_found", "\(path)")
             }

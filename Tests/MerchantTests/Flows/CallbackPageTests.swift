@@ -6,13 +6,13 @@ import Testing
 /// The page on which users land behind the bank: what it needs, what it says, and what it keeps to itself.
 @Suite struct CallbackPageTests {
     @Test func `every page forbids storing, referring and foreign content`() async throws {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.startEnrollment()
-            let browser = stage.browser()
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            let bond = try await client.startEnrollment()
+            let browser = harness.browser()
             let pages = [
                 try await browser.open(""), try await browser.open("?state=nobodys&error=access_denied"),
-                try await browser.open("?code=alone"), try await browser.follow(shopper.decide(bond)),
+                try await browser.open("?code=alone"), try await browser.follow(client.decide(bond)),
             ]
             #expect(pages.map(\.status) == [200, 422, 400, 200])
             for page in pages {
@@ -39,30 +39,30 @@ import Testing
         async throws
     {
         let environment = ["APP_DEEP_LINK": "shop://pix", "WEB_RETURN_URL": "https://shop.example/pay?x=1"]
-        try await Stage.open(environment: environment) { stage in
-            let shopper = try await Shopper.arrive(on: stage)
+        try await TestHarness.open(environment: environment) { harness in
+            let client = try await AppClient.arrive(on: harness)
             for (platform, label, link) in [
                 ("BROWSER", "Back to the shop", "https://shop.example/pay?x=1&amp;"),
                 ("IOS", "Back to the app", "shop://pix?"), ("ANDROID", "Back to the app", "shop://pix?"),
             ] {
-                let bond = try await shopper.startEnrollment(on: platform)
-                let page = try await stage.browser().follow(shopper.decide(bond))
+                let bond = try await client.startEnrollment(on: platform)
+                let page = try await harness.browser().follow(client.decide(bond))
                 let button = #"href="\#(link)enrollment=\#(bond.id)&amp;status=PENDING">\#(label)</a>"#
                 #expect(page.text.contains(button), "\(platform): \(page.text)")
                 #expect(page.text.contains(" data-opens") && page.text.count(of: "href=") == 2, "\(platform)")
             }
             // Whose page it is is not known: the app's, as long as there is one.
-            #expect(try await stage.browser().open("").text.contains(#"href="shop://pix">Back to the app</a>"#))
+            #expect(try await harness.browser().open("").text.contains(#"href="shop://pix">Back to the app</a>"#))
         }
     }
 
     @Test(arguments: ["pt-BR", "en", "es"])
     func `without an address to return to a browser's page says that it is done`(language: String) async throws {
-        try await Stage.open(environment: ["APP_DEEP_LINK": "shop://pix"]) { stage in
-            let shopper = try await Shopper.arrive(on: stage)
+        try await TestHarness.open(environment: ["APP_DEEP_LINK": "shop://pix"]) { harness in
+            let client = try await AppClient.arrive(on: harness)
             for decision in [BankDecision.approve, .refuse] {
-                let bond = try await shopper.startEnrollment(on: "BROWSER")
-                let page = try await stage.browser(language).follow(shopper.decide(bond, decision)).text
+                let bond = try await client.startEnrollment(on: "BROWSER")
+                let page = try await harness.browser(language).follow(client.decide(bond, decision)).text
                 let done = [
                     "pt-BR": "Você já pode fechar esta página.", "en": "You can close this page now.",
                     "es": "Ya puede cerrar esta página.",
@@ -75,17 +75,17 @@ import Testing
     }
 
     @Test func `a shop without an app leads to its page before it is known whose redirect it is`() async throws {
-        try await Stage.open(environment: ["WEB_RETURN_URL": "https://shop.example/pay"]) { stage in
-            let page = try await stage.browser().open("?code=alone")
+        try await TestHarness.open(environment: ["WEB_RETURN_URL": "https://shop.example/pay"]) { harness in
+            let page = try await harness.browser().open("?code=alone")
             #expect(page.text.contains(#"href="https://shop.example/pay">Back to the shop</a>"#))
             #expect(page.text.contains("Please try again at the shop’s page."))
         }
     }
 
     @Test func `without parameters the page looks for them in the fragment, and calls nobody`() async throws {
-        try await Stage.open { stage in
+        try await TestHarness.open { harness in
             for query in ["", "?"] {
-                let page = try await stage.browser().open(query)
+                let page = try await harness.browser().open(query)
                 #expect(page.status == 200)
                 #expect(page.text.contains("location.hash"))
                 #expect(page.text.contains(#"<form method="post" action="/enrollments/callback""#))
@@ -94,18 +94,18 @@ import Testing
                 #expect(page.text.contains("<script nonce=\"\(nonce)\">"))
                 #expect(policy.contains("form-action 'self'"))
             }
-            #expect(stage.sandbox.calls.isEmpty)
+            #expect(harness.sandbox.calls.isEmpty)
         }
     }
 
     @Test func `what the fragment held is posted as a form and completes the enrollment`() async throws {
-        try await Stage.open { stage in
-            stage.sandbox.variants.callback = .fragment
-            let shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.startEnrollment()
-            let reply = try shopper.decide(bond)
+        try await TestHarness.open { harness in
+            harness.sandbox.variants.callback = .fragment
+            let client = try await AppClient.arrive(on: harness)
+            let bond = try await client.startEnrollment()
+            let reply = try client.decide(bond)
             #expect(reply.callbackURL.contains("#state="))
-            #expect(try await stage.browser().post(reply).text.contains("<h1>Bank confirmed</h1>"))
+            #expect(try await harness.browser().post(reply).text.contains("<h1>Bank confirmed</h1>"))
         }
     }
 
@@ -116,63 +116,64 @@ import Testing
         "?state=s&code=\(String(repeating: "x", count: 16_385))",
     ])
     func `parameters that no bank sends are refused, and reach nobody`(query: String) async throws {
-        try await Stage.open { stage in
+        try await TestHarness.open { harness in
             for page in [
-                try await stage.browser().open(query), try await stage.browser().post(form: String(query.dropFirst())),
+                try await harness.browser().open(query),
+                try await harness.browser().post(form: String(query.dropFirst())),
             ] {
                 // Past the limit of a request line the server itself refuses.
                 #expect(page.status == (query.utf8.count > 16_000 && page.status == 414 ? 414 : 400))
             }
-            #expect(stage.sandbox.calls.isEmpty)
-            #expect(try await stage.database.rows("SELECT id FROM redirect_receipts").isEmpty)
+            #expect(harness.sandbox.calls.isEmpty)
+            #expect(try await harness.database.rows("SELECT id FROM redirect_receipts").isEmpty)
         }
     }
 
     @Test func `a form of another media type is refused with 415`() async throws {
-        try await Stage.open { stage in
-            let page = try await stage.browser().post(form: "state=s", type: "application/json")
+        try await TestHarness.open { harness in
+            let page = try await harness.browser().post(form: "state=s", type: "application/json")
             #expect(page.status == 415)
         }
     }
 
     @Test func `a preview of the link does not spend the code`() async throws {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.startEnrollment()
-            let reply = try shopper.decide(bond)
-            let preview = try await stage.browser().follow(reply, method: .head)
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            let bond = try await client.startEnrollment()
+            let reply = try client.decide(bond)
+            let preview = try await harness.browser().follow(reply, method: .head)
             #expect(preview.status == 200 && preview.text.isEmpty)
-            #expect(stage.countCalls(.completeRedirection) == 0)
-            #expect(try await stage.browser().follow(reply).text.contains("<h1>Bank confirmed</h1>"))
+            #expect(harness.countCalls(.completeRedirection) == 0)
+            #expect(try await harness.browser().follow(reply).text.contains("<h1>Bank confirmed</h1>"))
         }
     }
 
     @Test func `nothing of a redirect stands in the log or on the page`() async throws {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.startEnrollment()
-            let reply = try shopper.decide(bond)
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            let bond = try await client.startEnrollment()
+            let reply = try client.decide(bond)
             // Belvo is away: also what goes wrong is told without it.
-            stage.sandbox.next(.forbiddenPage, on: .completeRedirection)
-            let pages = [try await stage.browser().follow(reply), try await stage.browser().follow(reply)]
+            harness.sandbox.next(.forbiddenPage, on: .completeRedirection)
+            let pages = [try await harness.browser().follow(reply), try await harness.browser().follow(reply)]
             for secret in ["state", "code", "id_token"].compactMap({ reply[$0] }) {
-                #expect(!stage.log.all.contains { $0.contains(secret) })
+                #expect(!harness.log.all.contains { $0.contains(secret) })
                 #expect(!pages.contains { $0.text.contains(secret) })
             }
         }
     }
 
     @Test func `while Belvo is away the page says that work goes on, and it does`() async throws {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.startEnrollment()
-            stage.sandbox.next(.tooManyRequests(retryAfter: 1), on: .completeRedirection)
-            let page = try await stage.browser().follow(shopper.decide(bond))
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            let bond = try await client.startEnrollment()
+            harness.sandbox.next(.tooManyRequests(retryAfter: 1), on: .completeRedirection)
+            let page = try await harness.browser().follow(client.decide(bond))
             #expect(page.status == 200 && page.text.contains("<h1>Almost there</h1>"))
-            try await stage.poll()
-            #expect(stage.countCalls(.completeRedirection) == 2)
-            try await shopper.awaitOptions(of: bond)
-            #expect(try await shopper.enrollment(bond).string("next_action", "type") == "register")
+            try await harness.poll()
+            #expect(harness.countCalls(.completeRedirection) == 2)
+            try await client.awaitOptions(of: bond)
+            #expect(try await client.enrollment(bond).string("next_action", "type") == "register")
         }
     }
 }

@@ -6,119 +6,119 @@ import Testing
 /// A user gives a payment up, so as to choose another bank.
 @Suite struct CancelTests {
     @Test func `a payment that waits for its signature is given up at once, and is never signed after`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            let bill = try await shopper.bill(bond)
-            let signature = try shopper.authorization(of: bill)
-            let first = try await shopper.cancel(bill)
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            let bill = try await client.bill(bond)
+            let signature = try client.authorization(of: bill)
+            let first = try await client.cancel(bill)
             #expect(first.status == 200)
             #expect(try first.string("id") == bill.id)
             #expect(try first.string("status") == "FAILED")
             #expect(try first.string("failure_code") == "canceled")
             #expect(try first.raw("next_action") == #"{"type":"retry","reason":"now"}"#)
             for body in [nil, "{}"] {
-                let again = try await shopper.cancel(bill, body)
+                let again = try await client.cancel(bill, body)
                 #expect(again.status == 200)
                 #expect(again.text == first.text)
             }
-            let late = try await shopper.app.send(.post, "/v1/payment-intents/\(bill.id)/authorize", signature)
+            let late = try await client.app.send(.post, "/v1/payment-intents/\(bill.id)/authorize", signature)
             #expect(late.status == 409)
             #expect(try late.string("code") == "wrong_state")
-            #expect(stage.countCalls(.authorizePaymentIntent) == 0)
-            #expect(try await shopper.payment(bill).text == first.text)
+            #expect(harness.countCalls(.authorizePaymentIntent) == 0)
+            #expect(try await client.payment(bill).text == first.text)
         }
     }
 
     @Test func `a payment whose challenge is still awaited is given up as well`() async throws {
-        try await Stage.open { stage in
-            stage.sandbox.variants.fidoOptions = .whenRead
-            var shopper = try await Shopper.arrive(on: stage)
-            let bill = try await shopper.bill(try await shopper.enroll())
+        try await TestHarness.open { harness in
+            harness.sandbox.variants.fidoOptions = .whenRead
+            var client = try await AppClient.arrive(on: harness)
+            let bill = try await client.bill(try await client.enroll())
             #expect(try bill.answer.string("next_action", "type") == "poll")
-            #expect(try await shopper.cancel(bill).string("failure_code") == "canceled")
-            try await stage.poll()
-            #expect(try await shopper.payment(bill).string("status") == "FAILED")
+            #expect(try await client.cancel(bill).string("failure_code") == "canceled")
+            try await harness.poll()
+            #expect(try await client.payment(bill).string("status") == "FAILED")
         }
     }
 
     @Test func `whoever gives up has nothing to say but that`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bill = try await shopper.bill(try await shopper.enroll())
-            let unknown = try await shopper.cancel(bill, #"{"reason": "bored", "now": true}"#)
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bill = try await client.bill(try await client.enroll())
+            let unknown = try await client.cancel(bill, #"{"reason": "bored", "now": true}"#)
             #expect(unknown.status == 400)
             #expect(try unknown.each("field", in: "errors") == ["/reason", "/now"])
             for body in ["[]", "null", "{", #""now""#] {
-                #expect(try await shopper.cancel(bill, body).status == 400, "\(body)")
+                #expect(try await client.cancel(bill, body).status == 400, "\(body)")
             }
-            let text = try await shopper.app.raw(
+            let text = try await client.app.raw(
                 .post, "/v1/payment-intents/\(bill.id)/cancel", body: "{}", headers: ["content-type": "text/plain"])
             #expect(text.status == 415)
-            #expect(try await shopper.payment(bill).string("next_action", "type") == "sign")
+            #expect(try await client.payment(bill).string("next_action", "type") == "sign")
         }
     }
 
     @Test func `a payment that was sent to be authorized can no longer be given up, however it goes on`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
             for end in ["unknown", "taken", "in-doubt", "paid", "failed", "refused"] {
-                let bill = try await shopper.bill(bond, reference: end, key: end)
-                if end == "unknown" { stage.sandbox.next(.dropRequest, on: .authorizePaymentIntent) }
-                if end == "refused" { stage.sandbox.next(.refused(400, code: "no"), on: .authorizePaymentIntent) }
-                try await shopper.authorize(bill)
+                let bill = try await client.bill(bond, reference: end, key: end)
+                if end == "unknown" { harness.sandbox.next(.dropRequest, on: .authorizePaymentIntent) }
+                if end == "refused" { harness.sandbox.next(.refused(400, code: "no"), on: .authorizePaymentIntent) }
+                try await client.authorize(bill)
                 switch end {
-                case "in-doubt": try await stage.pass(.seconds(121))
-                case "paid": try stage.sandbox.settle(intent: bill.belvoID)
-                case "failed": try stage.sandbox.fail(intent: bill.belvoID)
+                case "in-doubt": try await harness.pass(.seconds(121))
+                case "paid": try harness.sandbox.settle(intent: bill.belvoID)
+                case "failed": try harness.sandbox.fail(intent: bill.belvoID)
                 default: break
                 }
-                try await stage.pass(.seconds(11))
-                let before = try await shopper.payment(bill)
-                let answer = try await shopper.cancel(bill)
+                try await harness.pass(.seconds(11))
+                let before = try await client.payment(bill)
+                let answer = try await client.cancel(bill)
                 #expect(answer.status == 409, "\(end)")
                 #expect(try answer.string("code") == "wrong_state", "\(end)")
-                #expect(try await shopper.payment(bill).text == before.text, "\(end)")
+                #expect(try await client.payment(bill).text == before.text, "\(end)")
             }
         }
     }
 
     @Test func `a signature that never left does not stand in the way, and one that was turned away does`() async throws
     {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            let turnedAway = try await shopper.bill(bond)
-            let kept = try await shopper.bill(bond, reference: "order-2", key: "tap-2")
-            stage.sandbox.next(.tooManyRequests(retryAfter: 60), on: .authorizePaymentIntent)
-            #expect(try await shopper.authorize(turnedAway).status == 503)
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            let turnedAway = try await client.bill(bond)
+            let kept = try await client.bill(bond, reference: "order-2", key: "tap-2")
+            harness.sandbox.next(.tooManyRequests(retryAfter: 60), on: .authorizePaymentIntent)
+            #expect(try await client.authorize(turnedAway).status == 503)
             // While Belvo asks for silence nothing leaves.
-            let calls = stage.countCalls(.authorizePaymentIntent)
-            #expect(try await shopper.authorize(kept).status == 503)
-            #expect(stage.countCalls(.authorizePaymentIntent) == calls)
-            #expect(try await shopper.cancel(turnedAway).status == 409)
-            #expect(try await shopper.cancel(kept).string("failure_code") == "canceled")
+            let calls = harness.countCalls(.authorizePaymentIntent)
+            #expect(try await client.authorize(kept).status == 503)
+            #expect(harness.countCalls(.authorizePaymentIntent) == calls)
+            #expect(try await client.cancel(turnedAway).status == 409)
+            #expect(try await client.cancel(kept).string("failure_code") == "canceled")
         }
     }
 
     @Test func `a payment that failed before it was authorized stays what it is`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            let unsigned = try await shopper.bill(bond, reference: "unsigned", key: "unsigned")
-            try await stage.pass(.seconds(361))
-            stage.sandbox.next(.dropRequest, on: .createPaymentIntent, count: 2)
-            let lost = try await shopper.openPayment(bond, reference: "lost", key: "lost").string("id")
-            try await stage.pass(.seconds(61))
-            stage.sandbox.next(.refused(400, code: "no_way"), on: .createPaymentIntent)
-            #expect(try await shopper.openPayment(bond, reference: "refused", key: "refused").status == 422)
-            let list = try await shopper.app.send(.get, "/v1/payment-intents?reference=refused")
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            let unsigned = try await client.bill(bond, reference: "unsigned", key: "unsigned")
+            try await harness.pass(.seconds(361))
+            harness.sandbox.next(.dropRequest, on: .createPaymentIntent, count: 2)
+            let lost = try await client.openPayment(bond, reference: "lost", key: "lost").string("id")
+            try await harness.pass(.seconds(61))
+            harness.sandbox.next(.refused(400, code: "no_way"), on: .createPaymentIntent)
+            #expect(try await client.openPayment(bond, reference: "refused", key: "refused").status == 422)
+            let list = try await client.app.send(.get, "/v1/payment-intents?reference=refused")
             let refused = try #require(try list.each("id", in: "results").first ?? nil)
             for (id, code) in [(unsigned.id, "timed_out"), (lost, "creation_lost"), (refused, "no_way")] {
-                let before = try await shopper.payment(id)
+                let before = try await client.payment(id)
                 #expect(try before.string("failure_code") == code)
-                let answer = try await shopper.cancel(id)
+                let answer = try await client.cancel(id)
                 #expect(answer.status == 200, "\(code)")
                 #expect(answer.text == before.text, "\(code)")
             }
@@ -126,14 +126,14 @@ import Testing
     }
 
     @Test func `of giving up and authorizing at once exactly one wins`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
             for number in 0..<12 {
-                let bill = try await shopper.bill(bond, reference: "order-\(number)", key: "tap-\(number)")
-                let (app, path) = (shopper.app, "/v1/payment-intents/\(bill.id)")
-                let body = try shopper.authorization(of: bill)
-                let before = stage.countCalls(.authorizePaymentIntent)
+                let bill = try await client.bill(bond, reference: "order-\(number)", key: "tap-\(number)")
+                let (app, path) = (client.app, "/v1/payment-intents/\(bill.id)")
+                let body = try client.authorization(of: bill)
+                let before = harness.countCalls(.authorizePaymentIntent)
                 let cancel = { @Sendable in try await app.send(.post, "\(path)/cancel").status }
                 let authorize = { @Sendable in try await app.send(.post, "\(path)/authorize", body).status }
                 // Whoever is named first tends to be first.
@@ -142,8 +142,8 @@ import Testing
                 async let other = isCancelFirst ? authorize() : cancel()
                 let statuses = try await (one, other)
                 let (canceled, authorized) = isCancelFirst ? statuses : (statuses.1, statuses.0)
-                let sent = stage.countCalls(.authorizePaymentIntent) - before
-                let end = try await shopper.payment(bill).string("status")
+                let sent = harness.countCalls(.authorizePaymentIntent) - before
+                let end = try await client.payment(bill).string("status")
                 if canceled == 200 {
                     #expect((authorized, sent, end) == (409, 0, "FAILED"))
                 } else {
@@ -157,202 +157,202 @@ import Testing
 /// What becomes of a payment that was given up.
 @Suite struct CancelAftermathTests {
     @Test func `a reference is free again after a fresh look at Belvo, and not before`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            let bill = try await shopper.bill(bond)
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            let bill = try await client.bill(bond)
             // While Belvo cannot be asked about the first, there is no second.
-            stage.sandbox.next(.dropRequest, on: .getPaymentIntent, count: nil)
-            let given = try await shopper.cancel(bill)
+            harness.sandbox.next(.dropRequest, on: .getPaymentIntent, count: nil)
+            let given = try await client.cancel(bill)
             #expect(try given.string("failure_code") == "canceled")
             #expect(try given.string("next_action", "type") == "poll")
-            let early = try await shopper.openPayment(bond, key: "tap-2")
+            let early = try await client.openPayment(bond, key: "tap-2")
             #expect(early.status == 409)
             #expect(try early.string("code") == "payment_in_doubt")
             #expect(try early.string("payment_intent") == bill.id)
-            #expect(try await stage.lines("SELECT id::text AS line FROM ops.may_be_paid") == [bill.id])
-            stage.sandbox.clearFaults()
-            let next = try await shopper.openPayment(bond, key: "tap-2")
+            #expect(try await harness.lines("SELECT id::text AS line FROM ops.may_be_paid") == [bill.id])
+            harness.sandbox.clearFaults()
+            let next = try await client.openPayment(bond, key: "tap-2")
             #expect(next.status == 201)
-            #expect(try await shopper.payment(bill).string("next_action", "reason") == "now")
-            #expect(try await stage.lines("SELECT id::text AS line FROM ops.may_be_paid").isEmpty)
+            #expect(try await client.payment(bill).string("next_action", "reason") == "now")
+            #expect(try await harness.lines("SELECT id::text AS line FROM ops.may_be_paid").isEmpty)
         }
     }
 
     @Test func `what was seen unsigned is not read again for every further attempt`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
             for number in 1...5 {
-                let bill = try await shopper.bill(bond, key: "tap-\(number)")
-                let looks = stage.countCalls(.getPaymentIntent)
-                #expect(try await shopper.cancel(bill).status == 200)
-                #expect(stage.countCalls(.getPaymentIntent) == looks + 1)
+                let bill = try await client.bill(bond, key: "tap-\(number)")
+                let looks = harness.countCalls(.getPaymentIntent)
+                #expect(try await client.cancel(bill).status == 200)
+                #expect(harness.countCalls(.getPaymentIntent) == looks + 1)
             }
-            let looks = stage.countCalls(.getPaymentIntent)
-            #expect(try await shopper.openPayment(bond, key: "tap-6").status == 201)
-            #expect(stage.countCalls(.getPaymentIntent) == looks)
+            let looks = harness.countCalls(.getPaymentIntent)
+            #expect(try await client.openPayment(bond, key: "tap-6").status == 201)
+            #expect(harness.countCalls(.getPaymentIntent) == looks)
         }
     }
 
     @Test func `what its user could sign with a token keeps its reference until Belvo has closed it`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            let first = try await shopper.bill(bond)
-            _ = try await shopper.cancel(first)
-            let second = try await shopper.bill(bond, key: "tap-2")
-            _ = try await shopper.cancel(second)
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            let first = try await client.bill(bond)
+            _ = try await client.cancel(first)
+            let second = try await client.bill(bond, key: "tap-2")
+            _ = try await client.cancel(second)
             // From here on the user can sign either without us.
-            #expect(try await shopper.app.send(.post, "/v1/widget-token").status == 201)
-            let early = try await shopper.openPayment(bond, key: "tap-3")
+            #expect(try await client.app.send(.post, "/v1/widget-token").status == 201)
+            let early = try await client.openPayment(bond, key: "tap-3")
             #expect(early.status == 409)
             #expect(try early.string("code") == "payment_in_doubt")
-            try stage.sandbox.fail(intent: second.belvoID)
-            try stage.sandbox.settle(intent: first.belvoID)
-            let third = try await shopper.openPayment(bond, key: "tap-3")
+            try harness.sandbox.fail(intent: second.belvoID)
+            try harness.sandbox.settle(intent: first.belvoID)
+            let third = try await client.openPayment(bond, key: "tap-3")
             #expect(third.status == 409)
             #expect(try third.string("code") == "already_paid")
             #expect(try third.string("payment_intent") == first.id)
-            let paid = try await shopper.payment(first)
+            let paid = try await client.payment(first)
             #expect(try paid.string("status") == "SUCCEEDED")
             #expect(try paid.raw("failure_code") == "null")
             #expect(try paid.raw("next_action") == "null")
-            #expect(try await shopper.cancel(first).status == 409)
+            #expect(try await client.cancel(first).status == 409)
         }
     }
 
     @Test func `what a token could sign is polled until the token has ended`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            let bill = try await shopper.bill(bond)
-            #expect(try await shopper.app.send(.post, "/v1/widget-token").status == 201)
-            #expect(try await shopper.cancel(bill).string("failure_code") == "canceled")
-            try await stage.pass(.seconds(300))
-            #expect(try await shopper.openPayment(bond, key: "tap-2").status == 409)
-            try await stage.pass(.seconds(601))
-            #expect(try await shopper.openPayment(bond, key: "tap-2").status == 201)
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            let bill = try await client.bill(bond)
+            #expect(try await client.app.send(.post, "/v1/widget-token").status == 201)
+            #expect(try await client.cancel(bill).string("failure_code") == "canceled")
+            try await harness.pass(.seconds(300))
+            #expect(try await client.openPayment(bond, key: "tap-2").status == 409)
+            try await harness.pass(.seconds(601))
+            #expect(try await client.openPayment(bond, key: "tap-2").status == 201)
         }
     }
 
     @Test func `a live payment beside one that was paid late is shown as it is, and not authorized`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            let first = try await shopper.bill(bond)
-            _ = try await shopper.cancel(first)
-            let second = try await shopper.bill(bond, key: "tap-2")
-            try stage.sandbox.settle(intent: first.belvoID)
-            try await stage.tell("PAYMENT_INTENTS", of: first.belvoID)
-            try await stage.work()
-            #expect(try await shopper.openPayment(bond, key: "tap-3").string("payment_intent") == first.id)
-            let signed = try await shopper.authorize(second)
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            let first = try await client.bill(bond)
+            _ = try await client.cancel(first)
+            let second = try await client.bill(bond, key: "tap-2")
+            try harness.sandbox.settle(intent: first.belvoID)
+            try await harness.tell("PAYMENT_INTENTS", of: first.belvoID)
+            try await harness.work()
+            #expect(try await client.openPayment(bond, key: "tap-3").string("payment_intent") == first.id)
+            let signed = try await client.authorize(second)
             #expect(signed.status == 409)
             #expect(try signed.string("code") == "already_paid")
             #expect(try signed.string("payment_intent") == first.id)
-            #expect(stage.countCalls(.authorizePaymentIntent) == 0)
-            #expect(try await shopper.payment(first).string("status") == "SUCCEEDED")
-            #expect(try await shopper.payment(second).string("status") == "PENDING")
+            #expect(harness.countCalls(.authorizePaymentIntent) == 0)
+            #expect(try await client.payment(first).string("status") == "SUCCEEDED")
+            #expect(try await client.payment(second).string("status") == "PENDING")
         }
     }
 
     @Test func `a payment that somebody authorized at Belvo cannot be given up here`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bill = try await shopper.bill(try await shopper.enroll())
-            try stage.sandbox.turn(intent: bill.belvoID, to: "PROCESSING")
-            try await stage.pass(.seconds(361))
-            #expect(try await shopper.payment(bill).string("provider_status") == "PROCESSING")
-            let answer = try await shopper.cancel(bill)
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bill = try await client.bill(try await client.enroll())
+            try harness.sandbox.turn(intent: bill.belvoID, to: "PROCESSING")
+            try await harness.pass(.seconds(361))
+            #expect(try await client.payment(bill).string("provider_status") == "PROCESSING")
+            let answer = try await client.cancel(bill)
             #expect(answer.status == 409)
-            #expect(try await shopper.payment(bill).string("status") == "PENDING")
+            #expect(try await client.payment(bill).string("status") == "PENDING")
         }
     }
 
     @Test(arguments: [true, false])
     func `while nobody knows whether Belvo has it, giving up is remembered`(isThere: Bool) async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            stage.sandbox.variants.listLagMilliseconds = 3_000
-            stage.sandbox.next(isThere ? .dropAnswer : .dropRequest, on: .createPaymentIntent, count: 2)
-            let id = try await shopper.openPayment(bond).string("id")
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            harness.sandbox.variants.listLagMilliseconds = 3_000
+            harness.sandbox.next(isThere ? .dropAnswer : .dropRequest, on: .createPaymentIntent, count: 2)
+            let id = try await client.openPayment(bond).string("id")
             for _ in 0..<2 {
-                let answer = try await shopper.cancel(id)
+                let answer = try await client.cancel(id)
                 #expect(answer.status == 202)
                 #expect(try answer.string("status") == "PENDING")
                 #expect(try answer.raw("next_action") == #"{"type":"poll","after_ms":2000}"#)
             }
-            #expect(try await shopper.openPayment(bond, key: "tap-2").string("code") == "payment_in_doubt")
-            try await stage.poll()
-            #expect(try await shopper.payment(id).string("status") == "PENDING")
-            stage.sandbox.advance(by: .seconds(3))
-            try await stage.pass(isThere ? .seconds(3) : .seconds(60))
-            let end = try await shopper.payment(id)
+            #expect(try await client.openPayment(bond, key: "tap-2").string("code") == "payment_in_doubt")
+            try await harness.poll()
+            #expect(try await client.payment(id).string("status") == "PENDING")
+            harness.sandbox.advance(by: .seconds(3))
+            try await harness.pass(isThere ? .seconds(3) : .seconds(60))
+            let end = try await client.payment(id)
             #expect(try end.string("status") == "FAILED")
             #expect(try end.string("failure_code") == "canceled")
             #expect(try end.string("next_action", "reason") == "now")
-            #expect(try await shopper.cancel(id).text == end.text)
+            #expect(try await client.cancel(id).text == end.text)
             // The key tells what became of it, and the reference is free.
-            let again = try await shopper.openPayment(bond)
+            let again = try await client.openPayment(bond)
             #expect(again.status == 201)
             #expect(again.text == end.text)
-            #expect(try await shopper.openPayment(bond, key: "tap-2").status == 201)
+            #expect(try await client.openPayment(bond, key: "tap-2").status == 201)
         }
     }
 
     @Test(arguments: ["SUCCEEDED", "FAILED"])
     func `what was given up unknown and authorized elsewhere ends as Belvo says`(end: String) async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            stage.sandbox.variants.listLagMilliseconds = 3_000
-            stage.sandbox.next(.dropAnswer, on: .createPaymentIntent, count: 2)
-            let id = try await shopper.openPayment(bond).string("id")
-            #expect(try await shopper.cancel(id).status == 202)
-            let belvoID = try #require(stage.sandbox.intentIDs(externalID: id).first)
-            try stage.sandbox.turn(intent: belvoID, to: "PROCESSING")
-            stage.sandbox.advance(by: .seconds(3))
-            try await stage.poll()
-            let moving = try await shopper.payment(id)
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            harness.sandbox.variants.listLagMilliseconds = 3_000
+            harness.sandbox.next(.dropAnswer, on: .createPaymentIntent, count: 2)
+            let id = try await client.openPayment(bond).string("id")
+            #expect(try await client.cancel(id).status == 202)
+            let belvoID = try #require(harness.sandbox.intentIDs(externalID: id).first)
+            try harness.sandbox.turn(intent: belvoID, to: "PROCESSING")
+            harness.sandbox.advance(by: .seconds(3))
+            try await harness.poll()
+            let moving = try await client.payment(id)
             #expect(try moving.string("provider_status") == "PROCESSING")
             #expect(try moving.string("status") == "PENDING")
             #expect(try moving.string("next_action", "type") == "poll")
             // It has its challenge by now, and is not signed all the same.
-            let bill = Shopper.Bill(id: id, belvoID: belvoID, answer: moving)
-            #expect(try await shopper.authorize(bill).status == 409)
-            #expect(stage.countCalls(.authorizePaymentIntent) == 0)
+            let bill = AppClient.Bill(id: id, belvoID: belvoID, answer: moving)
+            #expect(try await client.authorize(bill).status == 409)
+            #expect(harness.countCalls(.authorizePaymentIntent) == 0)
             if end == "SUCCEEDED" {
-                try stage.sandbox.settle(intent: belvoID)
+                try harness.sandbox.settle(intent: belvoID)
             } else {
-                try stage.sandbox.fail(intent: belvoID)
+                try harness.sandbox.fail(intent: belvoID)
             }
-            try await stage.pass(.seconds(361))
-            #expect(try await shopper.payment(id).string("status") == end)
+            try await harness.pass(.seconds(361))
+            #expect(try await client.payment(id).string("status") == end)
         }
     }
 
     @Test func `giving up while the creation is under way is told to whoever asked for it`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            stage.sandbox.next(.delayRequest(.milliseconds(300)), on: .createPaymentIntent)
-            let (app, body) = (shopper.app, shopper.paymentBody(bond))
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            harness.sandbox.next(.delayRequest(.milliseconds(300)), on: .createPaymentIntent)
+            let (app, body) = (client.app, client.paymentBody(bond))
             async let creation = app.send(
                 .post, "/v1/payment-intents", body, headers: ["idempotency-key": "tap-1"])
             var id: String?
             while id == nil {
                 id = try await app.send(.get, "/v1/payment-intents").each("id", in: "results").first ?? nil
             }
-            let cancel = try await shopper.cancel(try #require(id))
+            let cancel = try await client.cancel(try #require(id))
             #expect(cancel.status == 202)
             let made = try await creation
             #expect(made.status == 201)
             #expect(try made.string("id") == id)
             #expect(try made.string("failure_code") == "canceled")
-            #expect(try await shopper.cancel(try #require(id)).text == made.text)
-            let again = try await shopper.openPayment(bond)
+            #expect(try await client.cancel(try #require(id)).text == made.text)
+            let again = try await client.openPayment(bond)
             #expect(again.text == made.text)
             #expect(again.response.headers["idempotent-replayed"] == "true")
         }

@@ -19,8 +19,8 @@ import Testing
 
     @Test(arguments: [ours, "http://localhost:5173"])
     func `a page is told what it may send where, without a token`(origin: String) async throws {
-        try await Stage.open(environment: Self.origins) { stage in
-            let page = App(client: stage.client, token: nil)
+        try await TestHarness.open(environment: Self.origins) { harness in
+            let page = App(client: harness.client, token: nil)
             let methods = Dictionary(grouping: Operation.allCases.filter { $0.access == .user }) { "\($0.path)" }
                 .mapValues { operations in
                     let names = Set(operations.map(\.method.rawValue))
@@ -43,17 +43,17 @@ import Testing
                 #expect(!fields.contains("access-control-allow-credentials"), "\(path)")
                 #expect(!fields.contains("access-control-expose-headers"), "\(path)")
             }
-            #expect(stage.sandbox.calls.isEmpty)
+            #expect(harness.sandbox.calls.isEmpty)
         }
     }
 
     @Test func `every answer can be read by the page that asked, errors too`() async throws {
         let clock = HandClock()
         let environment = Self.origins.merging(["USER_RATE": "2"]) { $1 }
-        try await Stage.open(environment: environment, clock: clock.intervals) { stage in
-            let app = try await stage.app(of: "ana")
-            let stranger = App(client: stage.client, token: nil)
-            stage.sandbox.next(.refused(500, code: "unexpected"), on: .listInstitutions)
+        try await TestHarness.open(environment: environment, clock: clock.intervals) { harness in
+            let app = try await harness.app(of: "ana")
+            let stranger = App(client: harness.client, token: nil)
+            harness.sandbox.next(.refused(500, code: "unexpected"), on: .listInstitutions)
             let answers = [
                 (200, try await app.send(.get, "/v1/enrollments", headers: ["origin": Self.ours])),
                 (404, try await app.send(.get, "/v1/customer", headers: ["origin": Self.ours])),
@@ -83,8 +83,8 @@ import Testing
         "https://shop.example, https://evil.example",
     ])
     func `a page of another origin gets nothing`(origin: String) async throws {
-        try await Stage.open(environment: Self.origins) { stage in
-            let app = try await stage.app(of: "ana")
+        try await TestHarness.open(environment: Self.origins) { harness in
+            let app = try await harness.app(of: "ana")
             let question = try await app.send(.options, "/v1/customer", headers: Self.question(from: origin))
             #expect(question.status == 405)
             let answer = try await app.send(.get, "/v1/enrollments", headers: ["origin": origin])
@@ -101,8 +101,8 @@ import Testing
 
     @Test func `what is no page's business is shared with none`() async throws {
         let environment = Self.origins.merging(["APPLE_APP_IDS": "ABCDE12345.shop.app"]) { $1 }
-        try await Stage.open(environment: environment) { stage in
-            let page = App(client: stage.client, token: nil)
+        try await TestHarness.open(environment: environment) { harness in
+            let page = App(client: harness.client, token: nil)
             for operation in Operation.allCases where operation.access != .user {
                 let path = "\(operation.path)".replacing("{reference}", with: "x")
                 let question = try await page.send(.options, path, headers: Self.question(from: Self.ours))
@@ -127,8 +127,8 @@ import Testing
     }
 
     @Test func `without origins there is not a word of it`() async throws {
-        try await Stage.open { stage in
-            let app = try await stage.app(of: "ana")
+        try await TestHarness.open { harness in
+            let app = try await harness.app(of: "ana")
             let question = try await app.send(.options, "/v1/customer", headers: Self.question(from: Self.ours))
             #expect(question.status == 405)
             #expect(question.response.headers["allow"] == "GET, HEAD, PUT")

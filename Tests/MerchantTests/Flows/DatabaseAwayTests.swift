@@ -14,39 +14,39 @@ import Testing
         mode: TestCluster.StopMode
     ) async throws {
         try await TestCluster.with { cluster in
-            try await Stage.open(on: cluster) { stage in
-                let shopper = try await Shopper.arrive(on: stage)
-                let bond = try await shopper.startEnrollment()
-                let before = try await shopper.enrollment(bond)
-                let calls = stage.sandbox.calls.count
-                let reply = try shopper.decide(bond)
+            try await TestHarness.open(on: cluster) { harness in
+                let client = try await AppClient.arrive(on: harness)
+                let bond = try await client.startEnrollment()
+                let before = try await client.enrollment(bond)
+                let calls = harness.sandbox.calls.count
+                let reply = try client.decide(bond)
                 try await cluster.stop(mode)
 
                 for (method, path, body) in [
                     (HTTP.Method.get, "/v1/enrollments/\(bond.id)", nil), (.get, "/v1/enrollments", nil),
-                    (.put, "/v1/customer", Shopper.customerBody()), (.post, "/v1/enrollments", shopper.enrollmentBody),
+                    (.put, "/v1/customer", AppClient.customerBody()), (.post, "/v1/enrollments", client.enrollmentBody),
                     (.post, "/v1/enrollments/complete-redirection", String(decoding: reply.body, as: UTF8.self)),
-                    (.post, "/v1/payment-intents", shopper.paymentBody(bond)),
+                    (.post, "/v1/payment-intents", client.paymentBody(bond)),
                 ] {
-                    let answer = try await shopper.app.send(method, path, body, headers: ["idempotency-key": "tap"])
+                    let answer = try await client.app.send(method, path, body, headers: ["idempotency-key": "tap"])
                     #expect(answer.status == 503, "\(method) \(path)")
                     #expect(try answer.string("code") == "database_unavailable", "\(method) \(path)")
                     #expect(answer.response.headers["retry-after"] == "2", "\(method) \(path)")
                 }
-                let page = try await stage.browser().follow(reply)
+                let page = try await harness.browser().follow(reply)
                 #expect(page.status == 503 && page.text.contains("<h1>Just a moment</h1>"))
                 // Nothing was asked of Belvo that could not be remembered.
-                #expect(stage.sandbox.calls.count == calls)
-                let detail = try await App(client: stage.admin, token: nil).send(.get, "/readyz")
+                #expect(harness.sandbox.calls.count == calls)
+                let detail = try await App(client: harness.admin, token: nil).send(.get, "/readyz")
                 #expect(detail.text == #"{"status":"unavailable","missing":["database"],"warnings":[]}"#)
-                #expect(try await App(client: stage.client, token: nil).send(.get, "/livez").status == 200)
+                #expect(try await App(client: harness.client, token: nil).send(.get, "/livez").status == 200)
 
                 try await cluster.start()
                 // What had been answered is still there, byte for byte.
-                #expect(try await eventually(on: stage) { try await shopper.enrollment(bond) }.text == before.text)
-                #expect(try await eventually(on: stage) { try await shopper.complete(reply) }.status == 200)
-                try await shopper.awaitOptions(of: bond)
-                #expect(try await shopper.enrollment(bond).string("next_action", "type") == "register")
+                #expect(try await eventually(on: harness) { try await client.enrollment(bond) }.text == before.text)
+                #expect(try await eventually(on: harness) { try await client.complete(reply) }.status == 200)
+                try await client.awaitOptions(of: bond)
+                #expect(try await client.enrollment(bond).string("next_action", "type") == "register")
             }
         }
     }
@@ -58,13 +58,13 @@ import Testing
     ) async throws {
         let settings = "fsync = on\nwal_writer_delay = '10s'\nsynchronous_commit = \(level)"
         try await TestCluster.with(settings: settings) { cluster in
-            try await Stage.open(on: cluster) { stage in
-                let app = try await stage.app(of: "ana")
-                let told = try await app.send(.put, "/v1/customer", Shopper.customerBody())
+            try await TestHarness.open(on: cluster) { harness in
+                let app = try await harness.app(of: "ana")
+                let told = try await app.send(.put, "/v1/customer", AppClient.customerBody())
                 #expect(told.status == 201)
                 try await cluster.stop(.immediate)
                 try await cluster.start()
-                let found = try await eventually(on: stage) { try await app.send(.get, "/v1/customer") }
+                let found = try await eventually(on: harness) { try await app.send(.get, "/v1/customer") }
                 #expect(found.status == 200)
                 #expect(try found.string("id") == told.string("id"))
             }
@@ -72,9 +72,9 @@ import Testing
     }
 
     /// The first answer that is no 503: the server finds the database again by itself, within its own pauses.
-    private func eventually(on stage: Stage, _ ask: () async throws -> Answer) async throws -> Answer {
+    private func eventually(on harness: TestHarness, _ ask: () async throws -> Answer) async throws -> Answer {
         var answer = try await ask()
-        try await stage.awaitCondition {
+        try await harness.awaitCondition {
             if answer.status == 503 { answer = try await ask() }
             return answer.status != 503
         }

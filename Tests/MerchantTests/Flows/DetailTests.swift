@@ -9,40 +9,40 @@ import Testing
 /// What an app says beside the main thing comes back, and reaches Belvo, as it was said.
 @Suite struct DetailTests {
     @Test func `metadata is kept and passed on as text, to the byte`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
             let metadata = #"{ "n" : 1.50e+02 ,"big":123456789012345678901234567890,  "é":"\u00e9\/", "z":[ ] }"#
-            let enrollment = try await shopper.app.send(
-                .post, "/v1/enrollments", shopper.enrollmentBody.dropLast() + #", "metadata": \#(metadata)}"#)
+            let enrollment = try await client.app.send(
+                .post, "/v1/enrollments", client.enrollmentBody.dropLast() + #", "metadata": \#(metadata)}"#)
             let id = try enrollment.string("id")
             #expect(try enrollment.raw("metadata") == metadata)
-            #expect(try await shopper.app.send(.get, "/v1/enrollments/\(id)").raw("metadata") == metadata)
-            let belvos = try await stage.atBelvo("enrollments/\(enrollment.string("belvo_id"))")
+            #expect(try await client.app.send(.get, "/v1/enrollments/\(id)").raw("metadata") == metadata)
+            let belvos = try await harness.atBelvo("enrollments/\(enrollment.string("belvo_id"))")
             #expect(try belvos.raw("metadata") == metadata)
 
-            let bond = try await shopper.enroll()
-            let payment = try await shopper.app.send(
-                .post, "/v1/payment-intents", shopper.paymentBody(bond).dropLast() + #", "metadata": \#(metadata)}"#,
+            let bond = try await client.enroll()
+            let payment = try await client.app.send(
+                .post, "/v1/payment-intents", client.paymentBody(bond).dropLast() + #", "metadata": \#(metadata)}"#,
                 headers: ["idempotency-key": "tap-1"])
             #expect(try payment.raw("metadata") == metadata)
-            #expect(try await shopper.payment(payment.string("id")).raw("metadata") == metadata)
-            let intent = try await stage.atBelvo("payment-intents/\(payment.string("belvo_id"))")
+            #expect(try await client.payment(payment.string("id")).raw("metadata") == metadata)
+            let intent = try await harness.atBelvo("payment-intents/\(payment.string("belvo_id"))")
             #expect(try intent.raw("metadata") == metadata)
         }
     }
 
     @Test func `metadata has at most 4 KiB of text, white space included`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
             for (count, isTaken) in [(4_096, true), (4_097, false)] {
                 let metadata = "{" + String(repeating: " ", count: count - 7) + #""a":1}"#
                 #expect(metadata.utf8.count == count)
-                let enrollment = try await shopper.app.send(
-                    .post, "/v1/enrollments", shopper.enrollmentBody.dropLast() + #", "metadata": \#(metadata)}"#)
-                let payment = try await shopper.app.send(
+                let enrollment = try await client.app.send(
+                    .post, "/v1/enrollments", client.enrollmentBody.dropLast() + #", "metadata": \#(metadata)}"#)
+                let payment = try await client.app.send(
                     .post, "/v1/payment-intents",
-                    shopper.paymentBody(bond).dropLast() + #", "metadata": \#(metadata)}"#,
+                    client.paymentBody(bond).dropLast() + #", "metadata": \#(metadata)}"#,
                     headers: ["idempotency-key": "tap-\(count)"])
                 for answer in [enrollment, payment] {
                     #expect(answer.status == (isTaken ? 201 : 400), "\(count)")
@@ -55,8 +55,8 @@ import Testing
     }
 
     @Test func `a company may be a customer, also with letters in its number`() async throws {
-        try await Stage.open { stage in
-            let app = try await stage.app(of: "company")
+        try await TestHarness.open { harness in
+            let app = try await harness.app(of: "company")
             let body = { (number: String) in #"{"name": "Padaria Boa", "identifier": "\#(number)"}"# }
             let made = try await app.send(.put, "/v1/customer", body("12.ABC.345/01DE-35"))
             #expect(made.status == 201)
@@ -67,26 +67,26 @@ import Testing
             #expect(try other.string("code") == "identifier_differs")
             let wrong = try await app.send(.put, "/v1/customer", body("12.ABC.345/01DE-36"))
             #expect(try wrong.each("code", in: "errors") == ["wrong_check_digits"])
-            #expect(stage.countCalls(.createCustomer) == 1)
+            #expect(harness.countCalls(.createCustomer) == 1)
         }
     }
 
     @Test func `the payer's account and the bank are shown as soon as they are known, and stay`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.startEnrollment()
-            let bank = #"{"id":"\#(Shopper.bank)","display_name":"Mockbank","#
-            let before = try await shopper.enrollment(bond)
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.startEnrollment()
+            let bank = #"{"id":"\#(AppClient.bank)","display_name":"Mockbank","#
+            let before = try await client.enrollment(bond)
             #expect(try before.raw("details", "payer_information") == "null")
             #expect(try before.raw("details", "institution").hasPrefix(bank))
-            try await shopper.complete(shopper.decide(bond))
-            let account = try await shopper.enrollment(bond).raw("details", "payer_information")
+            try await client.complete(client.decide(bond))
+            let account = try await client.enrollment(bond).raw("details", "payer_information")
             #expect(account.contains(#""number":"*****6789""#))
-            try await shopper.awaitOptions(of: bond)
-            try await shopper.confirm(bond)
-            try stage.sandbox.settle(enrollment: bond.belvoID)
-            try await stage.poll()
-            let list = try await shopper.app.send(.get, "/v1/enrollments?status=SUCCEEDED")
+            try await client.awaitOptions(of: bond)
+            try await client.confirm(bond)
+            try harness.sandbox.settle(enrollment: bond.belvoID)
+            try await harness.poll()
+            let list = try await client.app.send(.get, "/v1/enrollments?status=SUCCEEDED")
             let shown = try #require(try list.json["results"]?.elements.first { _ in true }?["details"])
             #expect(shown["payer_information"].map { String(decoding: $0.raw, as: UTF8.self) } == account)
             let institution = try #require(shown["institution"])
@@ -95,7 +95,7 @@ import Testing
     }
 }
 
-extension Stage {
+extension TestHarness {
     /// An object as Belvo has it.
     fileprivate func atBelvo(_ path: String) async throws -> Answer {
         let client = HTTP.Client(origin: settings.belvoBaseURL.origin)

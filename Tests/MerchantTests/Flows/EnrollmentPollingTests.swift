@@ -6,127 +6,127 @@ import Testing
 @Suite struct EnrollmentPollingTests {
     @Test(arguments: NotReady.allCases)
     func `options that are not ready are waited for, however Belvo says so`(reading: NotReady) async throws {
-        try await Stage.open { stage in
-            stage.sandbox.variants.fidoNotReady = reading
-            stage.sandbox.variants.fidoReadiness = .whenTold
-            let shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.startEnrollment()
-            try await shopper.complete(shopper.decide(bond))
+        try await TestHarness.open { harness in
+            harness.sandbox.variants.fidoNotReady = reading
+            harness.sandbox.variants.fidoReadiness = .whenTold
+            let client = try await AppClient.arrive(on: harness)
+            let bond = try await client.startEnrollment()
+            try await client.complete(client.decide(bond))
             for _ in 0..<3 {
-                try await stage.poll()
-                let options = try await shopper.app.send(
+                try await harness.poll()
+                let options = try await client.app.send(
                     .get, "/v1/enrollments/\(bond.id)/fido-registration-options")
                 #expect(options.status == 202)
                 #expect(options.response.headers["retry-after"] == "2")
-                #expect(try await shopper.enrollment(bond).string("next_action", "type") == "poll")
+                #expect(try await client.enrollment(bond).string("next_action", "type") == "poll")
             }
             // One look each, and none of the app's.
-            #expect(stage.countCalls(.getFIDORegistrationOptions) == 3)
-            try await shopper.awaitOptions(of: bond)
-            let options = try await shopper.app.send(.get, "/v1/enrollments/\(bond.id)/fido-registration-options")
+            #expect(harness.countCalls(.getFIDORegistrationOptions) == 3)
+            try await client.awaitOptions(of: bond)
+            let options = try await client.app.send(.get, "/v1/enrollments/\(bond.id)/fido-registration-options")
             #expect(options.status == 200)
-            let shown = try await shopper.enrollment(bond).raw("next_action", "fido_registration_options")
+            let shown = try await client.enrollment(bond).raw("next_action", "fido_registration_options")
             #expect(shown == options.text)
         }
     }
 
     @Test func `nothing is asked before it is due`() async throws {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.startEnrollment()
-            try await shopper.complete(shopper.decide(bond))
-            let before = stage.sandbox.calls.count
-            try await stage.pass(.milliseconds(1_000))
-            #expect(stage.sandbox.calls.count == before)
-            try await stage.pass(.milliseconds(1_001))
-            #expect(stage.sandbox.calls.count > before)
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            let bond = try await client.startEnrollment()
+            try await client.complete(client.decide(bond))
+            let before = harness.sandbox.calls.count
+            try await harness.pass(.milliseconds(1_000))
+            #expect(harness.sandbox.calls.count == before)
+            try await harness.pass(.milliseconds(1_001))
+            #expect(harness.sandbox.calls.count > before)
         }
     }
 
     @Test func `an enrollment that the bank fails shows the bank's reason`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.reachFingerprint()
-            try await shopper.confirm(bond)
-            try stage.sandbox.fail(
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.reachFingerprint()
+            try await client.confirm(bond)
+            try harness.sandbox.fail(
                 enrollment: bond.belvoID, code: "BLOCKED_BY_INSTITUTION_SECURITY_POLICY",
                 message: "Not with this phone.")
-            try await stage.poll()
-            let answer = try await shopper.enrollment(bond)
+            try await harness.poll()
+            let answer = try await client.enrollment(bond)
             #expect(try answer.string("status") == "FAILED")
             #expect(try answer.string("status_reason_code") == "blocked_by_institution_security_policy")
             #expect(try answer.string("status_reason_message") == "Not with this phone.")
             #expect(try answer.raw("next_action") == #"{"type":"retry","reason":"other_bank"}"#)
-            let options = try await shopper.app.send(.get, "/v1/enrollments/\(bond.id)/fido-registration-options")
+            let options = try await client.app.send(.get, "/v1/enrollments/\(bond.id)/fido-registration-options")
             #expect(options.status == 409)
             #expect(try options.string("code") == "enrollment_failed")
-            let payment = try await shopper.openPayment(bond)
+            let payment = try await client.openPayment(bond)
             #expect(payment.status == 409)
             #expect(try payment.string("code") == "enrollment_not_usable")
         }
     }
 
     @Test func `a user who gives up at the bank has failed to enroll`() async throws {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.reachFingerprint()
-            try stage.sandbox.cancel(enrollment: bond.belvoID)
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            let bond = try await client.reachFingerprint()
+            try harness.sandbox.cancel(enrollment: bond.belvoID)
             // Nobody asks while the user is busy; the deadline's look finds it.
-            try await stage.pass(.seconds(901))
-            let answer = try await shopper.enrollment(bond)
+            try await harness.pass(.seconds(901))
+            let answer = try await client.enrollment(bond)
             #expect(try answer.string("status") == "FAILED")
             #expect(try answer.string("status_reason_code") != "timed_out")
         }
     }
 
     @Test func `a user who never comes back from the bank has timed out at the deadline, not before`() async throws {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.startEnrollment()
-            try await expectTimeout(of: bond, after: .seconds(900), shopper)
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            let bond = try await client.startEnrollment()
+            try await expectTimeout(of: bond, after: .seconds(900), client)
         }
     }
 
     @Test func `a bank that never gives the options has timed out at the deadline, not before`() async throws {
-        try await Stage.open { stage in
-            stage.sandbox.variants.fidoReadiness = .whenTold
-            let shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.startEnrollment()
-            try await shopper.complete(shopper.decide(bond))
-            try await expectTimeout(of: bond, after: .seconds(120), shopper)
+        try await TestHarness.open { harness in
+            harness.sandbox.variants.fidoReadiness = .whenTold
+            let client = try await AppClient.arrive(on: harness)
+            let bond = try await client.startEnrollment()
+            try await client.complete(client.decide(bond))
+            try await expectTimeout(of: bond, after: .seconds(120), client)
         }
     }
 
     @Test func `a user who never touches the sensor has timed out at the deadline, not before`() async throws {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.reachFingerprint()
-            try await expectTimeout(of: bond, after: .seconds(900), shopper)
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            let bond = try await client.reachFingerprint()
+            try await expectTimeout(of: bond, after: .seconds(900), client)
         }
     }
 
     @Test func `a bank that never decides has timed out at the deadline, and its late word counts`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.reachFingerprint()
-            try await shopper.confirm(bond)
-            try await expectTimeout(of: bond, after: .seconds(120), shopper)
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.reachFingerprint()
+            try await client.confirm(bond)
+            try await expectTimeout(of: bond, after: .seconds(120), client)
         }
     }
 
     /// Nothing has ended a moment before the deadline, and it has right behind it.
     private func expectTimeout(
-        of bond: Shopper.Bond, after limit: Duration, _ shopper: Shopper,
+        of bond: AppClient.Bond, after limit: Duration, _ client: AppClient,
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
-        let stage = shopper.stage
+        let harness = client.harness
         // The clock of the database goes on by itself between the step and here: a little is left for that.
         let margin = Duration.seconds(20)
-        try await stage.pass(limit - margin)
-        let before = try await shopper.enrollment(bond)
+        try await harness.pass(limit - margin)
+        let before = try await client.enrollment(bond)
         #expect(try before.string("status") == "PENDING", sourceLocation: sourceLocation)
-        try await stage.pass(margin)
-        let after = try await shopper.enrollment(bond)
+        try await harness.pass(margin)
+        let after = try await client.enrollment(bond)
         #expect(try after.string("status") == "FAILED", sourceLocation: sourceLocation)
         #expect(try after.string("status_reason_code") == "timed_out", sourceLocation: sourceLocation)
         #expect(try after.string("next_action", "reason") == "now", sourceLocation: sourceLocation)

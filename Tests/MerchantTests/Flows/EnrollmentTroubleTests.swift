@@ -6,16 +6,16 @@ import Testing
 /// Enrolling while the way to Belvo is bad.
 @Suite struct EnrollmentTroubleTests {
     @Test func `an enrollment whose creation was not answered is looked up at once`() async throws {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
             for doubt in (Trouble.doubts + [Trouble.missingID]) where doubt.isDone {
-                let looks = stage.countCalls(.listEnrollments)
-                stage.sandbox.next(doubt.fault, on: .createEnrollment)
-                let answer = try await shopper.keyed(shopper.enrollmentBody, key: "\(looks)")
+                let looks = harness.countCalls(.listEnrollments)
+                harness.sandbox.next(doubt.fault, on: .createEnrollment)
+                let answer = try await client.keyed(client.enrollmentBody, key: "\(looks)")
                 #expect(answer.status == 201, "\(doubt.name)")
                 #expect(try answer.string("next_action", "type") == "redirect", "\(doubt.name)")
-                #expect(stage.countCalls(.listEnrollments) == looks + 1, "\(doubt.name)")
-                let again = try await shopper.keyed(shopper.enrollmentBody, key: "\(looks)")
+                #expect(harness.countCalls(.listEnrollments) == looks + 1, "\(doubt.name)")
+                let again = try await client.keyed(client.enrollmentBody, key: "\(looks)")
                 #expect(again.response.body == answer.response.body, "\(doubt.name)")
                 #expect(again.response.headers["idempotent-replayed"] == "true", "\(doubt.name)")
             }
@@ -25,75 +25,75 @@ import Testing
     @Test(arguments: [("SUCCEEDED", 204), ("FAILED", 409)])
     func `a registration that was not answered is read once, and its end counts`(end: String, status: Int) async throws
     {
-        try await Stage.open { stage in
-            if end == "SUCCEEDED" { stage.sandbox.variants.enrollmentSettlement = .immediately }
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.reachFingerprint()
-            if end == "FAILED" { try stage.sandbox.cancel(enrollment: bond.belvoID) }
-            stage.sandbox.next(.dropAnswer, on: .confirmEnrollment)
-            #expect(try await shopper.confirm(bond).status == status)
-            #expect(try await shopper.enrollment(bond).string("status") == end)
-            #expect(stage.countCalls(.confirmEnrollment) == 1)
-            #expect(stage.countCalls(.getEnrollment) == 1)
+        try await TestHarness.open { harness in
+            if end == "SUCCEEDED" { harness.sandbox.variants.enrollmentSettlement = .immediately }
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.reachFingerprint()
+            if end == "FAILED" { try harness.sandbox.cancel(enrollment: bond.belvoID) }
+            harness.sandbox.next(.dropAnswer, on: .confirmEnrollment)
+            #expect(try await client.confirm(bond).status == status)
+            #expect(try await client.enrollment(bond).string("status") == end)
+            #expect(harness.countCalls(.confirmEnrollment) == 1)
+            #expect(harness.countCalls(.getEnrollment) == 1)
         }
     }
 
     @Test func `an enrollment whose creation was not answered is found, or fails as lost`() async throws {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
             for doubt in Trouble.doubts + [Trouble.missingID] {
-                stage.sandbox.next(doubt.fault, on: .createEnrollment)
-                stage.sandbox.next(.garbageBody, on: .listEnrollments)
-                let answer = try await shopper.app.send(.post, "/v1/enrollments", shopper.enrollmentBody)
+                harness.sandbox.next(doubt.fault, on: .createEnrollment)
+                harness.sandbox.next(.garbageBody, on: .listEnrollments)
+                let answer = try await client.app.send(.post, "/v1/enrollments", client.enrollmentBody)
                 #expect(answer.status == 202, "\(doubt.name)")
                 #expect(try answer.string("next_action", "type") == "poll", "\(doubt.name)")
                 let id = try answer.string("id")
 
-                try await stage.poll()
-                let found = try await shopper.app.send(.get, "/v1/enrollments/\(id)")
+                try await harness.poll()
+                let found = try await client.app.send(.get, "/v1/enrollments/\(id)")
                 #expect(
                     try found.string("next_action", "type") == (doubt.isDone ? "redirect" : "poll"), "\(doubt.name)")
-                try await stage.pass(.seconds(60))
-                let end = try await shopper.app.send(.get, "/v1/enrollments/\(id)")
+                try await harness.pass(.seconds(60))
+                let end = try await client.app.send(.get, "/v1/enrollments/\(id)")
                 #expect(try end.string("status") == (doubt.isDone ? "PENDING" : "FAILED"), "\(doubt.name)")
                 if !doubt.isDone { #expect(try end.string("status_reason_code") == "creation_lost") }
-                #expect(stage.sandbox.enrollmentIDs(externalID: id).count == (doubt.isDone ? 1 : 0), "\(doubt.name)")
+                #expect(harness.sandbox.enrollmentIDs(externalID: id).count == (doubt.isDone ? 1 : 0), "\(doubt.name)")
             }
         }
     }
 
     @Test func `an enrollment that was turned away has failed, and tells the app when to come again`() async throws {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
             for trouble in Trouble.turnedAway {
-                stage.sandbox.next(trouble.fault, on: .createEnrollment)
+                harness.sandbox.next(trouble.fault, on: .createEnrollment)
                 try trouble.expectTold(
-                    on: stage, try await shopper.app.send(.post, "/v1/enrollments", shopper.enrollmentBody))
+                    on: harness, try await client.app.send(.post, "/v1/enrollments", client.enrollmentBody))
             }
-            let all = try await shopper.app.send(.get, "/v1/enrollments")
+            let all = try await client.app.send(.get, "/v1/enrollments")
             let codes = try all.each("status_reason_code", in: "results")
             #expect(codes == ["not_sent", "not_sent", "not_sent"])
-            #expect(stage.countCalls(.createEnrollment) == 3)
+            #expect(harness.countCalls(.createEnrollment) == 3)
         }
     }
 
     @Test func `a redirect that was not answered is sent again at once if Belvo shows nothing of it`() async throws {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
             for doubt in Trouble.doubts + [Trouble.missingID] {
-                let bond = try await shopper.startEnrollment()
-                let before = stage.countCalls(.completeRedirection)
-                let reply = try shopper.decide(bond)
-                stage.sandbox.next(doubt.fault, on: .completeRedirection)
+                let bond = try await client.startEnrollment()
+                let before = harness.countCalls(.completeRedirection)
+                let reply = try client.decide(bond)
+                harness.sandbox.next(doubt.fault, on: .completeRedirection)
                 for first in [true, false] {
-                    let answer = try await shopper.complete(reply)
+                    let answer = try await client.complete(reply)
                     #expect(answer.status == (first || !doubt.isDone ? 200 : 202), "\(doubt.name)")
                     #expect(try answer.string("next_action", "type") == "poll", "\(doubt.name)")
                 }
-                #expect(stage.countCalls(.completeRedirection) == before + (doubt.isDone ? 1 : 2), "\(doubt.name)")
-                try await shopper.awaitOptions(of: bond)
+                #expect(harness.countCalls(.completeRedirection) == before + (doubt.isDone ? 1 : 2), "\(doubt.name)")
+                try await client.awaitOptions(of: bond)
                 #expect(
-                    try await shopper.enrollment(bond).string("next_action", "type") == "register", "\(doubt.name)")
+                    try await client.enrollment(bond).string("next_action", "type") == "register", "\(doubt.name)")
             }
         }
     }
@@ -101,64 +101,66 @@ import Testing
     @Test func `a redirect that got lost twice is kept and sent again by itself, for as long as a user may take`()
         async throws
     {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.startEnrollment()
-            stage.sandbox.next(.dropRequest, on: .completeRedirection, count: 4)
-            #expect(try await shopper.complete(shopper.decide(bond)).status == 202)
-            #expect(stage.countCalls(.completeRedirection) == 2)
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            let bond = try await client.startEnrollment()
+            harness.sandbox.next(.dropRequest, on: .completeRedirection, count: 4)
+            #expect(try await client.complete(client.decide(bond)).status == 202)
+            #expect(harness.countCalls(.completeRedirection) == 2)
             for calls in 3...5 {
-                try await stage.pass(.milliseconds(1_200 << (calls - 3)))
-                #expect(stage.countCalls(.completeRedirection) == calls)
+                try await harness.pass(.milliseconds(1_200 << (calls - 3)))
+                #expect(harness.countCalls(.completeRedirection) == calls)
             }
-            try await shopper.awaitOptions(of: bond)
-            #expect(try await shopper.enrollment(bond).string("next_action", "type") == "register")
+            try await client.awaitOptions(of: bond)
+            #expect(try await client.enrollment(bond).string("next_action", "type") == "register")
             #expect(
-                try await stage.lines("SELECT outcome AS line FROM redirect_receipts WHERE body_ciphertext IS NULL")
+                try await harness.lines("SELECT outcome AS line FROM redirect_receipts WHERE body_ciphertext IS NULL")
                     == ["taken"])
 
-            let other = try await shopper.startEnrollment()
-            stage.sandbox.next(.dropRequest, on: .completeRedirection, count: nil)
-            #expect(try await shopper.complete(shopper.decide(other)).status == 202)
-            try await stage.pass(.seconds(901))
-            try await stage.pass(.seconds(121))
-            #expect(try await shopper.enrollment(other).string("status_reason_code") == "timed_out")
+            let other = try await client.startEnrollment()
+            harness.sandbox.next(.dropRequest, on: .completeRedirection, count: nil)
+            #expect(try await client.complete(client.decide(other)).status == 202)
+            try await harness.pass(.seconds(901))
+            try await harness.pass(.seconds(121))
+            #expect(try await client.enrollment(other).string("status_reason_code") == "timed_out")
             #expect(
-                try await stage.lines("SELECT outcome AS line FROM redirect_receipts WHERE body_ciphertext IS NOT NULL")
-                    .isEmpty)
+                try await harness.lines(
+                    "SELECT outcome AS line FROM redirect_receipts WHERE body_ciphertext IS NOT NULL"
+                )
+                .isEmpty)
         }
     }
 
     @Test(arguments: [400, 404, 409])
     func `a refusal of the second sending of a redirect does not speak about the first`(status: Int) async throws {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.startEnrollment()
-            let reply = try shopper.decide(bond)
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            let bond = try await client.startEnrollment()
+            let reply = try client.decide(bond)
             // Belvo has it, and shows nothing of it yet.
-            stage.sandbox.next(.dropAnswer, on: .completeRedirection)
-            stage.sandbox.next(
+            harness.sandbox.next(.dropAnswer, on: .completeRedirection)
+            harness.sandbox.next(
                 .altered([Fault.Alteration("/details/payer_information", "null")]), on: .getEnrollment, count: 2)
-            stage.sandbox.next(.refused(status, code: "used"), on: .completeRedirection)
-            #expect(try await shopper.complete(reply).status == 202)
-            #expect(stage.countCalls(.completeRedirection) == 2)
-            try stage.sandbox.makeReady(enrollment: bond.belvoID)
-            for _ in 0..<3 { try await stage.poll() }
-            #expect(try await shopper.enrollment(bond).string("next_action", "type") == "register")
+            harness.sandbox.next(.refused(status, code: "used"), on: .completeRedirection)
+            #expect(try await client.complete(reply).status == 202)
+            #expect(harness.countCalls(.completeRedirection) == 2)
+            try harness.sandbox.makeReady(enrollment: bond.belvoID)
+            for _ in 0..<3 { try await harness.poll() }
+            #expect(try await client.enrollment(bond).string("next_action", "type") == "register")
         }
     }
 
     @Test func `a redirect that was turned away is kept and passed on later`() async throws {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
             for trouble in Trouble.turnedAway {
-                let bond = try await shopper.startEnrollment()
-                stage.sandbox.next(trouble.fault, on: .completeRedirection)
-                try trouble.expectTold(on: stage, try await shopper.complete(try shopper.decide(bond)))
-                try await stage.poll()
-                try await shopper.awaitOptions(of: bond)
+                let bond = try await client.startEnrollment()
+                harness.sandbox.next(trouble.fault, on: .completeRedirection)
+                try trouble.expectTold(on: harness, try await client.complete(try client.decide(bond)))
+                try await harness.poll()
+                try await client.awaitOptions(of: bond)
                 #expect(
-                    try await shopper.enrollment(bond).string("next_action", "type") == "register", "\(trouble.name)")
+                    try await client.enrollment(bond).string("next_action", "type") == "register", "\(trouble.name)")
             }
         }
     }
@@ -166,24 +168,24 @@ import Testing
     @Test func `a registration that was not answered is sent again at once while Belvo shows nothing of it`()
         async throws
     {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
             for doubt in Trouble.doubts {
-                let bond = try await shopper.reachFingerprint()
-                let before = stage.countCalls(.confirmEnrollment)
-                let body = try await shopper.confirmation(of: bond)
-                stage.sandbox.next(doubt.fault, on: .confirmEnrollment)
-                let answer = try await shopper.app.send(.post, "/v1/enrollments/\(bond.id)/confirm", body)
+                let bond = try await client.reachFingerprint()
+                let before = harness.countCalls(.confirmEnrollment)
+                let body = try await client.confirmation(of: bond)
+                harness.sandbox.next(doubt.fault, on: .confirmEnrollment)
+                let answer = try await client.app.send(.post, "/v1/enrollments/\(bond.id)/confirm", body)
                 // Belvo refuses the second if it has the first, and that is no refusal of the first.
                 #expect(answer.status == (doubt.isDone ? 202 : 204), "\(doubt.name)")
-                #expect(stage.countCalls(.confirmEnrollment) == before + 2, "\(doubt.name)")
-                let other = try await shopper.app.send(
-                    .post, "/v1/enrollments/\(bond.id)/confirm", try await shopper.confirmation(of: bond))
+                #expect(harness.countCalls(.confirmEnrollment) == before + 2, "\(doubt.name)")
+                let other = try await client.app.send(
+                    .post, "/v1/enrollments/\(bond.id)/confirm", try await client.confirmation(of: bond))
                 #expect(other.status == 409, "\(doubt.name)")
-                try stage.sandbox.settle(enrollment: bond.belvoID)
-                try await stage.poll()
-                #expect(try await shopper.enrollment(bond).string("status") == "SUCCEEDED", "\(doubt.name)")
-                let again = try await shopper.app.send(.post, "/v1/enrollments/\(bond.id)/confirm", body)
+                try harness.sandbox.settle(enrollment: bond.belvoID)
+                try await harness.poll()
+                #expect(try await client.enrollment(bond).string("status") == "SUCCEEDED", "\(doubt.name)")
+                let again = try await client.app.send(.post, "/v1/enrollments/\(bond.id)/confirm", body)
                 #expect(again.status == 204, "\(doubt.name)")
             }
         }
@@ -192,51 +194,51 @@ import Testing
     @Test func `a registration that got lost twice is sent again when the app repeats it, until its time is over`()
         async throws
     {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.reachFingerprint()
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.reachFingerprint()
             let path = "/v1/enrollments/\(bond.id)/confirm"
-            let body = try await shopper.confirmation(of: bond)
-            stage.sandbox.next(.dropRequest, on: .confirmEnrollment, count: 4)
+            let body = try await client.confirmation(of: bond)
+            harness.sandbox.next(.dropRequest, on: .confirmEnrollment, count: 4)
             for calls in [2, 3, 4] {
-                let answer = try await shopper.app.send(.post, path, body)
+                let answer = try await client.app.send(.post, path, body)
                 #expect(answer.status == 202)
                 #expect(try answer.string("next_action", "type") == "poll")
-                #expect(stage.countCalls(.confirmEnrollment) == calls)
+                #expect(harness.countCalls(.confirmEnrollment) == calls)
             }
             // While Belvo cannot be read nothing is sent.
-            stage.sandbox.next(.refused(500, code: "unexpected"), on: .getEnrollment)
-            #expect(try await shopper.app.send(.post, path, body).status == 202)
-            #expect(stage.countCalls(.confirmEnrollment) == 4)
-            let answers = try await withThrowingTaskGroup { [app = shopper.app] group in
+            harness.sandbox.next(.refused(500, code: "unexpected"), on: .getEnrollment)
+            #expect(try await client.app.send(.post, path, body).status == 202)
+            #expect(harness.countCalls(.confirmEnrollment) == 4)
+            let answers = try await withThrowingTaskGroup { [app = client.app] group in
                 for _ in 0..<3 { group.addTask { try await app.send(.post, path, body).status } }
                 return try await group.reduce(into: [Int]()) { $0.append($1) }
             }
             #expect(answers.contains(204))
-            #expect(stage.countCalls(.confirmEnrollment) == 5)
+            #expect(harness.countCalls(.confirmEnrollment) == 5)
 
-            let late = try await shopper.reachFingerprint()
-            let other = try await shopper.confirmation(of: late)
-            stage.sandbox.next(.dropRequest, on: .confirmEnrollment, count: nil)
+            let late = try await client.reachFingerprint()
+            let other = try await client.confirmation(of: late)
+            harness.sandbox.next(.dropRequest, on: .confirmEnrollment, count: nil)
             for _ in 0..<3 {
-                #expect(try await shopper.app.send(.post, "/v1/enrollments/\(late.id)/confirm", other).status == 202)
-                try await stage.advance(by: .seconds(35))
+                #expect(try await client.app.send(.post, "/v1/enrollments/\(late.id)/confirm", other).status == 202)
+                try await harness.advance(by: .seconds(35))
             }
-            try await stage.pass(.seconds(20))
-            #expect(try await shopper.enrollment(late).string("status_reason_code") == "timed_out")
+            try await harness.pass(.seconds(20))
+            #expect(try await client.enrollment(late).string("status_reason_code") == "timed_out")
         }
     }
 
     @Test func `a registration that was turned away may be sent again as it is`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
             for trouble in Trouble.turnedAway {
-                let bond = try await shopper.reachFingerprint()
-                let body = try await shopper.confirmation(of: bond)
-                stage.sandbox.next(trouble.fault, on: .confirmEnrollment)
+                let bond = try await client.reachFingerprint()
+                let body = try await client.confirmation(of: bond)
+                harness.sandbox.next(trouble.fault, on: .confirmEnrollment)
                 try trouble.expectTold(
-                    on: stage, try await shopper.app.send(.post, "/v1/enrollments/\(bond.id)/confirm", body))
-                let again = try await shopper.app.send(.post, "/v1/enrollments/\(bond.id)/confirm", body)
+                    on: harness, try await client.app.send(.post, "/v1/enrollments/\(bond.id)/confirm", body))
+                let again = try await client.app.send(.post, "/v1/enrollments/\(bond.id)/confirm", body)
                 #expect(again.status == 204, "\(trouble.name)")
             }
         }

@@ -3,47 +3,47 @@ import HTTP
 import Testing
 
 /// What an app is told about a resource that it has already.
-@Suite struct EntityTagJourneyTests {
+@Suite struct EntityTagFlowTests {
     @Test func `every single resource has a tag, the same wherever it looks the same`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let app = shopper.app
-            let put = try await app.send(.put, "/v1/customer", Shopper.customerBody())
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let app = client.app
+            let put = try await app.send(.put, "/v1/customer", AppClient.customerBody())
             #expect(put.tag != nil)
             #expect(try await app.send(.get, "/v1/customer").tag == put.tag)
 
-            let bond = try await shopper.reachFingerprint()
-            let waiting = try await shopper.enrollment(bond)
+            let bond = try await client.reachFingerprint()
+            let waiting = try await client.enrollment(bond)
             #expect(waiting.tag != nil)
-            #expect(try await shopper.enrollment(bond).tag == waiting.tag)
+            #expect(try await client.enrollment(bond).tag == waiting.tag)
             let options = try await app.send(.get, "/v1/enrollments/\(bond.id)/fido-registration-options")
             #expect(options.tag != nil && options.tag != waiting.tag)
-            try await shopper.confirm(bond)
-            #expect(try await shopper.enrollment(bond).tag != waiting.tag)
-            try stage.sandbox.settle(enrollment: bond.belvoID)
-            try await stage.poll()
+            try await client.confirm(bond)
+            #expect(try await client.enrollment(bond).tag != waiting.tag)
+            try harness.sandbox.settle(enrollment: bond.belvoID)
+            try await harness.poll()
 
-            let bill = try await shopper.bill(bond)
+            let bill = try await client.bill(bond)
             #expect(bill.answer.tag != nil)
-            #expect(try await shopper.payment(bill).tag == bill.answer.tag)
-            let replay = try await shopper.openPayment(bond)
+            #expect(try await client.payment(bill).tag == bill.answer.tag)
+            let replay = try await client.openPayment(bond)
             #expect(replay.response.headers["idempotent-replayed"] == "true")
             #expect(replay.tag == bill.answer.tag)
             #expect(try await app.send(.head, "/v1/payment-intents/\(bill.id)").tag == bill.answer.tag)
-            let canceled = try await shopper.cancel(bill)
+            let canceled = try await client.cancel(bill)
             #expect(canceled.tag != nil)
-            #expect(try await shopper.payment(bill).tag == canceled.tag)
+            #expect(try await client.payment(bill).tag == canceled.tag)
         }
     }
 
     @Test func `a resource that the app has is not sent again`() async throws {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.startEnrollment()
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            let bond = try await client.startEnrollment()
             let path = "/v1/enrollments/\(bond.id)"
-            let tag = try #require(try await shopper.enrollment(bond).tag)
+            let tag = try #require(try await client.enrollment(bond).tag)
             for field in [tag, "W/\(tag)", #""x", \#(tag)"#, "*"] {
-                let answer = try await shopper.app.send(.get, path, headers: ["if-none-match": field])
+                let answer = try await client.app.send(.get, path, headers: ["if-none-match": field])
                 #expect(answer.status == 304, "\(field)")
                 #expect(answer.text.isEmpty)
                 #expect(answer.tag == tag)
@@ -52,18 +52,18 @@ import Testing
                 #expect(answer.response.headers["content-type"] == nil)
             }
             for field in [#""x""#, #"""#, String(tag.dropFirst()), ""] {
-                let answer = try await shopper.app.send(.get, path, headers: ["if-none-match": field])
+                let answer = try await client.app.send(.get, path, headers: ["if-none-match": field])
                 #expect(answer.status == 200, "\(field)")
             }
         }
     }
 
     @Test func `what is no single resource has no tag`() async throws {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.startEnrollment()
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            let bond = try await client.startEnrollment()
             for path in ["/v1/enrollments", "/v1/enrollments/\(bond.id)/fido-registration-options", "/v1/nowhere"] {
-                #expect(try await shopper.app.send(.get, path, headers: ["if-none-match": "*"]).tag == nil, "\(path)")
+                #expect(try await client.app.send(.get, path, headers: ["if-none-match": "*"]).tag == nil, "\(path)")
             }
         }
     }

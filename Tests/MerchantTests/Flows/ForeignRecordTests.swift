@@ -10,9 +10,9 @@ import Testing
 
 @testable import Merchant
 
-/// An app's SDK can enroll and pay at Belvo without us. What Belvo tells of it is taken in if the customer is ours,
+/// An app's SDK can enroll and pay at Belvo without us. What Belvo tells of it is imported if the customer is ours,
 /// once, and then only follows what Belvo says.
-@Suite struct TakingInTests {
+@Suite struct ForeignRecordTests {
     private static let payments = """
         SELECT concat_ws(' ', origin, state, amount_centavos, reference, provider_status) AS line FROM payments
         ORDER BY id
@@ -22,244 +22,245 @@ import Testing
         """ as SQL
     private static let outcomes = "SELECT outcome AS line FROM webhook_receipts ORDER BY received_at" as SQL
 
-    private func history(_ stage: Stage, of type: String) async throws -> [String] {
-        try await stage.lines(
+    private func history(_ harness: TestHarness, of type: String) async throws -> [String] {
+        try await harness.lines(
             """
             SELECT concat_ws(' ', state_before, state_after, caused_by, split_part(detail, ':', 1)) AS line
             FROM state_history WHERE record_type = \(type) ORDER BY id
             """)
     }
 
-    @Test func `an enrollment of the SDK's is taken in, followed to its end, and can pay`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let id = try await shopper.startEnrollmentBySDK()
-            try await stage.tell("ENROLLMENTS", of: id.description)
-            try await stage.work()
-            #expect(try await stage.lines(Self.enrollments) == ["observed observed ANDROID https://app.example/back"])
-            #expect(try await stage.lines(Self.outcomes) == ["done"])
-            let list = try await shopper.app.send(.get, "/v1/enrollments?belvo_id=\(id)")
+    @Test func `an enrollment of the SDK's is imported, followed to its end, and can pay`() async throws {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let id = try await client.startEnrollmentBySDK()
+            try await harness.tell("ENROLLMENTS", of: id.description)
+            try await harness.work()
+            #expect(try await harness.lines(Self.enrollments) == ["observed observed ANDROID https://app.example/back"])
+            #expect(try await harness.lines(Self.outcomes) == ["done"])
+            let list = try await client.app.send(.get, "/v1/enrollments?belvo_id=\(id)")
             let shown = try #require(list.newest)
             #expect(shown["status"]?.string == "PENDING")
             #expect(shown["next_action"]?["type"]?.string == "poll")
             #expect(shown["details"]?["name"]?.string == "SDK's phone")
-            #expect(shown["details"]?["institution"]?["id"]?.string == Shopper.bank)
+            #expect(shown["details"]?["institution"]?["id"]?.string == AppClient.bank)
             #expect(shown["details"]?["institution"]?["display_name"]?.string?.contains("-") == false)
-            let bond = Shopper.Bond(id: try #require(shown["id"]?.string), belvoID: id.description)
+            let bond = AppClient.Bond(id: try #require(shown["id"]?.string), belvoID: id.description)
 
             // Nobody tells of the end: it is looked at by itself.
-            let done = try await shopper.enrollBySDK()
-            try await stage.tell("ENROLLMENTS", of: done.description)
-            try stage.sandbox.fail(enrollment: id.description)
-            try await stage.poll()
-            #expect(try await shopper.enrollment(bond).string("status") == "FAILED")
+            let done = try await client.enrollBySDK()
+            try await harness.tell("ENROLLMENTS", of: done.description)
+            try harness.sandbox.fail(enrollment: id.description)
+            try await harness.poll()
+            #expect(try await client.enrollment(bond).string("status") == "FAILED")
             #expect(
-                try await history(stage, of: "enrollment").sorted() == [
+                try await history(harness, of: "enrollment").sorted() == [
                     "observed failed poller reported", "observed webhook taken_in", "succeeded webhook taken_in",
                 ])
 
-            let usable = try await shopper.app.send(.get, "/v1/enrollments?status=SUCCEEDED")
+            let usable = try await client.app.send(.get, "/v1/enrollments?status=SUCCEEDED")
             let own = try #require(usable.newest?["id"]?.string)
-            let bill = try await shopper.bill(Shopper.Bond(id: own, belvoID: done.description))
-            try await shopper.authorize(bill)
-            try stage.sandbox.settle(intent: bill.belvoID)
-            try await stage.poll()
-            #expect(try await shopper.payment(bill).string("status") == "SUCCEEDED")
+            let bill = try await client.bill(AppClient.Bond(id: own, belvoID: done.description))
+            try await client.authorize(bill)
+            try harness.sandbox.settle(intent: bill.belvoID)
+            try await harness.poll()
+            #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
         }
     }
 
-    @Test func `a payment of the SDK's is taken in with its enrollment, and its success is followed`() async throws {
+    @Test func `a payment of the SDK's is imported with its enrollment, and its success is followed`() async throws {
         try await ShopDouble.serving { shop in
-            try await Stage.open(environment: shop.environment) { stage in
-                var shopper = try await Shopper.arrive(on: stage)
-                let intent = try await shopper.openPaymentBySDK(from: shopper.enrollBySDK())
-                try await stage.tell("PAYMENT_INTENTS", of: intent.description)
-                try await stage.work()
-                #expect(try await stage.lines(Self.payments) == ["observed observed 700 PENDING"])
-                #expect(try await stage.lines(Self.enrollments).count == 1)
-                let list = try await shopper.app.send(.get, "/v1/payment-intents")
+            try await TestHarness.open(environment: shop.environment) { harness in
+                var client = try await AppClient.arrive(on: harness)
+                let intent = try await client.openPaymentBySDK(from: client.enrollBySDK())
+                try await harness.tell("PAYMENT_INTENTS", of: intent.description)
+                try await harness.work()
+                #expect(try await harness.lines(Self.payments) == ["observed observed 700 PENDING"])
+                #expect(try await harness.lines(Self.enrollments).count == 1)
+                let list = try await client.app.send(.get, "/v1/payment-intents")
                 let shown = try #require(list.newest)
                 #expect(shown["amount"]?.string == "7.00")
                 #expect(shown["description"]?.string == "Two teas")
                 #expect(shown["statement_description"]?.string == "Tea house")
                 #expect(shown["next_action"]?["type"]?.string == "poll")
-                let enrollments = try await shopper.app.send(.get, "/v1/enrollments")
+                let enrollments = try await client.app.send(.get, "/v1/enrollments")
                 #expect(shown["enrollment"]?.string == enrollments.newest?["id"]?.string)
                 let id = try #require(shown["id"]?.string)
-                #expect(try await shopper.payment(id).string("belvo_id") == intent.description)
-                #expect(stage.log.holds("payment.taken_in"))
+                #expect(try await client.payment(id).string("belvo_id") == intent.description)
+                #expect(harness.log.holds("payment.taken_in"))
 
-                try stage.sandbox.settle(intent: intent.description)
-                try await stage.poll()
-                #expect(try await shopper.payment(id).string("status") == "SUCCEEDED")
+                try harness.sandbox.settle(intent: intent.description)
+                try await harness.poll()
+                #expect(try await client.payment(id).string("status") == "SUCCEEDED")
                 #expect(
-                    try await history(stage, of: "payment") == [
+                    try await history(harness, of: "payment") == [
                         "observed webhook taken_in", "observed succeeded poller reported",
                     ])
                 #expect(
-                    try await stage.lines(
+                    try await harness.lines(
                         """
                         SELECT concat_ws(' ', record_type, state, amount, end_to_end_id IS NOT NULL,
                             beneficiary_bank_account, taken_in_at >= created_at) AS line
                         FROM ops.taken_in WHERE record_type = 'payment'
-                        """) == ["payment succeeded 7.00 t \(stage.sandbox.beneficiary) t"])
-                try await stage.work()
+                        """) == ["payment succeeded 7.00 t \(harness.sandbox.beneficiary) t"])
+                try await harness.work()
                 #expect(shop.types == ["enrollment.succeeded", "payment.succeeded"])
             }
         }
     }
 
     @Test(arguments: ["CHARGES", "TRANSACTIONS"])
-    func `what has succeeded before anybody told is taken in as it is`(type: String) async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let intent = try await shopper.openPaymentBySDK(from: shopper.enroll().atBelvo())
-            try stage.sandbox.settle(intent: intent.description)
-            let movement = try #require(stage.sandbox.movement(type, of: intent.description))
-            try await stage.tell(type, of: movement)
-            try await stage.work()
-            #expect(try await stage.lines(Self.payments) == ["observed succeeded 700 SUCCEEDED"])
-            #expect(try await history(stage, of: "payment") == ["succeeded webhook taken_in"])
-            #expect(try await stage.lines("SELECT id::text AS line FROM ops.orphans").isEmpty)
+    func `what has succeeded before anybody told is imported as it is`(type: String) async throws {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let intent = try await client.openPaymentBySDK(from: client.enroll().atBelvo())
+            try harness.sandbox.settle(intent: intent.description)
+            let movement = try #require(harness.sandbox.movement(type, of: intent.description))
+            try await harness.tell(type, of: movement)
+            try await harness.work()
+            #expect(try await harness.lines(Self.payments) == ["observed succeeded 700 SUCCEEDED"])
+            #expect(try await history(harness, of: "payment") == ["succeeded webhook taken_in"])
+            #expect(try await harness.lines("SELECT id::text AS line FROM ops.orphans").isEmpty)
         }
     }
 
     @Test func `nobody signs or cancels here what the SDK made, and no order is paid by it`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            let bill = try await shopper.bill(bond)
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            let bill = try await client.bill(bond)
             // The name of the user's own payment, at a price of the app's own.
-            let intent = try await shopper.openPaymentBySDK(from: bond.atBelvo(), named: bill.id)
-            try stage.sandbox.settle(intent: intent.description)
-            try await stage.tell("PAYMENT_INTENTS", of: intent.description)
-            let other = try await shopper.openPaymentBySDK(from: bond.atBelvo())
-            try await stage.tell("PAYMENT_INTENTS", of: other.description)
-            try await stage.work()
+            let intent = try await client.openPaymentBySDK(from: bond.atBelvo(), named: bill.id)
+            try harness.sandbox.settle(intent: intent.description)
+            try await harness.tell("PAYMENT_INTENTS", of: intent.description)
+            let other = try await client.openPaymentBySDK(from: bond.atBelvo())
+            try await harness.tell("PAYMENT_INTENTS", of: other.description)
+            try await harness.work()
             #expect(
-                try await stage.lines(Self.payments).sorted() == [
+                try await harness.lines(Self.payments).sorted() == [
                     "observed observed 700 PENDING", "observed succeeded 700 SUCCEEDED",
                     "own awaiting_signature 1990 order-1 PENDING",
                 ])
-            let open = try await stage.lines("SELECT id::text AS line FROM payments WHERE state = 'observed'")
+            let open = try await harness.lines("SELECT id::text AS line FROM payments WHERE state = 'observed'")
             let id = try #require(open.first)
-            let cancelled = try await shopper.cancel(id)
+            let cancelled = try await client.cancel(id)
             #expect(cancelled.status == 409)
-            let authorized = try await shopper.app.send(
-                .post, "/v1/payment-intents/\(id)/authorize", shopper.authorization(of: bill))
+            let authorized = try await client.app.send(
+                .post, "/v1/payment-intents/\(id)/authorize", client.authorization(of: bill))
             #expect(authorized.status == 409)
-            try await shopper.authorize(bill)
-            try stage.sandbox.settle(intent: bill.belvoID)
-            try await stage.poll()
-            #expect(try await shopper.payment(bill).string("status") == "SUCCEEDED")
-            #expect(try await stage.texts("SELECT * FROM ops.double_paid").isEmpty)
+            try await client.authorize(bill)
+            try harness.sandbox.settle(intent: bill.belvoID)
+            try await harness.poll()
+            #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
+            #expect(try await harness.texts("SELECT * FROM ops.double_paid").isEmpty)
         }
     }
 
     @Test func `a customer of nobody's here, and one who was forgotten, get no row`() async throws {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
-            let stranger = try await stage.merchant.world.belvo.createCustomer(
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            let stranger = try await harness.merchant.dependencies.belvo.createCustomer(
                 NewCustomer(externalID: "another shop's", identifier: "11144477735", name: "Rui Lima"))
-            let signals = shopper.phone.riskSignals(accountTenure: String(try #require(stranger.createdAt).prefix(10)))
-            let other = Shopper(
-                stage: stage, app: shopper.app, phone: shopper.phone, signals: String(decoding: signals, as: UTF8.self))
+            let signals = client.phone.riskSignals(accountTenure: String(try #require(stranger.createdAt).prefix(10)))
+            let other = AppClient(
+                harness: harness, app: client.app, phone: client.phone,
+                signals: String(decoding: signals, as: UTF8.self))
             let foreign = try await other.startEnrollmentBySDK(of: stranger.id)
-            try await stage.tell("ENROLLMENTS", of: foreign.description)
-            let mine = try await shopper.startEnrollmentBySDK()
-            try await stage.operate { _ = try await $0.erase(try UserSubject("ana")) }
-            try await stage.tell("ENROLLMENTS", of: mine.description)
-            try await stage.work()
-            #expect(try await stage.lines(Self.outcomes) == ["not_ours", "not_ours"])
-            #expect(try await stage.lines(Self.enrollments).isEmpty)
+            try await harness.tell("ENROLLMENTS", of: foreign.description)
+            let mine = try await client.startEnrollmentBySDK()
+            try await harness.operate { _ = try await $0.erase(try UserSubject("ana")) }
+            try await harness.tell("ENROLLMENTS", of: mine.description)
+            try await harness.work()
+            #expect(try await harness.lines(Self.outcomes) == ["not_ours", "not_ours"])
+            #expect(try await harness.lines(Self.enrollments).isEmpty)
         }
     }
 
     @Test func `a hundred copies at once, and looks of two servers, make one row and one event`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let intent = try await shopper.openPaymentBySDK(from: shopper.enrollBySDK())
-            try stage.sandbox.settle(intent: intent.description)
-            try await stage.withAnotherInstance { other in
-                let worlds = [stage.merchant.world, other.merchant.world]
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let intent = try await client.openPaymentBySDK(from: client.enrollBySDK())
+            try harness.sandbox.settle(intent: intent.description)
+            try await harness.withAnotherInstance { other in
+                let worlds = [harness.merchant.dependencies, other.merchant.dependencies]
                 try await withThrowingTaskGroup { group in
                     for copy in 0..<100 {
                         group.addTask {
-                            let journey = PaymentJourney(world: worlds[copy % 2])
-                            #expect(try await journey.hear(of: intent, on: .webhook))
-                            try await stage.tell("PAYMENT_INTENTS", of: intent.description)
+                            let workflow = PaymentWorkflow(dependencies: worlds[copy % 2])
+                            #expect(try await workflow.syncFromBelvo(intent, on: .webhook))
+                            try await harness.tell("PAYMENT_INTENTS", of: intent.description)
                         }
                     }
                     try await group.waitForAll()
                 }
-                try await stage.work()
+                try await harness.work()
                 try await other.work()
             }
-            #expect(try await stage.lines(Self.payments) == ["observed succeeded 700 SUCCEEDED"])
-            #expect(try await stage.lines(Self.enrollments).count == 1)
-            #expect(try await history(stage, of: "payment") == ["succeeded webhook taken_in"])
-            #expect(!stage.log.holds("payment.end_to_end_id_repeated"))
+            #expect(try await harness.lines(Self.payments) == ["observed succeeded 700 SUCCEEDED"])
+            #expect(try await harness.lines(Self.enrollments).count == 1)
+            #expect(try await history(harness, of: "payment") == ["succeeded webhook taken_in"])
+            #expect(!harness.log.holds("payment.end_to_end_id_repeated"))
         }
     }
 
     @Test(arguments: ["null", #""another""#])
-    func `a payment that is being made here is not taken in beside itself, whatever Belvo calls it`(
+    func `a payment that is being made here is not imported beside itself, whatever Belvo calls it`(
         name: String
     ) async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            stage.sandbox.next(.dropAnswer, on: .createPaymentIntent)
-            stage.sandbox.next(.refused(503, code: "unavailable"), on: .listPaymentIntents)
-            let opened = try await shopper.openPayment(bond)
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            harness.sandbox.next(.dropAnswer, on: .createPaymentIntent)
+            harness.sandbox.next(.refused(503, code: "unavailable"), on: .listPaymentIntents)
+            let opened = try await client.openPayment(bond)
             #expect(opened.status == 202)
             let id = try opened.string("id")
             let intent = try #require(
-                try await stage.merchant.world.belvo.findPaymentIntents(externalID: id).named.first
+                try await harness.merchant.dependencies.belvo.findPaymentIntents(externalID: id).named.first
             ).id.description
             // Belvo does not show our name once: whose it is cannot be told, and is asked again.
-            stage.sandbox.next(.altered([Fault.Alteration("/external_id", name)]), on: .getPaymentIntent)
-            try await stage.tell("PAYMENT_INTENTS", of: intent)
-            try await stage.work()
-            #expect(try await stage.lines(Self.outcomes) == ["received"])
-            #expect(try await stage.lines("SELECT origin AS line FROM payments") == ["own"])
-            try await stage.poll()
-            #expect(try await stage.lines(Self.outcomes) == ["done"])
+            harness.sandbox.next(.altered([Fault.Alteration("/external_id", name)]), on: .getPaymentIntent)
+            try await harness.tell("PAYMENT_INTENTS", of: intent)
+            try await harness.work()
+            #expect(try await harness.lines(Self.outcomes) == ["received"])
+            #expect(try await harness.lines("SELECT origin AS line FROM payments") == ["own"])
+            try await harness.poll()
+            #expect(try await harness.lines(Self.outcomes) == ["done"])
             #expect(
-                try await stage.lines("SELECT origin || ' ' || belvo_id AS line FROM payments") == ["own \(intent)"])
-            #expect(try await shopper.payment(id).string("next_action", "type") == "sign")
+                try await harness.lines("SELECT origin || ' ' || belvo_id AS line FROM payments") == ["own \(intent)"])
+            #expect(try await client.payment(id).string("next_action", "type") == "sign")
         }
     }
 
-    @Test func `while Belvo is away nothing is concluded, and it is taken in when Belvo is back`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let intent = try await shopper.openPaymentBySDK(from: shopper.enrollBySDK())
+    @Test func `while Belvo is away nothing is concluded, and it is imported when Belvo is back`() async throws {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let intent = try await client.openPaymentBySDK(from: client.enrollBySDK())
             for endpoint in [Endpoint.getPaymentIntent, .getEnrollment, .listInstitutions] {
-                stage.sandbox.next(.statusAfter(503), on: endpoint)
+                harness.sandbox.next(.statusAfter(503), on: endpoint)
             }
-            try await stage.tell("PAYMENT_INTENTS", of: intent.description)
-            try await stage.work()
+            try await harness.tell("PAYMENT_INTENTS", of: intent.description)
+            try await harness.work()
             for pause in [1, 2, 4] {
-                #expect(try await stage.lines(Self.outcomes) == ["received"])
-                #expect(try await stage.lines(Self.payments).isEmpty)
-                try await stage.pass(.milliseconds(pause * 1_000 + 50))
+                #expect(try await harness.lines(Self.outcomes) == ["received"])
+                #expect(try await harness.lines(Self.payments).isEmpty)
+                try await harness.pass(.milliseconds(pause * 1_000 + 50))
             }
-            #expect(try await stage.lines(Self.outcomes) == ["done"])
-            #expect(try await stage.lines(Self.payments) == ["observed observed 700 PENDING"])
+            #expect(try await harness.lines(Self.outcomes) == ["done"])
+            #expect(try await harness.lines(Self.payments) == ["observed observed 700 PENDING"])
         }
     }
 
     @Test func `what Belvo leaves open is followed for days with growing pauses, and never given up here`() async throws
     {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let intent = try await shopper.openPaymentBySDK(from: shopper.enroll().atBelvo())
-            let waiting = try await shopper.startEnrollmentBySDK()
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let intent = try await client.openPaymentBySDK(from: client.enroll().atBelvo())
+            let waiting = try await client.startEnrollmentBySDK()
             for (type, id) in [("PAYMENT_INTENTS", intent.description), ("ENROLLMENTS", waiting.description)] {
-                try await stage.tell(type, of: id)
+                try await harness.tell(type, of: id)
             }
-            try await stage.work()
+            try await harness.work()
             let states = """
                 SELECT state || ' ' || (ceil(extract(epoch FROM next_poll_at - app_now()) / 10) * 10)::int AS line
                 FROM payments
@@ -268,93 +269,93 @@ import Testing
                 FROM enrollments WHERE origin = 'observed'
                 """ as SQL
             for (pause, next) in [(Duration.seconds(130), 10), (.seconds(3_600), 900), (.seconds(8 * 86_400), 3_600)] {
-                try await stage.pass(pause)
-                #expect(try await stage.lines(states) == ["observed \(next)", "observed \(next)"])
+                try await harness.pass(pause)
+                #expect(try await harness.lines(states) == ["observed \(next)", "observed \(next)"])
             }
-            #expect(try await stage.lines("SELECT id::text AS line FROM ops.orphans").isEmpty)
-            try stage.sandbox.cancel(intent: intent.description)
-            try await stage.pass(.seconds(3_600))
-            #expect(try await stage.lines(Self.payments) == ["observed failed 700 CANCELED"])
+            #expect(try await harness.lines("SELECT id::text AS line FROM ops.orphans").isEmpty)
+            try harness.sandbox.cancel(intent: intent.description)
+            try await harness.pass(.seconds(3_600))
+            #expect(try await harness.lines(Self.payments) == ["observed failed 700 CANCELED"])
         }
     }
 
     @Test func `two payments cannot be one Pix: the second is shown, and not believed`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            let bill = try await shopper.bill(bond)
-            let intent = try await shopper.openPaymentBySDK(from: bond.atBelvo())
-            try stage.sandbox.settle(intent: intent.description)
-            let told = try await stage.merchant.world.belvo.readPaymentIntent(intent)
-            try await stage.database.execute("UPDATE payments SET end_to_end_id = \(told.biometricPix.endToEndID)")
-            try await stage.tell("PAYMENT_INTENTS", of: intent.description)
-            try await stage.work()
-            #expect(stage.log.holds("payment.end_to_end_id_repeated"))
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            let bill = try await client.bill(bond)
+            let intent = try await client.openPaymentBySDK(from: bond.atBelvo())
+            try harness.sandbox.settle(intent: intent.description)
+            let told = try await harness.merchant.dependencies.belvo.readPaymentIntent(intent)
+            try await harness.database.execute("UPDATE payments SET end_to_end_id = \(told.biometricPix.endToEndID)")
+            try await harness.tell("PAYMENT_INTENTS", of: intent.description)
+            try await harness.work()
+            #expect(harness.log.holds("payment.end_to_end_id_repeated"))
             #expect(
-                try await stage.lines(Self.payments).sorted() == [
+                try await harness.lines(Self.payments).sorted() == [
                     "observed observed 700 SUCCEEDED", "own awaiting_signature 1990 order-1 PENDING",
                 ])
-            #expect(try await shopper.payment(bill).string("status") == "PENDING")
+            #expect(try await client.payment(bill).string("status") == "PENDING")
         }
     }
 
-    @Test func `what is not the payment any more that was taken in is not believed`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let intent = try await shopper.openPaymentBySDK(from: shopper.enroll().atBelvo())
-            try await stage.tell("PAYMENT_INTENTS", of: intent.description)
-            try await stage.work()
-            try stage.sandbox.settle(intent: intent.description)
-            stage.sandbox.next(.otherAmount, on: .getPaymentIntent)
-            try await stage.poll()
-            #expect(stage.log.holds("payment.differs"))
-            #expect(try await stage.lines(Self.payments) == ["observed observed 700 PENDING"])
-            try await stage.poll()
-            #expect(try await stage.lines(Self.payments) == ["observed succeeded 700 SUCCEEDED"])
+    @Test func `what is not the payment any more that was imported is not believed`() async throws {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let intent = try await client.openPaymentBySDK(from: client.enroll().atBelvo())
+            try await harness.tell("PAYMENT_INTENTS", of: intent.description)
+            try await harness.work()
+            try harness.sandbox.settle(intent: intent.description)
+            harness.sandbox.next(.otherAmount, on: .getPaymentIntent)
+            try await harness.poll()
+            #expect(harness.log.holds("payment.differs"))
+            #expect(try await harness.lines(Self.payments) == ["observed observed 700 PENDING"])
+            try await harness.poll()
+            #expect(try await harness.lines(Self.payments) == ["observed succeeded 700 SUCCEEDED"])
         }
     }
 
     @Test func `a payment without an amount in reais waits until Belvo shows one`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let intent = try await shopper.openPaymentBySDK(from: shopper.enroll().atBelvo())
-            stage.sandbox.next(.otherCurrency, on: .getPaymentIntent)
-            try await stage.tell("PAYMENT_INTENTS", of: intent.description)
-            try await stage.work()
-            #expect(try await stage.lines(Self.outcomes) == ["received"])
-            #expect(try await stage.lines(Self.payments).isEmpty)
-            try await stage.poll()
-            #expect(try await stage.lines(Self.payments) == ["observed observed 700 PENDING"])
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let intent = try await client.openPaymentBySDK(from: client.enroll().atBelvo())
+            harness.sandbox.next(.otherCurrency, on: .getPaymentIntent)
+            try await harness.tell("PAYMENT_INTENTS", of: intent.description)
+            try await harness.work()
+            #expect(try await harness.lines(Self.outcomes) == ["received"])
+            #expect(try await harness.lines(Self.payments).isEmpty)
+            try await harness.poll()
+            #expect(try await harness.lines(Self.payments) == ["observed observed 700 PENDING"])
         }
     }
 
     @Test func `an account that a bond of the SDK's shows is kept, and gone when its person is forgotten`() async throws
     {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let id = try await shopper.enrollBySDK()
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let id = try await client.enrollBySDK()
             let accounts = """
                 SELECT (payer_information_ciphertext IS NOT NULL)::text AS line FROM enrollments
                 """ as SQL
             for _ in 0..<2 {
-                try await stage.tell("ENROLLMENTS", of: id.description)
-                try await stage.work()
-                #expect(try await stage.lines(accounts) == ["true"])
-                try await stage.database.execute("UPDATE enrollments SET version = version + 1")
+                try await harness.tell("ENROLLMENTS", of: id.description)
+                try await harness.work()
+                #expect(try await harness.lines(accounts) == ["true"])
+                try await harness.database.execute("UPDATE enrollments SET version = version + 1")
             }
-            #expect(try await stage.lines(accounts) == ["true"])
-            try await stage.operate { _ = try await $0.erase(try UserSubject("ana")) }
-            try await stage.tell("ENROLLMENTS", of: id.description)
-            try await stage.work()
-            #expect(try await stage.lines(accounts) == ["false"])
+            #expect(try await harness.lines(accounts) == ["true"])
+            try await harness.operate { _ = try await $0.erase(try UserSubject("ana")) }
+            try await harness.tell("ENROLLMENTS", of: id.description)
+            try await harness.work()
+            #expect(try await harness.lines(accounts) == ["false"])
         }
     }
 
     @Test func `the tables themselves keep own records whole and observed ones only followed`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            _ = try await shopper.bill(bond)
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            _ = try await client.bill(bond)
             for (broken, promise) in [
                 ("UPDATE payments SET enrollment_id = NULL", "own_payments_are_whole"),
                 ("UPDATE payments SET beneficiary_bank_account = NULL", "own_payments_are_whole"),
@@ -371,7 +372,7 @@ import Testing
                 ("UPDATE enrollments SET origin = 'observed'", "observed_enrollments_are_only_followed"),
             ] {
                 let failure = await #expect(throws: DatabaseError.self, "\(broken)") {
-                    try await stage.database.execute(SQL(trusted: broken))
+                    try await harness.database.execute(SQL(trusted: broken))
                 }
                 #expect("\(String(describing: failure))".contains(promise), "\(broken)")
             }

@@ -7,8 +7,8 @@ import Testing
 /// How the API keeps to HTTP: paths, methods, sizes, parameters and request ids.
 @Suite struct HTTPRulesTests {
     @Test func `what does not exist is 404, with a problem document`() async throws {
-        try await Stage.open { stage in
-            let app = try await stage.app(of: "ana")
+        try await TestHarness.open { harness in
+            let app = try await harness.app(of: "ana")
             for path in [
                 "/", "/v1", "/v1/customers", "/v1/enrollments//confirm", "/v2/customer", "/v1/customer/x", "//",
             ] {
@@ -21,8 +21,8 @@ import Testing
     }
 
     @Test func `a method that a path does not know is 405, and the answer names those that it knows`() async throws {
-        try await Stage.open { stage in
-            let app = try await stage.app(of: "ana")
+        try await TestHarness.open { harness in
+            let app = try await harness.app(of: "ana")
             let allowed = [
                 "/v1/widget-token": "POST", "/v1/institutions": "GET, HEAD", "/v1/customer": "GET, HEAD, PUT",
                 "/v1/enrollments": "GET, HEAD, POST", "/v1/enrollments/x": "GET, HEAD",
@@ -42,12 +42,12 @@ import Testing
     }
 
     @Test func `a trailing slash means the same as none`() async throws {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.startEnrollment()
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            let bond = try await client.startEnrollment()
             for path in ["/v1/customer", "/v1/enrollments", "/v1/enrollments/\(bond.id)", "/livez"] {
                 let (plain, slashed) = (
-                    try await shopper.app.send(.get, path), try await shopper.app.send(.get, path + "/")
+                    try await client.app.send(.get, path), try await client.app.send(.get, path + "/")
                 )
                 #expect(slashed.status == 200 && slashed.text == plain.text, "\(path)")
             }
@@ -55,8 +55,8 @@ import Testing
     }
 
     @Test func `a body past 64 KiB is 413, and one of exactly 64 KiB is read`() async throws {
-        try await Stage.open { stage in
-            let app = try await stage.app(of: "ana")
+        try await TestHarness.open { harness in
+            let app = try await harness.app(of: "ana")
             let head = #"{"name": "Ana", "padding": ""#
             let fits = head + String(repeating: "x", count: 65_536 - head.utf8.count - 2) + #""}"#
             #expect(try await app.send(.put, "/v1/customer", fits).status == 400)
@@ -67,8 +67,8 @@ import Testing
     }
 
     @Test func `a query parameter that nobody knows is refused, as is one that comes twice`() async throws {
-        try await Stage.open { stage in
-            let app = try await stage.app(of: "ana")
+        try await TestHarness.open { harness in
+            let app = try await harness.app(of: "ana")
             for (query, field, code) in [
                 ("colour=red", "?colour", "unknown_parameter"), ("limit=1&limit=2", "?limit", "repeated"),
                 ("limit=0", "?limit", "out_of_range"), ("limit=101", "?limit", "out_of_range"),
@@ -96,8 +96,8 @@ import Testing
     }
 
     @Test func `where no query parameter is known, that is what is said`() async throws {
-        try await Stage.open(environment: ["SHOP_TOKEN": OrderTests.token]) { stage in
-            let shop = App(client: stage.client, token: OrderTests.token)
+        try await TestHarness.open(environment: ["SHOP_TOKEN": OrderTests.token]) { harness in
+            let shop = App(client: harness.client, token: OrderTests.token)
             let answer = try await shop.send(.get, "/orders/order-1?colour=red")
             #expect(answer.status == 400)
             #expect(try answer.each("message", in: "errors") == ["There are no parameters here."])
@@ -107,8 +107,8 @@ import Testing
     @Test func `many unknown parameters are a bounded answer, and no problem is kept or guessed at by a cache`()
         async throws
     {
-        try await Stage.open { stage in
-            let app = try await stage.app(of: "ana")
+        try await TestHarness.open { harness in
+            let app = try await harness.app(of: "ana")
             let query = (0..<900).map { "p\($0)=" }.joined(separator: "&")
             let answer = try await app.send(.get, "/v1/enrollments?\(query)")
             #expect(answer.status == 400)
@@ -134,8 +134,8 @@ import Testing
     }
 
     @Test func `a sane request id is kept, and any other is replaced`() async throws {
-        try await Stage.open { stage in
-            let app = try await stage.app(of: "ana")
+        try await TestHarness.open { harness in
+            let app = try await harness.app(of: "ana")
             let kept = try await app.send(.get, "/livez", headers: ["x-request-id": "tap-1_A.b"])
             #expect(kept.response.headers.values("x-request-id") == ["tap-1_A.b"])
             var made: Set<String> = []

@@ -6,32 +6,32 @@ import Testing
 /// What operators and load balancers ask.
 @Suite struct HealthTests {
     @Test func `a server at work is alive and ready, and says nothing else to strangers`() async throws {
-        try await Stage.open { stage in
-            let stranger = App(client: stage.client, token: nil)
+        try await TestHarness.open { harness in
+            let stranger = App(client: harness.client, token: nil)
             for path in ["/livez", "/readyz"] {
                 let answer = try await stranger.send(.get, path)
                 #expect(answer.status == 200)
                 #expect(answer.text == #"{"status":"ok"}"#)
                 #expect(answer.response.headers["content-type"] == "application/json")
             }
-            #expect(stage.sandbox.calls.isEmpty)
+            #expect(harness.sandbox.calls.isEmpty)
         }
     }
 
     @Test func `operators are told what is missing, on their own address only`() async throws {
-        try await Stage.open { stage in
-            let operators = App(client: stage.admin, token: nil)
+        try await TestHarness.open { harness in
+            let operators = App(client: harness.admin, token: nil)
             let detail = try await operators.send(.get, "/readyz")
             #expect(detail.status == 200)
             #expect(detail.text == #"{"status":"ok","missing":[],"warnings":[]}"#)
             #expect(try await operators.send(.get, "/livez").text == #"{"status":"ok"}"#)
 
             // A schema without its own record is none.
-            try await stage.database.execute("ALTER TABLE schema_migrations RENAME TO elsewhere")
+            try await harness.database.execute("ALTER TABLE schema_migrations RENAME TO elsewhere")
             let missing = try await operators.send(.get, "/readyz")
             #expect(missing.status == 503)
             #expect(missing.text == #"{"status":"unavailable","missing":["database"],"warnings":[]}"#)
-            let plain = try await App(client: stage.client, token: nil).send(.get, "/readyz")
+            let plain = try await App(client: harness.client, token: nil).send(.get, "/readyz")
             #expect(plain.status == 503)
             #expect(plain.text == #"{"status":"unavailable"}"#)
             #expect(try await operators.send(.get, "/livez").status == 200)
@@ -39,8 +39,8 @@ import Testing
     }
 
     @Test func `the operators' address knows nothing else`() async throws {
-        try await Stage.open { stage in
-            let operators = App(client: stage.admin, token: nil)
+        try await TestHarness.open { harness in
+            let operators = App(client: harness.admin, token: nil)
             #expect(try await operators.send(.get, "/v1/customer").status == 404)
             #expect(try await operators.send(.get, "/").status == 404)
             let post = try await operators.send(.post, "/readyz")

@@ -6,21 +6,21 @@ import Testing
 /// What the database tells about a life afterwards, and what it keeps to itself.
 @Suite struct HistoryTests {
     @Test func `every change of state has a line that says who caused it`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.startEnrollment()
-            _ = try await stage.browser().follow(shopper.decide(bond))
-            try await shopper.awaitOptions(of: bond)
-            try await shopper.confirm(bond)
-            try stage.sandbox.settle(enrollment: bond.belvoID)
-            try await stage.poll()
-            let bill = try await shopper.bill(bond)
-            try await shopper.authorize(bill)
-            try await stage.pass(.seconds(121))
-            try stage.sandbox.settle(intent: bill.belvoID)
-            try await stage.pass(.seconds(11))
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.startEnrollment()
+            _ = try await harness.browser().follow(client.decide(bond))
+            try await client.awaitOptions(of: bond)
+            try await client.confirm(bond)
+            try harness.sandbox.settle(enrollment: bond.belvoID)
+            try await harness.poll()
+            let bill = try await client.bill(bond)
+            try await client.authorize(bill)
+            try await harness.pass(.seconds(121))
+            try harness.sandbox.settle(intent: bill.belvoID)
+            try await harness.pass(.seconds(11))
 
-            let lines = try await stage.database.rows(
+            let lines = try await harness.database.rows(
                 """
                 SELECT concat_ws(' ', record_type, coalesce(state_before, '-'), '>', state_after, 'by', caused_by,
                     CASE WHEN request_id IS NULL THEN 'itself' ELSE 'request' END) AS line
@@ -48,35 +48,36 @@ import Testing
     }
 
     @Test func `a line names the request in which it happened, and can be neither changed nor deleted`() async throws {
-        try await Stage.open { stage in
-            let app = try await stage.app(of: "ana")
+        try await TestHarness.open { harness in
+            let app = try await harness.app(of: "ana")
             _ = try await app.send(
-                .put, "/v1/customer", Shopper.customerBody(), headers: ["x-request-id": "tap-on-customer"])
-            let ids = try await stage.database.rows("SELECT request_id FROM state_history ORDER BY id")
+                .put, "/v1/customer", AppClient.customerBody(), headers: ["x-request-id": "tap-on-customer"])
+            let ids = try await harness.database.rows("SELECT request_id FROM state_history ORDER BY id")
                 .map { try $0.decode("request_id", as: String?.self) }
             #expect(ids == ["tap-on-customer", "tap-on-customer"])
             for statement: SQL in ["UPDATE state_history SET caused_by = 'operator'", "DELETE FROM state_history"] {
-                await #expect(throws: DatabaseError.self) { try await stage.database.execute(statement) }
+                await #expect(throws: DatabaseError.self) { try await harness.database.execute(statement) }
             }
         }
     }
 
-    @Test func `no row may be waiting without a next look`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            _ = try await shopper.bill(bond)
-            _ = try await shopper.startEnrollment()
+    @Test func `no row may be waiting without a next poll`() async throws {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            _ = try await client.bill(bond)
+            _ = try await client.startEnrollment()
             do {
-                try await stage.database.execute("UPDATE enrollments SET next_poll_at = NULL WHERE status = 'PENDING'")
+                try await harness.database.execute(
+                    "UPDATE enrollments SET next_poll_at = NULL WHERE status = 'PENDING'")
                 Issue.record("enrollments took an orphan")
             } catch let error as DatabaseError {
                 #expect("\(error)".contains("no_orphaned_enrollment"))
             }
             // What may be paid gets one from the database itself, whoever forgot it.
-            try await stage.database.execute("UPDATE payments SET next_poll_at = NULL WHERE status = 'PENDING'")
+            try await harness.database.execute("UPDATE payments SET next_poll_at = NULL WHERE status = 'PENDING'")
             let orphans: SQL = "SELECT id::text AS line FROM payments WHERE next_poll_at IS NULL"
-            #expect(try await stage.lines(orphans).isEmpty)
+            #expect(try await harness.lines(orphans).isEmpty)
         }
     }
 }

@@ -5,18 +5,18 @@ import Testing
 /// The same key and the same body: the same answer, byte for byte, and one effect.
 @Suite struct IdempotencyTests {
     @Test func `a repeated key answers byte for byte, however the body is spelled`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            let first = try await shopper.openPayment(bond)
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            let first = try await client.openPayment(bond)
             #expect(first.status == 201)
             #expect(first.response.headers["idempotent-replayed"] == nil)
             // The payment goes on meanwhile; the answer stays what it was.
-            let bill = Shopper.Bill(id: try first.string("id"), belvoID: try first.string("belvo_id"), answer: first)
-            try await shopper.authorize(bill)
+            let bill = AppClient.Bill(id: try first.string("id"), belvoID: try first.string("belvo_id"), answer: first)
+            try await client.authorize(bill)
             let spellings = [
-                shopper.paymentBody(bond), shopper.paymentBody(bond, amount: "19.9"),
-                shopper.paymentBody(bond, amount: #""19.9""#), shopper.paymentBody(bond, amount: "19.90"),
+                client.paymentBody(bond), client.paymentBody(bond, amount: "19.9"),
+                client.paymentBody(bond, amount: #""19.9""#), client.paymentBody(bond, amount: "19.90"),
                 """
                 { "description":"Two \\u0063offees",
                   "amount" : 19.90, "reference": "order-1", "enrollment": "\(bond.id)" }
@@ -26,54 +26,54 @@ import Testing
                     + #""description": "Two coffees", "statement_description": "Two coffees", "metadata": null}"#,
             ]
             for body in spellings {
-                let again = try await shopper.app.send(
+                let again = try await client.app.send(
                     .post, "/v1/payment-intents", body, headers: ["idempotency-key": "tap-1"])
                 #expect(again.status == 201, "\(body)")
                 #expect(again.response.body == first.response.body, "\(body)")
                 #expect(again.response.headers["idempotent-replayed"] == "true")
                 #expect(again.response.headers["content-type"] == first.response.headers["content-type"])
             }
-            #expect(stage.countCalls(.createPaymentIntent) == 1)
+            #expect(harness.countCalls(.createPaymentIntent) == 1)
         }
     }
 
     @Test func `a refusal of Belvo's is replayed as well`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            stage.sandbox.next(.refused(400, code: "invalid"), on: .createPaymentIntent)
-            let first = try await shopper.openPayment(bond)
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            harness.sandbox.next(.refused(400, code: "invalid"), on: .createPaymentIntent)
+            let first = try await client.openPayment(bond)
             #expect(first.status == 422)
             #expect(try first.string("code") == "refused_by_belvo")
-            let again = try await shopper.openPayment(bond)
+            let again = try await client.openPayment(bond)
             #expect(again.status == 422)
             #expect(again.response.body == first.response.body)
             #expect(again.response.headers["idempotent-replayed"] == "true")
             #expect(again.response.headers["content-type"] == "application/problem+json")
-            #expect(stage.countCalls(.createPaymentIntent) == 1)
+            #expect(harness.countCalls(.createPaymentIntent) == 1)
             // The payment has failed, so another tap may try again.
-            #expect(try await shopper.openPayment(bond, key: "tap-2").status == 201)
+            #expect(try await client.openPayment(bond, key: "tap-2").status == 201)
         }
     }
 
     @Test func `another body under a used key is refused`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            let bill = try await shopper.bill(bond)
-            let other = try await shopper.app.send(
-                .post, "/v1/payment-intents", shopper.paymentBody(bond, amount: "19.91"),
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            let bill = try await client.bill(bond)
+            let other = try await client.app.send(
+                .post, "/v1/payment-intents", client.paymentBody(bond, amount: "19.91"),
                 headers: ["idempotency-key": "tap-1"])
             #expect(other.status == 422)
             #expect(try other.string("code") == "idempotency_key_reused")
-            #expect(stage.countCalls(.createPaymentIntent) == 1)
-            #expect(try await shopper.payment(bill).string("amount") == "19.90")
+            #expect(harness.countCalls(.createPaymentIntent) == 1)
+            #expect(try await client.payment(bill).string("amount") == "19.90")
         }
     }
 
     @Test func `a payment without a sane key is refused before anything else`() async throws {
-        try await Stage.open { stage in
-            let app = try await stage.app(of: "ana")
+        try await TestHarness.open { harness in
+            let app = try await harness.app(of: "ana")
             let missing = try await app.send(.post, "/v1/payment-intents", "{}")
             #expect(missing.status == 400)
             #expect(try missing.string("code") == "idempotency_key_required")
@@ -89,23 +89,23 @@ import Testing
     }
 
     @Test func `a request with faults does not use up its key`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            for body in ["{}", "not json", shopper.paymentBody(bond, amount: "0")] {
-                let answer = try await shopper.app.send(
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            for body in ["{}", "not json", client.paymentBody(bond, amount: "0")] {
+                let answer = try await client.app.send(
                     .post, "/v1/payment-intents", body, headers: ["idempotency-key": "tap-1"])
                 #expect(answer.status == 400, "\(body)")
             }
-            #expect(try await shopper.openPayment(bond).status == 201)
+            #expect(try await client.openPayment(bond).status == 201)
         }
     }
 
     @Test func `twenty taps at once with one key are one payment`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            let (app, body) = (shopper.app, shopper.paymentBody(bond))
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            let (app, body) = (client.app, client.paymentBody(bond))
             let answers = try await withThrowingTaskGroup(returning: [Answer].self) { group in
                 for _ in 0..<20 {
                     group.addTask {
@@ -123,25 +123,25 @@ import Testing
                 #expect(try answer.string("code") == "in_progress")
                 #expect(answer.response.headers["retry-after"] == "1")
             }
-            #expect(stage.countCalls(.createPaymentIntent) == 1)
+            #expect(harness.countCalls(.createPaymentIntent) == 1)
             let id = try #require(try made.first?.string("id"))
-            #expect(stage.sandbox.countIntents(externalID: id).created == 1)
+            #expect(harness.sandbox.countIntents(externalID: id).created == 1)
         }
     }
 
     @Test func `a key belongs to its user, and lives for 72 hours`() async throws {
-        try await Stage.open { stage in
-            var ana = try await Shopper.arrive(on: stage)
-            var bia = try await Shopper.arrive(on: stage, as: "bia", taxID: "111.444.777-35")
+        try await TestHarness.open { harness in
+            var ana = try await AppClient.arrive(on: harness)
+            var bia = try await AppClient.arrive(on: harness, as: "bia", taxID: "111.444.777-35")
             let (hers, others) = (try await ana.enroll(), try await bia.enroll())
             let first = try await ana.openPayment(hers, reference: nil)
             #expect(try await bia.openPayment(others, reference: nil).string("id") != first.string("id"))
-            try await stage.advance(by: .seconds(72 * 3_600 - 60))
+            try await harness.advance(by: .seconds(72 * 3_600 - 60))
             #expect(try await ana.openPayment(hers, reference: nil).string("id") == first.string("id"))
-            try await stage.advance(by: .seconds(60))
+            try await harness.advance(by: .seconds(60))
             // While what it stands for is open, a key is kept; then it goes with its time.
             #expect(try await ana.openPayment(hers, reference: nil).string("id") == first.string("id"))
-            try await stage.pass(.seconds(1))
+            try await harness.pass(.seconds(1))
             #expect(try await ana.payment(first.string("id")).string("failure_code") == "timed_out")
             #expect(try await ana.openPayment(hers, reference: nil).string("id") != first.string("id"))
         }

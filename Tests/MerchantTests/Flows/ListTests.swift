@@ -6,21 +6,21 @@ import Testing
 /// Lists: newest first, page by page, and stable while rows are added.
 @Suite struct ListTests {
     @Test func `pages join to the whole list although rows are added meanwhile`() async throws {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
             var made: [String] = []
-            for _ in 0..<5 { made.append(try await shopper.startEnrollment().id) }
+            for _ in 0..<5 { made.append(try await client.startEnrollment().id) }
 
             var shown: [String] = []
             var query = "limit=2"
             var pages = 0
             while true {
-                let page = try await shopper.app.send(.get, "/v1/enrollments?\(query)")
+                let page = try await client.app.send(.get, "/v1/enrollments?\(query)")
                 #expect(page.status == 200)
                 shown += try page.each("id", in: "results").compactMap(\.self)
                 pages += 1
                 // A row that comes while the list is being read is for the next reading.
-                _ = try await shopper.startEnrollment()
+                _ = try await client.startEnrollment()
                 guard let next = try page.json["next"]?.string else { break }
                 query = "limit=2&cursor=\(next)"
             }
@@ -30,24 +30,24 @@ import Testing
     }
 
     @Test func `a page that holds exactly the rest has no next one`() async throws {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
-            for _ in 0..<2 { _ = try await shopper.startEnrollment() }
-            let page = try await shopper.app.send(.get, "/v1/enrollments?limit=2")
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            for _ in 0..<2 { _ = try await client.startEnrollment() }
+            let page = try await client.app.send(.get, "/v1/enrollments?limit=2")
             #expect(try page.raw("next") == "null")
-            #expect(try await shopper.app.send(.get, "/v1/enrollments?limit=1").raw("next") != "null")
-            let none = try await shopper.app.send(.get, "/v1/payment-intents")
+            #expect(try await client.app.send(.get, "/v1/enrollments?limit=1").raw("next") != "null")
+            let none = try await client.app.send(.get, "/v1/payment-intents")
             #expect(none.text == #"{"results":[],"next":null}"#)
         }
     }
 
     @Test func `lists are narrowed by what their records say`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            let waiting = try await shopper.startEnrollment()
-            let bill = try await shopper.bill(bond)
-            let device = shopper.deviceID
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            let waiting = try await client.startEnrollment()
+            let bill = try await client.bill(bond)
+            let device = client.deviceID
             for (path, expected) in [
                 ("/v1/enrollments?status=SUCCEEDED", [bond.id]), ("/v1/enrollments?status=PENDING", [waiting.id]),
                 ("/v1/enrollments?status=FAILED", []), ("/v1/enrollments?belvo_id=\(waiting.belvoID)", [waiting.id]),
@@ -56,20 +56,20 @@ import Testing
                 ("/v1/payment-intents?status=PENDING&reference=order-1", [bill.id]),
                 ("/v1/payment-intents?status=SUCCEEDED", []),
             ] {
-                let list = try await shopper.app.send(.get, path)
+                let list = try await client.app.send(.get, path)
                 #expect(try list.each("id", in: "results") == expected, "\(path)")
             }
-            let byHeader = try await shopper.app.send(.get, "/v1/enrollments", headers: ["x-device-id": "other"])
+            let byHeader = try await client.app.send(.get, "/v1/enrollments", headers: ["x-device-id": "other"])
             #expect(byHeader.text == #"{"results":[],"next":null}"#)
         }
     }
 
     @Test func `a device may be named in the header, and each filter narrows what the others leave`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            let waiting = try await shopper.startEnrollment()
-            let (device, path) = (shopper.deviceID, "/v1/enrollments")
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            let waiting = try await client.startEnrollment()
+            let (device, path) = (client.deviceID, "/v1/enrollments")
             for (query, header, expected) in [
                 ("", device, [waiting.id, bond.id]), ("?status=SUCCEEDED", device, [bond.id]),
                 // What the address says goes before what the header says.
@@ -82,8 +82,8 @@ import Testing
             ] as [(String, String?, [String])] {
                 let list =
                     if let header {
-                        try await shopper.app.send(.get, path + query, headers: ["x-device-id": header])
-                    } else { try await shopper.app.send(.get, path + query) }
+                        try await client.app.send(.get, path + query, headers: ["x-device-id": header])
+                    } else { try await client.app.send(.get, path + query) }
                 #expect(try list.each("id", in: "results") == expected, "\(query) \(header ?? "-")")
                 #expect(try list.raw("next") == "null", "\(query)")
             }
@@ -91,48 +91,48 @@ import Testing
     }
 
     @Test func `a narrowed list of payments goes on where it was, although rows come and change`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
             // One reference, tried again and again, between payments for other things.
             var canceled: [String] = []
             for number in 0..<5 {
-                let bill = try await shopper.bill(bond, key: "tap-\(number)")
-                #expect(try await shopper.cancel(bill).status == 200)
+                let bill = try await client.bill(bond, key: "tap-\(number)")
+                #expect(try await client.cancel(bill).status == 200)
                 canceled.append(bill.id)
-                _ = try await shopper.bill(bond, reference: "other-\(number)", key: "other-\(number)")
+                _ = try await client.bill(bond, reference: "other-\(number)", key: "other-\(number)")
             }
-            let live = try await shopper.bill(bond, key: "tap-live")
+            let live = try await client.bill(bond, key: "tap-live")
             var shown: [String] = []
             var query = "status=FAILED&reference=order-1&limit=2"
             for page in 0..<3 {
-                let list = try await shopper.app.send(.get, "/v1/payment-intents?\(query)")
+                let list = try await client.app.send(.get, "/v1/payment-intents?\(query)")
                 shown += try list.each("id", in: "results").compactMap(\.self)
                 // Rows that come or become FAILED meanwhile are newer than the cursor: for the next reading.
-                if page == 0 { #expect(try await shopper.cancel(live).status == 200) }
-                let more = try await shopper.bill(bond, key: "more-\(page)")
-                #expect(try await shopper.cancel(more).status == 200)
+                if page == 0 { #expect(try await client.cancel(live).status == 200) }
+                let more = try await client.bill(bond, key: "more-\(page)")
+                #expect(try await client.cancel(more).status == 200)
                 let next = try list.json["next"]?.string
                 #expect((next == nil) == (page == 2))
                 query = "status=FAILED&reference=order-1&limit=2&cursor=\(next ?? "")"
             }
             #expect(shown == canceled.reversed())
-            let both = try await shopper.app.send(.get, "/v1/payment-intents?status=PENDING&reference=other-3")
+            let both = try await client.app.send(.get, "/v1/payment-intents?status=PENDING&reference=other-3")
             #expect(try both.each("reference", in: "results") == ["other-3"])
-            let none = try await shopper.app.send(.get, "/v1/payment-intents?status=PENDING&reference=order-1")
+            let none = try await client.app.send(.get, "/v1/payment-intents?status=PENDING&reference=order-1")
             #expect(none.text == #"{"results":[],"next":null}"#)
         }
     }
 
     @Test func `enrollments are listed while Belvo is down`() async throws {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.startEnrollment()
-            stage.sandbox.next(.dropRequest, on: nil, count: nil)
-            let before = stage.sandbox.calls.count
-            let list = try await shopper.app.send(.get, "/v1/enrollments")
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            let bond = try await client.startEnrollment()
+            harness.sandbox.next(.dropRequest, on: nil, count: nil)
+            let before = harness.sandbox.calls.count
+            let list = try await client.app.send(.get, "/v1/enrollments")
             #expect(try list.each("id", in: "results") == [bond.id])
-            #expect(stage.sandbox.calls.count == before)
+            #expect(harness.sandbox.calls.count == before)
         }
     }
 }

@@ -11,80 +11,80 @@ import Transport
 /// that it was woken.
 @Suite(.timeLimit(.minutes(2))) struct LongPollTests {
     @Test func `a worker's change answers who waits for that record, and nobody else`() async throws {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
-            let bonds = [try await shopper.startEnrollment(), try await shopper.startEnrollment()]
-            let seen = [try await shopper.enrollment(bonds[0]), try await shopper.enrollment(bonds[1])]
-            async let first = shopper.app.wait("/v1/enrollments/\(bonds[0].id)", unlike: seen[0])
-            async let second = shopper.app.wait("/v1/enrollments/\(bonds[1].id)", unlike: seen[1])
-            try await stage.awaitWatchers(2)
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            let bonds = [try await client.startEnrollment(), try await client.startEnrollment()]
+            let seen = [try await client.enrollment(bonds[0]), try await client.enrollment(bonds[1])]
+            async let first = client.app.wait("/v1/enrollments/\(bonds[0].id)", unlike: seen[0])
+            async let second = client.app.wait("/v1/enrollments/\(bonds[1].id)", unlike: seen[1])
+            try await harness.awaitWatchers(2)
             // Past their time at the bank, the one a second before the other.
-            try await stage.database.execute(
+            try await harness.database.execute(
                 "UPDATE enrollments SET deadline_at = app_now(), next_poll_at = app_now() WHERE id = \(bonds[0].uuid)")
-            try await stage.work()
+            try await harness.work()
             #expect(try await first.string("status_reason_code") == "timed_out")
-            try await stage.awaitWatchers(1)
-            try await stage.database.execute(
+            try await harness.awaitWatchers(1)
+            try await harness.database.execute(
                 "UPDATE enrollments SET deadline_at = app_now(), next_poll_at = app_now() WHERE id = \(bonds[1].uuid)")
-            try await stage.work()
+            try await harness.work()
             #expect(try await second.string("status") == "FAILED")
-            try await stage.awaitWatchers(0)
+            try await harness.awaitWatchers(0)
         }
     }
 
     @Test func `a payment is waited for until it is paid`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bill = try await shopper.bill(shopper.enroll())
-            let (app, path) = (shopper.app, "/v1/payment-intents/\(bill.id)")
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bill = try await client.bill(client.enroll())
+            let (app, path) = (client.app, "/v1/payment-intents/\(bill.id)")
             async let signed = app.wait(path, unlike: bill.answer)
-            try await stage.awaitWatchers(1)
-            try await shopper.authorize(bill)
+            try await harness.awaitWatchers(1)
+            try await client.authorize(bill)
             #expect(try await signed.string("next_action", "type") == "poll")
-            let accepted = try await shopper.payment(bill)
+            let accepted = try await client.payment(bill)
             async let paid = app.wait(path, unlike: accepted)
-            try await stage.awaitWatchers(1)
-            try stage.sandbox.settle(intent: bill.belvoID)
-            try await stage.poll()
+            try await harness.awaitWatchers(1)
+            try harness.sandbox.settle(intent: bill.belvoID)
+            try await harness.poll()
             #expect(try await paid.string("status") == "SUCCEEDED")
         }
     }
 
     @Test func `the bank's redirect in a browser answers the app that waits`() async throws {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.startEnrollment()
-            let seen = try await shopper.enrollment(bond)
-            async let waited = shopper.app.wait("/v1/enrollments/\(bond.id)", unlike: seen)
-            try await stage.awaitWatchers(1)
-            _ = try await stage.browser().follow(shopper.decide(bond))
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            let bond = try await client.startEnrollment()
+            let seen = try await client.enrollment(bond)
+            async let waited = client.app.wait("/v1/enrollments/\(bond.id)", unlike: seen)
+            try await harness.awaitWatchers(1)
+            _ = try await harness.browser().follow(client.decide(bond))
             #expect(try await waited.string("next_action", "type") == "poll")
         }
     }
 
     @Test func `a customer whose creation was not answered is waited for`() async throws {
-        try await Stage.open { stage in
-            let app = try await stage.app(of: "ana")
-            stage.sandbox.next(.dropAnswer, on: .createCustomer)
-            stage.sandbox.next(.dropAnswer, on: .listCustomers)
-            let seen = try await app.send(.put, "/v1/customer", Shopper.customerBody())
+        try await TestHarness.open { harness in
+            let app = try await harness.app(of: "ana")
+            harness.sandbox.next(.dropAnswer, on: .createCustomer)
+            harness.sandbox.next(.dropAnswer, on: .listCustomers)
+            let seen = try await app.send(.put, "/v1/customer", AppClient.customerBody())
             #expect(seen.status == 202)
             async let waited = app.wait("/v1/customer", unlike: seen)
-            try await stage.awaitWatchers(1)
-            try await stage.pass(.seconds(16))
+            try await harness.awaitWatchers(1)
+            try await harness.pass(.seconds(16))
             #expect(try await waited.raw("next_action") == "null")
         }
     }
 
     @Test func `a change in another instance answers who waits in this one`() async throws {
-        try await Stage.open { stage in
-            try await stage.withAnotherInstance { other in
-                let shopper = try await Shopper.arrive(on: stage)
-                let bond = try await shopper.startEnrollment()
-                let seen = try await shopper.enrollment(bond)
-                async let waited = shopper.app.wait("/v1/enrollments/\(bond.id)", unlike: seen)
-                try await stage.awaitWatchers(1)
-                _ = try await other.browser().follow(shopper.decide(bond))
+        try await TestHarness.open { harness in
+            try await harness.withAnotherInstance { other in
+                let client = try await AppClient.arrive(on: harness)
+                let bond = try await client.startEnrollment()
+                let seen = try await client.enrollment(bond)
+                async let waited = client.app.wait("/v1/enrollments/\(bond.id)", unlike: seen)
+                try await harness.awaitWatchers(1)
+                _ = try await other.browser().follow(client.decide(bond))
                 #expect(try await waited.status == 200)
                 #expect(other.watchers == 0)
             }
@@ -92,31 +92,31 @@ import Transport
     }
 
     @Test func `watching begins before reading, so that no change comes between`() async throws {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.startEnrollment()
-            let seen = try await shopper.enrollment(bond)
-            try await stage.database.transaction { transaction in
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            let bond = try await client.startEnrollment()
+            let seen = try await client.enrollment(bond)
+            try await harness.database.transaction { transaction in
                 // Nobody can read the row, so whoever watches now does it before.
                 try await transaction.execute("LOCK TABLE enrollments IN ACCESS EXCLUSIVE MODE")
-                let waiting = stage.loop.task {
-                    try await shopper.app.wait("/v1/enrollments/\(bond.id)", unlike: seen, seconds: 1)
+                let waiting = harness.loop.task {
+                    try await client.app.wait("/v1/enrollments/\(bond.id)", unlike: seen, seconds: 1)
                 }
-                try await stage.awaitWatchers(1)
+                try await harness.awaitWatchers(1)
                 waiting.cancel()
             }
         }
     }
 
     @Test func `what was missed while the database did not notify is looked for when it does again`() async throws {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.startEnrollment()
-            let seen = try await shopper.enrollment(bond)
-            async let waited = shopper.app.wait("/v1/enrollments/\(bond.id)", unlike: seen)
-            try await stage.awaitWatchers(1)
-            try await stage.renameUnheard(bond)
-            try await stage.database.execute(
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            let bond = try await client.startEnrollment()
+            let seen = try await client.enrollment(bond)
+            async let waited = client.app.wait("/v1/enrollments/\(bond.id)", unlike: seen)
+            try await harness.awaitWatchers(1)
+            try await harness.renameUnheard(bond)
+            try await harness.database.execute(
                 """
                 SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
                 WHERE datname = current_database() AND query LIKE 'LISTEN%'
@@ -126,62 +126,62 @@ import Transport
     }
 
     @Test func `a change of which nobody was told is found at the end of the wait`() async throws {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.startEnrollment()
-            let seen = try await shopper.enrollment(bond)
-            async let waited = shopper.app.wait("/v1/enrollments/\(bond.id)", unlike: seen, seconds: 1)
-            try await stage.awaitWatchers(1)
-            try await stage.renameUnheard(bond)
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            let bond = try await client.startEnrollment()
+            let seen = try await client.enrollment(bond)
+            async let waited = client.app.wait("/v1/enrollments/\(bond.id)", unlike: seen, seconds: 1)
+            try await harness.awaitWatchers(1)
+            try await harness.renameUnheard(bond)
             #expect(try await waited.string("details", "name") == "Changed by hand")
         }
     }
 
     @Test func `without a change the answer is 304 when the time is up, and not before`() async throws {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.startEnrollment()
-            let seen = try await shopper.enrollment(bond)
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            let bond = try await client.startEnrollment()
+            let seen = try await client.enrollment(bond)
             let start = Monotonic.now()
-            let answer = try await shopper.app.wait("/v1/enrollments/\(bond.id)", unlike: seen, seconds: 1)
+            let answer = try await client.app.wait("/v1/enrollments/\(bond.id)", unlike: seen, seconds: 1)
             #expect(Monotonic.now() - start >= .seconds(1))
             #expect(answer.status == 304)
             #expect(answer.tag == seen.tag)
             #expect(answer.text.isEmpty)
             #expect(answer.response.headers["x-request-id"] != nil)
-            try await stage.awaitWatchers(0)
+            try await harness.awaitWatchers(0)
         }
     }
 
     @Test func `who has something else, or nothing, or what is final is answered at once`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.startEnrollment()
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.startEnrollment()
             let path = "/v1/enrollments/\(bond.id)?wait=30"
-            #expect(try await shopper.app.send(.get, path).status == 200)
-            #expect(try await shopper.app.send(.get, path, headers: ["if-none-match": #""x""#]).status == 200)
-            #expect(try await shopper.app.send(.get, path, headers: ["if-none-match": "x"]).status == 200)
+            #expect(try await client.app.send(.get, path).status == 200)
+            #expect(try await client.app.send(.get, path, headers: ["if-none-match": #""x""#]).status == 200)
+            #expect(try await client.app.send(.get, path, headers: ["if-none-match": "x"]).status == 200)
 
-            let customer = try await shopper.app.send(.get, "/v1/customer")
-            #expect(try await shopper.app.wait("/v1/customer", unlike: customer).status == 304)
-            let enrolled = try await shopper.enroll()
-            let done = try await shopper.enrollment(enrolled)
-            #expect(try await shopper.app.wait("/v1/enrollments/\(enrolled.id)", unlike: done).status == 304)
+            let customer = try await client.app.send(.get, "/v1/customer")
+            #expect(try await client.app.wait("/v1/customer", unlike: customer).status == 304)
+            let enrolled = try await client.enroll()
+            let done = try await client.enrollment(enrolled)
+            #expect(try await client.app.wait("/v1/enrollments/\(enrolled.id)", unlike: done).status == 304)
             let options = "/v1/enrollments/\(enrolled.id)/fido-registration-options"
-            let given = try await shopper.app.send(.get, "\(options)?wait=30")
+            let given = try await client.app.send(.get, "\(options)?wait=30")
             #expect(given.status == 200)
-            #expect(try await shopper.app.wait(options, unlike: given).status == 304)
+            #expect(try await client.app.wait(options, unlike: given).status == 304)
         }
     }
 
     @Test func `a server that drains answers at once, and what then happens is told by another one`() async throws {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.startEnrollment()
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            let bond = try await client.startEnrollment()
             let path = "/v1/enrollments/\(bond.id)"
-            let seen = try await shopper.enrollment(bond)
-            try await stage.withAnotherInstance { other in
-                let app = App(client: other.client, token: shopper.app.token)
+            let seen = try await client.enrollment(bond)
+            try await harness.withAnotherInstance { other in
+                let app = App(client: other.client, token: client.app.token)
                 async let waited = app.wait(path, unlike: seen)
                 async let options = app.send(.get, "\(path)/fido-registration-options?wait=30")
                 try await other.awaitWatchers(2)
@@ -191,54 +191,54 @@ import Transport
                 #expect(try await waited.response.headers["connection"] == "close")
                 #expect(try await options.status == 202)
             }
-            _ = try await stage.browser().follow(shopper.decide(bond))
-            #expect(try await shopper.app.wait(path, unlike: seen).status == 200)
+            _ = try await harness.browser().follow(client.decide(bond))
+            #expect(try await client.app.wait(path, unlike: seen).status == 200)
         }
     }
 
     @Test func `an app that hangs up is no longer watched for`() async throws {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.startEnrollment()
-            let tag = try #require(try await shopper.enrollment(bond).tag)
-            let connection = try stage.connect()
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            let bond = try await client.startEnrollment()
+            let tag = try #require(try await client.enrollment(bond).tag)
+            let connection = try harness.connect()
             try connection.send(
                 """
                 GET /v1/enrollments/\(bond.id)?wait=30 HTTP/1.1\r\nHost: a\r\nIf-None-Match: \(tag)\r
-                Authorization: Bearer \(shopper.app.token ?? "")\r\n\r\n
+                Authorization: Bearer \(client.app.token ?? "")\r\n\r\n
                 """)
-            try await stage.awaitWatchers(1)
+            try await harness.awaitWatchers(1)
             connection.hangUp()
-            try await stage.awaitWatchers(0)
+            try await harness.awaitWatchers(0)
         }
     }
 
     @Test func `registration options are waited for until the bank gives them`() async throws {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.startEnrollment()
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            let bond = try await client.startEnrollment()
             let path = "/v1/enrollments/\(bond.id)/fido-registration-options"
-            async let waited = shopper.app.send(.get, "\(path)?wait=30")
-            try await stage.awaitWatchers(1)
-            try await shopper.complete(shopper.decide(bond))
-            try await shopper.awaitOptions(of: bond)
+            async let waited = client.app.send(.get, "\(path)?wait=30")
+            try await harness.awaitWatchers(1)
+            try await client.complete(client.decide(bond))
+            try await client.awaitOptions(of: bond)
             #expect(try await waited.status == 200)
-            #expect(try await waited.text == shopper.app.send(.get, path).text)
+            #expect(try await waited.text == client.app.send(.get, path).text)
         }
     }
 
     @Test func `registration options that do not come are 202 in the end, and 409 when none will come`() async throws {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.startEnrollment()
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            let bond = try await client.startEnrollment()
             let path = "/v1/enrollments/\(bond.id)/fido-registration-options"
-            let late = try await shopper.app.send(.get, "\(path)?wait=1")
+            let late = try await client.app.send(.get, "\(path)?wait=1")
             #expect(late.status == 202)
             #expect(late.response.headers["retry-after"] == "2")
             #expect(try late.string("next_action", "type") == "poll")
-            async let waited = shopper.app.send(.get, "\(path)?wait=30")
-            try await stage.awaitWatchers(1)
-            try await stage.pass(.seconds(901))
+            async let waited = client.app.send(.get, "\(path)?wait=30")
+            try await harness.awaitWatchers(1)
+            try await harness.pass(.seconds(901))
             #expect(try await waited.status == 409)
             #expect(try await waited.string("code") == "enrollment_failed")
             #expect(try await waited.response.headers["x-request-id"] != nil)
@@ -247,27 +247,27 @@ import Transport
 
     @Test(arguments: ["0", "31", "-1", "1.5", "x", "", "+1", "1&wait=1", "99999999999999999999"])
     func `a wait is 1 to 30 seconds, once`(wait: String) async throws {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.startEnrollment()
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            let bond = try await client.startEnrollment()
             for path in [
                 "/v1/customer", "/v1/enrollments/\(bond.id)", "/v1/enrollments/\(bond.id)/fido-registration-options",
                 "/v1/payment-intents/\(bond.id)",
             ] {
-                let answer = try await shopper.app.send(.get, "\(path)?wait=\(wait)", headers: ["if-none-match": "*"])
+                let answer = try await client.app.send(.get, "\(path)?wait=\(wait)", headers: ["if-none-match": "*"])
                 #expect(answer.status == 400, "\(path)?wait=\(wait)")
                 #expect(try answer.each("field", in: "errors") == ["?wait"])
             }
-            #expect(try await shopper.app.send(.get, "/v1/enrollments?wait=1").status == 400)
+            #expect(try await client.app.send(.get, "/v1/enrollments?wait=1").status == 400)
         }
     }
 
     @Test func `nobody waits for what is not theirs`() async throws {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.startEnrollment()
-            let stranger = try await stage.app(of: "bia")
-            let nobody = App(client: stage.client, token: nil)
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            let bond = try await client.startEnrollment()
+            let stranger = try await harness.app(of: "bia")
+            let nobody = App(client: harness.client, token: nil)
             for path in [
                 "/v1/customer", "/v1/enrollments/\(bond.id)", "/v1/enrollments/\(bond.id)/fido-registration-options",
                 "/v1/payment-intents/\(bond.id)", "/v1/enrollments/nonsense",
@@ -276,19 +276,19 @@ import Transport
                 #expect(try await stranger.send(.get, "\(path)?wait=30", headers: headers).status == 404, "\(path)")
                 #expect(try await nobody.send(.get, "\(path)?wait=30", headers: headers).status == 401, "\(path)")
             }
-            try await stage.awaitWatchers(0)
+            try await harness.awaitWatchers(0)
         }
     }
 }
 
-extension Stage {
+extension TestHarness {
     /// Changes what apps see of an enrollment without anybody being told.
-    fileprivate func renameUnheard(_ bond: Shopper.Bond) async throws {
+    fileprivate func renameUnheard(_ bond: AppClient.Bond) async throws {
         try await database.execute(
             "UPDATE enrollments SET name = 'Changed by hand', version = version + 1 WHERE id = \(bond.uuid)")
     }
 }
 
-extension Shopper.Bond {
+extension AppClient.Bond {
     fileprivate var uuid: UUID? { UUID(uuidString: id) }
 }

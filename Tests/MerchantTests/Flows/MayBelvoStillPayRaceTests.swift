@@ -10,68 +10,69 @@ import Transport
 /// older server.
 @Suite struct MayBelvoStillPayRaceTests {
     @Test func `a token that is given out while a payment is being given up is not forgotten`() async throws {
-        try await MayBelvoStillPayTests.open { stage, shopper, bond in
-            let bill = try await shopper.bill(bond)
+        try await MayBelvoStillPayTests.open { harness, client, bond in
+            let bill = try await client.bill(bond)
             // The cancel has read the row and waits for Belvo, while the token is given out.
-            stage.sandbox.next(.delayAnswer(.milliseconds(600)), on: .getPaymentIntent)
-            let looks = stage.countCalls(.getPaymentIntent)
-            async let canceled = shopper.cancel(bill)
-            try await stage.awaitCondition { stage.countCalls(.getPaymentIntent) > looks }
-            #expect(try await shopper.app.send(.post, "/v1/widget-token").status == 201)
+            harness.sandbox.next(.delayAnswer(.milliseconds(600)), on: .getPaymentIntent)
+            let looks = harness.countCalls(.getPaymentIntent)
+            async let canceled = client.cancel(bill)
+            try await harness.awaitCondition { harness.countCalls(.getPaymentIntent) > looks }
+            #expect(try await client.app.send(.post, "/v1/widget-token").status == 201)
             _ = try await canceled
-            try stage.sandbox.turn(intent: bill.belvoID, to: "PROCESSING")
-            let second = try await shopper.openPayment(bond, key: "tap-2")
+            try harness.sandbox.turn(intent: bill.belvoID, to: "PROCESSING")
+            let second = try await client.openPayment(bond, key: "tap-2")
             #expect(try second.string("code") == "payment_in_doubt")
         }
     }
 
     @Test(arguments: [503, 404])
     func `a token that ends while nobody can read frees nothing`(status: Int) async throws {
-        try await MayBelvoStillPayTests.open { stage, shopper, bond in
-            let bill = try await shopper.bill(bond)
-            #expect(try await shopper.app.send(.post, "/v1/widget-token").status == 201)
-            _ = try await shopper.cancel(bill)
-            try stage.sandbox.turn(intent: bill.belvoID, to: "PROCESSING")
-            stage.sandbox.next(.refused(status, code: "away"), on: .getPaymentIntent, count: nil)
-            for _ in 0..<4 { try await stage.pass(.seconds(300)) }
-            #expect(try await shopper.openPayment(bond, key: "tap-2").status != 201)
-            stage.sandbox.clearFaults()
-            try await stage.pass(.seconds(130))
-            #expect(try await shopper.openPayment(bond, key: "tap-3").string("code") == "payment_in_doubt")
+        try await MayBelvoStillPayTests.open { harness, client, bond in
+            let bill = try await client.bill(bond)
+            #expect(try await client.app.send(.post, "/v1/widget-token").status == 201)
+            _ = try await client.cancel(bill)
+            try harness.sandbox.turn(intent: bill.belvoID, to: "PROCESSING")
+            harness.sandbox.next(.refused(status, code: "away"), on: .getPaymentIntent, count: nil)
+            for _ in 0..<4 { try await harness.pass(.seconds(300)) }
+            #expect(try await client.openPayment(bond, key: "tap-2").status != 201)
+            harness.sandbox.clearFaults()
+            try await harness.pass(.seconds(130))
+            #expect(try await client.openPayment(bond, key: "tap-3").string("code") == "payment_in_doubt")
         }
     }
 
     @Test func `an order is not paid by two users, whoever it was for before`() async throws {
-        try await MayBelvoStillPayTests.open(orders: "required") { stage, shopper, bond in
-            _ = try await MayBelvoStillPayTests.place(on: stage, amount: "10.00")
-            let bill = try await MayBelvoStillPayTests.ordered(shopper, bond)
-            _ = try await shopper.cancel(bill)
-            let other = try await App(client: stage.client, token: MayBelvoStillPayTests.shopToken).send(
+        try await MayBelvoStillPayTests.open(orders: "required") { harness, client, bond in
+            _ = try await MayBelvoStillPayTests.place(on: harness, amount: "10.00")
+            let bill = try await MayBelvoStillPayTests.ordered(client, bond)
+            _ = try await client.cancel(bill)
+            let other = try await App(client: harness.client, token: MayBelvoStillPayTests.shopToken).send(
                 .put, "/orders/order-1", #"{"subject": "bia", "amount": "10.00", "description": "Two coffees"}"#)
             #expect(other.status == 409)
             #expect(try other.string("code") == "order_in_use")
             // Its own user's price may change: nobody signed anything.
-            #expect(try await MayBelvoStillPayTests.place(on: stage, amount: "11.00").status == 200)
+            #expect(try await MayBelvoStillPayTests.place(on: harness, amount: "11.00").status == 200)
         }
     }
 
     @Test func `what shows another payment is no reading of the one that is given up`() async throws {
-        try await MayBelvoStillPayTests.open { stage, shopper, bond in
-            let bill = try await shopper.bill(bond)
-            stage.sandbox.next(.altered([Fault.Alteration("/amount", #""400.00""#)]), on: .getPaymentIntent, count: nil)
-            #expect(try await shopper.cancel(bill).string("next_action", "type") == "poll")
-            #expect(try await shopper.openPayment(bond, key: "tap-2").string("code") == "payment_in_doubt")
-            stage.sandbox.clearFaults()
-            #expect(try await shopper.openPayment(bond, key: "tap-2").status == 201)
+        try await MayBelvoStillPayTests.open { harness, client, bond in
+            let bill = try await client.bill(bond)
+            harness.sandbox.next(
+                .altered([Fault.Alteration("/amount", #""400.00""#)]), on: .getPaymentIntent, count: nil)
+            #expect(try await client.cancel(bill).string("next_action", "type") == "poll")
+            #expect(try await client.openPayment(bond, key: "tap-2").string("code") == "payment_in_doubt")
+            harness.sandbox.clearFaults()
+            #expect(try await client.openPayment(bond, key: "tap-2").status == 201)
         }
     }
 
     @Test func `a payment without an order is not opened beside one that has just come`() async throws {
-        try await MayBelvoStillPayTests.open { stage, shopper, bond in
+        try await MayBelvoStillPayTests.open { harness, client, bond in
             for round in 0..<6 {
-                let (app, reference, key) = (shopper.app, "order-\(round)", "tap-\(round)")
-                let body = shopper.paymentBody(bond, reference: reference, amount: #""0.01""#)
-                let shop = App(client: stage.client, token: MayBelvoStillPayTests.shopToken)
+                let (app, reference, key) = (client.app, "order-\(round)", "tap-\(round)")
+                let body = client.paymentBody(bond, reference: reference, amount: #""0.01""#)
+                let shop = App(client: harness.client, token: MayBelvoStillPayTests.shopToken)
                 async let placed = shop.send(
                     .put, "/orders/\(reference)",
                     #"{"subject": "ana", "amount": "400.00", "description": "Two coffees"}"#)
@@ -83,17 +84,17 @@ import Transport
     }
 
     @Test func `a server of the version before opens payments for orders as it did`() async throws {
-        try await MayBelvoStillPayTests.open(orders: "required") { stage, shopper, bond in
-            _ = try await MayBelvoStillPayTests.place(on: stage, amount: "10.00")
-            let bill = try await MayBelvoStillPayTests.ordered(shopper, bond)
-            try stage.sandbox.fail(intent: bill.belvoID)
-            try await stage.tell("PAYMENT_INTENTS", of: bill.belvoID)
-            try await stage.work()
+        try await MayBelvoStillPayTests.open(orders: "required") { harness, client, bond in
+            _ = try await MayBelvoStillPayTests.place(on: harness, amount: "10.00")
+            let bill = try await MayBelvoStillPayTests.ordered(client, bond)
+            try harness.sandbox.fail(intent: bill.belvoID)
+            try await harness.tell("PAYMENT_INTENTS", of: bill.belvoID)
+            try await harness.work()
             let columns = """
                 subject, enrollment_id, reference, amount_centavos, description, statement_description,
                 belvo_customer_id, belvo_enrollment_id, beneficiary_bank_account, created_at, updated_at
                 """
-            try await stage.database.execute(
+            try await harness.database.execute(
                 SQL(
                     trusted: """
                         INSERT INTO payments (id, state, holds_reference, belvo_idempotency_key, next_poll_at,
@@ -101,12 +102,12 @@ import Transport
                         SELECT gen_random_uuid(), 'creating', true, gen_random_uuid(), app_now(), app_now(), \(columns)
                         FROM payments
                         """))
-            let shown = try await stage.lines(
+            let shown = try await harness.lines(
                 "SELECT priced_by_order::text AS line FROM payments WHERE state = 'creating'")
             #expect(shown == ["true"])
             // Its guard for a second one is the same word.
             await #expect(throws: (any Error).self) {
-                try await stage.database.execute(
+                try await harness.database.execute(
                     SQL(
                         trusted: """
                             INSERT INTO payments (id, state, holds_reference, belvo_idempotency_key, next_poll_at,
@@ -122,92 +123,92 @@ import Transport
     @Test func `a creation that was refused and made all the same is watched while a token could sign it`()
         async throws
     {
-        try await MayBelvoStillPayTests.open { stage, shopper, bond in
-            #expect(try await shopper.app.send(.post, "/v1/widget-token").status == 201)
-            stage.sandbox.next(.statusAfter(400), on: .createPaymentIntent)
-            #expect(try await shopper.openPayment(bond, key: "tap-1").status >= 400)
-            let id = try #require(try await stage.lines("SELECT id::text AS line FROM payments").first)
-            let intent = try #require(stage.sandbox.intentIDs(externalID: id).first)
+        try await MayBelvoStillPayTests.open { harness, client, bond in
+            #expect(try await client.app.send(.post, "/v1/widget-token").status == 201)
+            harness.sandbox.next(.statusAfter(400), on: .createPaymentIntent)
+            #expect(try await client.openPayment(bond, key: "tap-1").status >= 400)
+            let id = try #require(try await harness.lines("SELECT id::text AS line FROM payments").first)
+            let intent = try #require(harness.sandbox.intentIDs(externalID: id).first)
             // Signed by the SDK, and the webhook is lost.
-            try stage.sandbox.turn(intent: intent, to: "PROCESSING")
-            try await stage.pass(.seconds(700))
-            #expect(try await shopper.openPayment(bond, key: "tap-2").string("code") == "payment_in_doubt")
-            try stage.sandbox.settle(intent: intent)
-            try await stage.pass(.seconds(300))
-            #expect(try await shopper.openPayment(bond, key: "tap-3").string("code") == "already_paid")
+            try harness.sandbox.turn(intent: intent, to: "PROCESSING")
+            try await harness.pass(.seconds(700))
+            #expect(try await client.openPayment(bond, key: "tap-2").string("code") == "payment_in_doubt")
+            try harness.sandbox.settle(intent: intent)
+            try await harness.pass(.seconds(300))
+            #expect(try await client.openPayment(bond, key: "tap-3").string("code") == "already_paid")
         }
     }
 
     @Test func `a creation that never left keeps no reference, whatever its user holds`() async throws {
-        try await MayBelvoStillPayTests.open { stage, shopper, bond in
-            #expect(try await shopper.app.send(.post, "/v1/widget-token").status == 201)
-            stage.sandbox.next(.tooManyRequests(retryAfter: 1), on: .createPaymentIntent)
-            #expect(try await shopper.openPayment(bond, key: "tap-1").status == 503)
-            try await stage.advance(by: .seconds(2))
-            #expect(try await shopper.openPayment(bond, key: "tap-2").status == 201)
+        try await MayBelvoStillPayTests.open { harness, client, bond in
+            #expect(try await client.app.send(.post, "/v1/widget-token").status == 201)
+            harness.sandbox.next(.tooManyRequests(retryAfter: 1), on: .createPaymentIntent)
+            #expect(try await client.openPayment(bond, key: "tap-1").status == 503)
+            try await harness.advance(by: .seconds(2))
+            #expect(try await client.openPayment(bond, key: "tap-2").status == 201)
         }
     }
 
     @Test func `a twin holds the reference of its payment as soon as it may be paid`() async throws {
-        try await MayBelvoStillPayTests.open { stage, shopper, bond in
-            let bill = try await shopper.bill(bond)
-            let twin = try await Self.makeTwin(of: bill, shopper, bond)
-            try await stage.hear(of: twin)
-            #expect(stage.log.holds("payment.created_twice"))
+        try await MayBelvoStillPayTests.open { harness, client, bond in
+            let bill = try await client.bill(bond)
+            let twin = try await Self.makeTwin(of: bill, client, bond)
+            try await harness.hear(of: twin)
+            #expect(harness.log.holds("payment.created_twice"))
             // Nobody has its options, and nobody a token: another attempt may begin.
-            try stage.sandbox.fail(intent: bill.belvoID)
-            try await stage.hear(of: bill.belvoID)
-            let second = try await shopper.bill(bond, key: "tap-2")
-            try stage.sandbox.turn(intent: twin, to: "PROCESSING")
-            try await stage.hear(of: twin)
-            let signed = try shopper.authorization(of: second)
+            try harness.sandbox.fail(intent: bill.belvoID)
+            try await harness.hear(of: bill.belvoID)
+            let second = try await client.bill(bond, key: "tap-2")
+            try harness.sandbox.turn(intent: twin, to: "PROCESSING")
+            try await harness.hear(of: twin)
+            let signed = try client.authorization(of: second)
             let path = "/v1/payment-intents/\(second.id)/authorize"
-            #expect(try await shopper.app.send(.post, path, signed).string("code") == "payment_in_doubt")
-            try stage.sandbox.settle(intent: twin)
-            try await stage.hear(of: twin)
-            #expect(try await shopper.app.send(.post, path, signed).string("code") == "already_paid")
-            #expect(try await shopper.openPayment(bond, key: "tap-3").string("code") == "already_paid")
+            #expect(try await client.app.send(.post, path, signed).string("code") == "payment_in_doubt")
+            try harness.sandbox.settle(intent: twin)
+            try await harness.hear(of: twin)
+            #expect(try await client.app.send(.post, path, signed).string("code") == "already_paid")
+            #expect(try await client.openPayment(bond, key: "tap-3").string("code") == "already_paid")
         }
     }
 
     @Test(arguments: [true, false])
     func `a payment and its twin that are both paid raise the loudest alarm`(isHeardBefore: Bool) async throws {
-        try await MayBelvoStillPayTests.open { stage, shopper, bond in
-            let bill = try await shopper.bill(bond)
-            let twin = try await Self.makeTwin(of: bill, shopper, bond)
-            if isHeardBefore { try await stage.hear(of: twin) }
-            try await shopper.authorize(bill)
-            try stage.sandbox.settle(intent: bill.belvoID)
-            try await stage.hear(of: bill.belvoID)
-            try stage.sandbox.settle(intent: twin)
-            try await stage.hear(of: twin)
-            #expect(stage.log.holds("payment.double_paid"))
-            #expect(try await stage.lines("SELECT kind AS line FROM ops.money_alarms").contains("double_paid"))
+        try await MayBelvoStillPayTests.open { harness, client, bond in
+            let bill = try await client.bill(bond)
+            let twin = try await Self.makeTwin(of: bill, client, bond)
+            if isHeardBefore { try await harness.hear(of: twin) }
+            try await client.authorize(bill)
+            try harness.sandbox.settle(intent: bill.belvoID)
+            try await harness.hear(of: bill.belvoID)
+            try harness.sandbox.settle(intent: twin)
+            try await harness.hear(of: twin)
+            #expect(harness.log.holds("payment.double_paid"))
+            #expect(try await harness.lines("SELECT kind AS line FROM ops.money_alarms").contains("double_paid"))
         }
     }
 
     @Test func `a creation that is answered with another payment's id is found under its own`() async throws {
-        try await MayBelvoStillPayTests.open { stage, shopper, bond in
-            let bill = try await shopper.bill(bond)
+        try await MayBelvoStillPayTests.open { harness, client, bond in
+            let bill = try await client.bill(bond)
             let wrong = Fault.altered([Fault.Alteration("/id", "\"\(bill.belvoID)\"")])
-            stage.sandbox.next(wrong, on: .createPaymentIntent)
-            let other = try await shopper.openPayment(bond, reference: "order-2", key: "tap-2")
+            harness.sandbox.next(wrong, on: .createPaymentIntent)
+            let other = try await client.openPayment(bond, reference: "order-2", key: "tap-2")
             #expect(other.status == 201)
             #expect(try other.string("belvo_id") != bill.belvoID)
-            #expect(stage.log.holds("payment.differs"))
+            #expect(harness.log.holds("payment.differs"))
         }
     }
 
     /// Another intent that bears the payment's name.
     private static func makeTwin(
-        of bill: Shopper.Bill, _ shopper: Shopper, _ bond: Shopper.Bond
+        of bill: AppClient.Bill, _ client: AppClient, _ bond: AppClient.Bond
     ) async throws -> String {
         let enrollment = Belvo.Enrollment.ID(try #require(UUID(uuidString: bond.belvoID)))
-        return try await shopper.openPaymentBySDK(from: enrollment, named: bill.id, centavos: 1990).description
+        return try await client.openPaymentBySDK(from: enrollment, named: bill.id, centavos: 1990).description
     }
 }
 
-extension Stage {
+extension TestHarness {
     /// Belvo tells of an intent, and the server reads it.
     fileprivate func hear(of intent: String) async throws {
         try await tell("PAYMENT_INTENTS", of: intent)

@@ -8,20 +8,20 @@ import Testing
     static let token = "the-token-that-the-shop-shows-here"
 
     /// The shop, as it talks to the server.
-    private func shop(_ stage: Stage) -> App { App(client: stage.client, token: Self.token) }
+    private func shop(_ harness: TestHarness) -> App { App(client: harness.client, token: Self.token) }
 
     private func open(
-        _ changes: [String: String] = [:], _ body: @escaping @Sendable (Stage) async throws -> Void
+        _ changes: [String: String] = [:], _ body: @escaping @Sendable (TestHarness) async throws -> Void
     ) async throws {
         let environment = ["SHOP_TOKEN": Self.token, "ORDERS": "required"].merging(changes) { $1 }
-        try await Stage.open(environment: environment, body)
+        try await TestHarness.open(environment: environment, body)
     }
 
     private static let coffees = #"{"subject": "ana", "amount": "19.90", "description": "Two coffees"}"#
 
     @Test func `the shop places an order and reads it back`() async throws {
-        try await open { stage in
-            let shop = shop(stage)
+        try await open { harness in
+            let shop = shop(harness)
             let transcript = Transcript()
             let placed = try await shop.send(.put, "/orders/order-1", Self.coffees)
             transcript.expect(
@@ -51,8 +51,8 @@ import Testing
     @Test func `placing the same order again changes nothing, and another price changes it while nobody pays`()
         async throws
     {
-        try await open { stage in
-            let shop = shop(stage)
+        try await open { harness in
+            let shop = shop(harness)
             let first = try await shop.send(.put, "/orders/order-1", Self.coffees)
             let same = try await shop.send(.put, "/orders/order-1", Self.coffees)
             #expect(same.status == 200)
@@ -67,18 +67,18 @@ import Testing
     }
 
     @Test func `a reference is any line of text, escaped in the path`() async throws {
-        try await open { stage in
-            let placed = try await shop(stage).send(.put, "/orders/caf%C3%A9%2F1%20a", Self.coffees)
+        try await open { harness in
+            let placed = try await shop(harness).send(.put, "/orders/caf%C3%A9%2F1%20a", Self.coffees)
             #expect(placed.status == 201)
             #expect(try placed.string("reference") == "café/1 a")
-            let read = try await shop(stage).send(.get, "/orders/caf%C3%A9%2F1%20a")
+            let read = try await shop(harness).send(.get, "/orders/caf%C3%A9%2F1%20a")
             #expect(read.text == placed.text)
         }
     }
 
     @Test func `an order with faults is refused with all of them, and nothing is placed`() async throws {
-        try await open { stage in
-            let answer = try await shop(stage).send(
+        try await open { harness in
+            let answer = try await shop(harness).send(
                 .put, "/orders/order-1",
                 #"{"subject": "", "amount": 0, "statement_description": "", "expires_at": "tomorrow", "price": 1}"#)
             #expect(answer.status == 400)
@@ -87,17 +87,17 @@ import Testing
                 fields == [
                     "/amount", "/description", "/expires_at", "/price", "/statement_description", "/subject",
                 ])
-            let tooMuch = try await shop(stage).send(
+            let tooMuch = try await shop(harness).send(
                 .put, "/orders/order-1", #"{"subject": "ana", "amount": "500.01", "description": "Gold"}"#)
             #expect(try tooMuch.each("code", in: "errors").compactMap { $0 } == ["too_high"])
-            #expect(try await shop(stage).send(.get, "/orders/order-1").status == 404)
+            #expect(try await shop(harness).send(.get, "/orders/order-1").status == 404)
         }
     }
 
     @Test func `only the shop's token opens the orders, and without one there is no such endpoint`() async throws {
-        try await open { stage in
-            let user = try await stage.app(of: "ana")
-            for caller in [user, App(client: stage.client, token: nil), App(client: stage.client, token: "x")] {
+        try await open { harness in
+            let user = try await harness.app(of: "ana")
+            for caller in [user, App(client: harness.client, token: nil), App(client: harness.client, token: "x")] {
                 for (method, body) in [(HTTP.Method.get, nil), (.put, Self.coffees)] {
                     let answer = try await caller.send(method, "/orders/order-1", body)
                     #expect(answer.status == 401)
@@ -105,26 +105,26 @@ import Testing
                     #expect(answer.response.headers["www-authenticate"] != nil)
                 }
             }
-            #expect(try await shop(stage).send(.get, "/orders/order-1").status == 404)
+            #expect(try await shop(harness).send(.get, "/orders/order-1").status == 404)
         }
-        try await Stage.open { stage in
-            let answer = try await App(client: stage.client, token: "x").send(.get, "/orders/order-1")
+        try await TestHarness.open { harness in
+            let answer = try await App(client: harness.client, token: "x").send(.get, "/orders/order-1")
             #expect(answer.status == 404)
         }
     }
 
     @Test func `an order written with SQL keeps to the same rules`() async throws {
-        try await open { stage in
-            try await stage.database.execute(
+        try await open { harness in
+            try await harness.database.execute(
                 """
                 INSERT INTO orders (reference, subject, amount_centavos, description)
                 VALUES ('order-1', 'ana', 1990, 'Two coffees')
                 """)
-            let read = try await shop(stage).send(.get, "/orders/order-1")
+            let read = try await shop(harness).send(.get, "/orders/order-1")
             #expect(try read.string("amount") == "19.90")
             for wrong in ["('', 'ana', 1, 'x')", "('r', 'ana', 0, 'x')", "('r', 'ana', 1, E'a\\nb')"] {
                 await #expect(throws: (any Error).self) {
-                    try await stage.database.execute(
+                    try await harness.database.execute(
                         SQL(
                             trusted:
                                 "INSERT INTO orders (reference, subject, amount_centavos, description) VALUES \(wrong)")

@@ -9,173 +9,175 @@ import Testing
 @Suite struct OrderedPaymentTests {
     private static func open(
         orders: String = "required",
-        _ body: @escaping @Sendable (Stage, inout Shopper, Shopper.Bond) async throws -> Void
+        _ body: @escaping @Sendable (TestHarness, inout AppClient, AppClient.Bond) async throws -> Void
     ) async throws {
-        try await Stage.open(environment: ["SHOP_TOKEN": OrderTests.token, "ORDERS": orders]) { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            try await body(stage, &shopper, bond)
+        try await TestHarness.open(environment: ["SHOP_TOKEN": OrderTests.token, "ORDERS": orders]) { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            try await body(harness, &client, bond)
         }
     }
 
     private static func place(
-        on stage: Stage, _ reference: String = "order-1", subject: String = "ana", amount: String = "19.90",
+        on harness: TestHarness, _ reference: String = "order-1", subject: String = "ana", amount: String = "19.90",
         more: String = ""
     ) async throws -> Answer {
-        try await App(client: stage.client, token: OrderTests.token).send(
+        try await App(client: harness.client, token: OrderTests.token).send(
             .put, "/orders/\(reference)",
             #"{"subject": "\#(subject)", "amount": "\#(amount)", "description": "Two coffees"\#(more)}"#)
     }
 
-    private static func order(on stage: Stage, _ reference: String = "order-1") async throws -> Answer {
-        try await App(client: stage.client, token: OrderTests.token).send(.get, "/orders/\(reference)")
+    private static func order(on harness: TestHarness, _ reference: String = "order-1") async throws -> Answer {
+        try await App(client: harness.client, token: OrderTests.token).send(.get, "/orders/\(reference)")
     }
 
     private static func pay(
-        _ shopper: Shopper, _ bond: Shopper.Bond, key: String = "tap-1", _ members: String
+        _ client: AppClient, _ bond: AppClient.Bond, key: String = "tap-1", _ members: String
     ) async throws -> Answer {
-        try await shopper.app.send(
+        try await client.app.send(
             .post, "/v1/payment-intents", #"{"enrollment": "\#(bond.id)"\#(members)}"#,
             headers: ["idempotency-key": key])
     }
 
     @Test func `a payment takes its price and texts from the order, which follows it to the end`() async throws {
-        try await Self.open { stage, shopper, bond in
-            _ = try await Self.place(on: stage, more: #", "statement_description": "CAFE""#)
-            let answer = try await Self.pay(shopper, bond, #", "reference": "order-1""#)
+        try await Self.open { harness, client, bond in
+            _ = try await Self.place(on: harness, more: #", "statement_description": "CAFE""#)
+            let answer = try await Self.pay(client, bond, #", "reference": "order-1""#)
             #expect(answer.status == 201)
             #expect(try answer.string("amount") == "19.90")
             #expect(try answer.string("description") == "Two coffees")
             #expect(try answer.string("statement_description") == "CAFE")
-            let bill = Shopper.Bill(id: try answer.string("id"), belvoID: try answer.string("belvo_id"), answer: answer)
-            let live = try await Self.order(on: stage)
+            let bill = AppClient.Bill(
+                id: try answer.string("id"), belvoID: try answer.string("belvo_id"), answer: answer)
+            let live = try await Self.order(on: harness)
             #expect(try live.string("status") == "live")
             #expect(try live.string("payment_intent") == bill.id)
-            try await shopper.authorize(bill)
-            try stage.sandbox.settle(intent: bill.belvoID)
-            try await stage.poll()
-            let paid = try await Self.order(on: stage)
+            try await client.authorize(bill)
+            try harness.sandbox.settle(intent: bill.belvoID)
+            try await harness.poll()
+            let paid = try await Self.order(on: harness)
             #expect(try paid.string("status") == "paid")
-            let again = try await Self.pay(shopper, bond, key: "tap-2", #", "reference": "order-1""#)
+            let again = try await Self.pay(client, bond, key: "tap-2", #", "reference": "order-1""#)
             #expect(again.status == 409)
             #expect(try again.string("code") == "already_paid")
         }
     }
 
     @Test func `an app that names another price is refused, whatever else is wrong`() async throws {
-        try await Self.open { stage, shopper, bond in
-            _ = try await Self.place(on: stage)
-            let cheap = try await Self.pay(shopper, bond, #", "reference": "order-1", "amount": "0.01""#)
+        try await Self.open { harness, client, bond in
+            _ = try await Self.place(on: harness)
+            let cheap = try await Self.pay(client, bond, #", "reference": "order-1", "amount": "0.01""#)
             #expect(cheap.status == 400)
             #expect(try cheap.string("code") == "amount_differs")
-            let texts = try await Self.pay(shopper, bond, #", "reference": "order-1", "description": "Tea""#)
+            let texts = try await Self.pay(client, bond, #", "reference": "order-1", "description": "Tea""#)
             #expect(texts.status == 400)
             #expect(try texts.each("field", in: "errors").compactMap { $0 } == ["/description"])
             let same = try await Self.pay(
-                shopper, bond, #", "reference": "order-1", "amount": 19.9, "description": "Two coffees""#)
+                client, bond, #", "reference": "order-1", "amount": 19.9, "description": "Two coffees""#)
             #expect(same.status == 201)
-            #expect(stage.countCalls(.createPaymentIntent) == 1)
+            #expect(harness.countCalls(.createPaymentIntent) == 1)
         }
     }
 
     @Test func `without an order, or with somebody else's, nothing is paid`() async throws {
-        try await Self.open { stage, shopper, bond in
-            _ = try await Self.place(on: stage, subject: "bia")
+        try await Self.open { harness, client, bond in
+            _ = try await Self.place(on: harness, subject: "bia")
             let own = #", "amount": "1.00", "description": "x""#
-            let none = try await Self.pay(shopper, bond, own)
+            let none = try await Self.pay(client, bond, own)
             #expect(none.status == 409)
             #expect(try none.string("code") == "order_required")
             for reference in ["order-1", "order-2"] {
-                let answer = try await Self.pay(shopper, bond, #", "reference": "\#(reference)""# + own)
+                let answer = try await Self.pay(client, bond, #", "reference": "\#(reference)""# + own)
                 #expect(answer.status == 400)
                 #expect(
                     try answer.raw("errors")
                         == #"[{"field":"/reference","code":"not_found","message":"There is no such order."}]"#)
             }
-            #expect(stage.countCalls(.createPaymentIntent) == 0)
+            #expect(harness.countCalls(.createPaymentIntent) == 0)
         }
     }
 
     @Test func `where orders are optional one that is there still rules, and what is missing is named`() async throws {
-        try await Self.open(orders: "optional") { stage, shopper, bond in
-            _ = try await Self.place(on: stage)
+        try await Self.open(orders: "optional") { harness, client, bond in
+            _ = try await Self.place(on: harness)
             let cheap = try await Self.pay(
-                shopper, bond, #", "reference": "order-1", "amount": "1.00", "description": "x""#)
+                client, bond, #", "reference": "order-1", "amount": "1.00", "description": "x""#)
             #expect(try cheap.string("code") == "amount_differs")
-            let bare = try await Self.pay(shopper, bond, #", "reference": "order-2""#)
+            let bare = try await Self.pay(client, bond, #", "reference": "order-2""#)
             #expect(bare.status == 400)
             #expect(try bare.each("field", in: "errors").compactMap { $0 } == ["/amount", "/description"])
             let own = try await Self.pay(
-                shopper, bond, #", "reference": "order-2", "amount": "1.00", "description": "x""#)
+                client, bond, #", "reference": "order-2", "amount": "1.00", "description": "x""#)
             #expect(own.status == 201)
         }
     }
 
     @Test func `an order whose time is over is not paid`() async throws {
-        try await Self.open { stage, shopper, bond in
-            _ = try await Self.place(on: stage, more: #", "expires_at": "2000-01-01T00:00:00Z""#)
-            let expired = try await Self.order(on: stage)
+        try await Self.open { harness, client, bond in
+            _ = try await Self.place(on: harness, more: #", "expires_at": "2000-01-01T00:00:00Z""#)
+            let expired = try await Self.order(on: harness)
             #expect(try expired.string("status") == "expired")
-            let late = try await Self.pay(shopper, bond, #", "reference": "order-1""#)
+            let late = try await Self.pay(client, bond, #", "reference": "order-1""#)
             #expect(late.status == 409)
             #expect(try late.string("code") == "order_expired")
         }
     }
 
     @Test func `an order that somebody is paying stays as it is, for the shop and for SQL`() async throws {
-        try await Self.open { stage, shopper, bond in
-            _ = try await Self.place(on: stage)
-            let answer = try await Self.pay(shopper, bond, #", "reference": "order-1""#)
-            let bill = Shopper.Bill(id: try answer.string("id"), belvoID: try answer.string("belvo_id"), answer: answer)
+        try await Self.open { harness, client, bond in
+            _ = try await Self.place(on: harness)
+            let answer = try await Self.pay(client, bond, #", "reference": "order-1""#)
+            let bill = AppClient.Bill(
+                id: try answer.string("id"), belvoID: try answer.string("belvo_id"), answer: answer)
             for change in ["live", "authorized", "paid"] {
-                if change == "authorized" { try await shopper.authorize(bill) }
+                if change == "authorized" { try await client.authorize(bill) }
                 if change == "paid" {
-                    try stage.sandbox.settle(intent: bill.belvoID)
-                    try await stage.poll()
+                    try harness.sandbox.settle(intent: bill.belvoID)
+                    try await harness.poll()
                 }
-                let dearer = try await Self.place(on: stage, amount: "20.00")
+                let dearer = try await Self.place(on: harness, amount: "20.00")
                 #expect(dearer.status == 409, "\(change)")
                 #expect(try dearer.string("code") == "order_in_use", "\(change)")
                 #expect(try dearer.string("payment_intent") == bill.id, "\(change)")
                 // The shop that lost its answer says the same again.
-                #expect(try await Self.place(on: stage).status == 200, "\(change)")
+                #expect(try await Self.place(on: harness).status == 200, "\(change)")
                 await #expect(throws: (any Error).self, "\(change)") {
-                    try await stage.database.execute(
+                    try await harness.database.execute(
                         "UPDATE orders SET amount_centavos = 1 WHERE reference = 'order-1'")
                 }
                 await #expect(throws: (any Error).self, "\(change)") {
-                    try await stage.database.execute("DELETE FROM orders WHERE reference = 'order-1'")
+                    try await harness.database.execute("DELETE FROM orders WHERE reference = 'order-1'")
                 }
             }
         }
     }
 
     @Test func `a new price and a payment at the old one never both win`() async throws {
-        try await Self.open { stage, shopper, bond in
+        try await Self.open { harness, client, bond in
             for round in 0..<10 {
-                _ = try await Self.place(on: stage, "order-\(round)")
-                async let dearer = Self.place(on: stage, "order-\(round)", amount: "20.00")
+                _ = try await Self.place(on: harness, "order-\(round)")
+                async let dearer = Self.place(on: harness, "order-\(round)", amount: "20.00")
                 async let paid = Self.pay(
-                    shopper, bond, key: "tap-\(round)", #", "reference": "order-\#(round)""#)
+                    client, bond, key: "tap-\(round)", #", "reference": "order-\#(round)""#)
                 let (change, payment) = try await (dearer, paid)
                 guard payment.status == 201 else {
                     #expect(change.status == 200)
                     continue
                 }
-                let order = try await Self.order(on: stage, "order-\(round)")
+                let order = try await Self.order(on: harness, "order-\(round)")
                 #expect(try order.string("amount") == payment.string("amount"), "\(round)")
             }
         }
     }
 
     @Test func `a bond that the bank has taken back is noticed before the payment`() async throws {
-        try await Self.open(orders: "optional") { stage, shopper, bond in
-            try stage.sandbox.revoke(enrollment: bond.belvoID)
-            let payment = try await shopper.openPayment(bond)
+        try await Self.open(orders: "optional") { harness, client, bond in
+            try harness.sandbox.revoke(enrollment: bond.belvoID)
+            let payment = try await client.openPayment(bond)
             #expect(payment.status == 409)
             #expect(try payment.string("code") == "enrollment_not_usable")
-            #expect(try await shopper.enrollment(bond).string("next_action", "reason") == "enroll_again")
-            #expect(stage.countCalls(.createPaymentIntent) == 0)
+            #expect(try await client.enrollment(bond).string("next_action", "reason") == "enroll_again")
+            #expect(harness.countCalls(.createPaymentIntent) == 0)
         }
     }
 }

@@ -5,55 +5,55 @@ import Testing
 /// What becomes of a payment while nobody but the workers does anything.
 @Suite struct PaymentPollingTests {
     @Test func `a payment that was never signed has timed out at the end of its challenge, not before`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            let bill = try await shopper.bill(bond)
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            let bill = try await client.bill(bond)
             // The challenge's 300 s and a minute.
-            try await stage.pass(.seconds(340))
-            #expect(try await shopper.payment(bill).string("next_action", "type") == "sign")
-            try await stage.pass(.seconds(20))
-            let answer = try await shopper.payment(bill)
+            try await harness.pass(.seconds(340))
+            #expect(try await client.payment(bill).string("next_action", "type") == "sign")
+            try await harness.pass(.seconds(20))
+            let answer = try await client.payment(bill)
             #expect(try answer.string("status") == "FAILED")
             #expect(try answer.string("failure_code") == "timed_out")
             #expect(try answer.raw("next_action") == #"{"type":"retry","reason":"now"}"#)
             // From then on the signature is refused.
-            let late = try await shopper.authorize(bill)
+            let late = try await client.authorize(bill)
             #expect(late.status == 409)
-            #expect(stage.countCalls(.authorizePaymentIntent) == 0)
+            #expect(harness.countCalls(.authorizePaymentIntent) == 0)
         }
     }
 
     @Test func `a signature after the deadline is refused also before a worker has noticed`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            let bill = try await shopper.bill(bond)
-            try await stage.advance(by: .seconds(361))
-            #expect(try await shopper.authorize(bill).status == 409)
-            #expect(stage.countCalls(.authorizePaymentIntent) == 0)
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            let bill = try await client.bill(bond)
+            try await harness.advance(by: .seconds(361))
+            #expect(try await client.authorize(bill).status == 409)
+            #expect(harness.countCalls(.authorizePaymentIntent) == 0)
         }
     }
 
     @Test func `an authorized payment past its deadline is in doubt, and Belvo's late word decides`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            let bill = try await shopper.bill(bond)
-            try await shopper.authorize(bill)
-            try await stage.pass(.seconds(100))
-            #expect(try await shopper.payment(bill).raw("in_doubt") == "false")
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            let bill = try await client.bill(bond)
+            try await client.authorize(bill)
+            try await harness.pass(.seconds(100))
+            #expect(try await client.payment(bill).raw("in_doubt") == "false")
             for wait in [Duration.seconds(20), .seconds(3_600), .seconds(86_400)] {
-                try await stage.pass(wait)
-                let answer = try await shopper.payment(bill)
+                try await harness.pass(wait)
+                let answer = try await client.payment(bill)
                 #expect(try answer.string("status") == "PENDING")
                 #expect(try answer.raw("in_doubt") == "true")
                 #expect(try answer.string("next_action", "type") == "poll")
             }
-            #expect(stage.log.holds("payment.in_doubt"))
-            try stage.sandbox.settle(intent: bill.belvoID)
-            try await stage.pass(.seconds(901))
-            let answer = try await shopper.payment(bill)
+            #expect(harness.log.holds("payment.in_doubt"))
+            try harness.sandbox.settle(intent: bill.belvoID)
+            try await harness.pass(.seconds(901))
+            let answer = try await client.payment(bill)
             #expect(try answer.string("status") == "SUCCEEDED")
             #expect(try answer.raw("in_doubt") == "false")
             #expect(try answer.raw("next_action") == "null")
@@ -62,15 +62,15 @@ import Testing
 
     @Test(arguments: LetterCase.allCases)
     func `a payment without funds says so, in either spelling`(spelling: LetterCase) async throws {
-        try await Stage.open { stage in
-            stage.sandbox.variants.failureCodes = spelling
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            let bill = try await shopper.bill(bond)
-            try await shopper.authorize(bill)
-            try stage.sandbox.fail(intent: bill.belvoID)
-            try await stage.poll()
-            let answer = try await shopper.payment(bill)
+        try await TestHarness.open { harness in
+            harness.sandbox.variants.failureCodes = spelling
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            let bill = try await client.bill(bond)
+            try await client.authorize(bill)
+            try harness.sandbox.fail(intent: bill.belvoID)
+            try await harness.poll()
+            let answer = try await client.payment(bill)
             #expect(try answer.string("status") == "FAILED")
             #expect(try answer.string("failure_code").lowercased() == "insufficient_funds")
             #expect(try answer.raw("next_action") == #"{"type":"retry","reason":"insufficient_funds"}"#)
@@ -78,32 +78,32 @@ import Testing
     }
 
     @Test func `a payment that is being made elsewhere does not lapse unsigned`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            let bill = try await shopper.bill(bond)
-            try stage.sandbox.turn(intent: bill.belvoID, to: "PROCESSING")
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            let bill = try await client.bill(bond)
+            try harness.sandbox.turn(intent: bill.belvoID, to: "PROCESSING")
             for _ in 0..<3 {
-                try await stage.pass(.seconds(361))
-                #expect(try await shopper.payment(bill).string("status") == "PENDING")
+                try await harness.pass(.seconds(361))
+                #expect(try await client.payment(bill).string("status") == "PENDING")
             }
-            #expect(try await shopper.openPayment(bond, key: "tap-2").status == 409)
-            try stage.sandbox.settle(intent: bill.belvoID)
-            try await stage.pass(.seconds(121))
-            #expect(try await shopper.payment(bill).string("status") == "SUCCEEDED")
+            #expect(try await client.openPayment(bond, key: "tap-2").status == 409)
+            try harness.sandbox.settle(intent: bill.belvoID)
+            try await harness.pass(.seconds(121))
+            #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
         }
     }
 
     @Test func `a challenge that is not there at once is waited for`() async throws {
-        try await Stage.open { stage in
-            stage.sandbox.variants.fidoOptions = .whenRead
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            let answer = try await shopper.openPayment(bond)
+        try await TestHarness.open { harness in
+            harness.sandbox.variants.fidoOptions = .whenRead
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            let answer = try await client.openPayment(bond)
             #expect(answer.status == 201)
             #expect(try answer.string("next_action", "type") == "poll")
-            try await stage.poll()
-            let read = try await shopper.payment(try answer.string("id"))
+            try await harness.poll()
+            let read = try await client.payment(try answer.string("id"))
             #expect(try read.string("next_action", "type") == "sign")
         }
     }
@@ -113,18 +113,18 @@ import Testing
         .unknownStatus,
     ])
     func `a success that is not this payment is not believed, and raises an alarm`(fault: Fault) async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            let bill = try await shopper.bill(bond)
-            try await shopper.authorize(bill)
-            try stage.sandbox.settle(intent: bill.belvoID)
-            stage.sandbox.next(fault, on: .getPaymentIntent)
-            try await stage.poll()
-            #expect(try await shopper.payment(bill).string("status") == "PENDING")
-            #expect(stage.log.holds(fault == .unknownStatus ? "payment.unknown_status" : "payment.differs"))
-            try await stage.poll()
-            #expect(try await shopper.payment(bill).string("status") == "SUCCEEDED")
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            let bill = try await client.bill(bond)
+            try await client.authorize(bill)
+            try harness.sandbox.settle(intent: bill.belvoID)
+            harness.sandbox.next(fault, on: .getPaymentIntent)
+            try await harness.poll()
+            #expect(try await client.payment(bill).string("status") == "PENDING")
+            #expect(harness.log.holds(fault == .unknownStatus ? "payment.unknown_status" : "payment.differs"))
+            try await harness.poll()
+            #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
         }
     }
 }

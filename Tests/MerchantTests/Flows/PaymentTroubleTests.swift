@@ -9,99 +9,99 @@ import Testing
 /// Paying while the way to Belvo is bad.
 @Suite struct PaymentTroubleTests {
     @Test func `a payment whose creation was not answered is looked up at once`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
             for (number, doubt) in (Trouble.doubts + [Trouble.missingID]).enumerated() where doubt.isDone {
                 let (reference, key) = ("order-\(number)", "tap-\(number)")
-                let looks = stage.countCalls(.listPaymentIntents)
-                stage.sandbox.next(doubt.fault, on: .createPaymentIntent)
-                let answer = try await shopper.openPayment(bond, reference: reference, key: key)
+                let looks = harness.countCalls(.listPaymentIntents)
+                harness.sandbox.next(doubt.fault, on: .createPaymentIntent)
+                let answer = try await client.openPayment(bond, reference: reference, key: key)
                 #expect(answer.status == 201, "\(doubt.name)")
                 #expect(try answer.string("next_action", "type") == "sign", "\(doubt.name)")
-                #expect(stage.countCalls(.listPaymentIntents) == looks + 1, "\(doubt.name)")
-                let again = try await shopper.openPayment(bond, reference: reference, key: key)
+                #expect(harness.countCalls(.listPaymentIntents) == looks + 1, "\(doubt.name)")
+                let again = try await client.openPayment(bond, reference: reference, key: key)
                 #expect(again.response.body == answer.response.body, "\(doubt.name)")
                 #expect(again.response.headers["idempotent-replayed"] == "true", "\(doubt.name)")
-                #expect(stage.sandbox.countIntents(externalID: try answer.string("id")).created == 1)
+                #expect(harness.sandbox.countIntents(externalID: try answer.string("id")).created == 1)
             }
         }
     }
 
     @Test func `a look-up is not waited for longer than two seconds, and is not repeated`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            stage.sandbox.next(.dropAnswer, on: .createPaymentIntent)
-            stage.sandbox.next(.delayAnswer(.seconds(8)), on: .listPaymentIntents)
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            harness.sandbox.next(.dropAnswer, on: .createPaymentIntent)
+            harness.sandbox.next(.delayAnswer(.seconds(8)), on: .listPaymentIntents)
             let start = ContinuousClock.now
-            #expect(try await shopper.openPayment(bond).status == 202)
+            #expect(try await client.openPayment(bond).status == 202)
             // Without its bound it would wait for the whole eight.
             #expect(ContinuousClock.now - start < .seconds(5))
-            #expect(stage.countCalls(.listPaymentIntents) == 1)
-            try await stage.poll()
-            #expect(try await shopper.openPayment(bond).string("next_action", "type") == "sign")
+            #expect(harness.countCalls(.listPaymentIntents) == 1)
+            try await harness.poll()
+            #expect(try await client.openPayment(bond).string("next_action", "type") == "sign")
         }
     }
 
     @Test(arguments: [("SUCCEEDED", 204), ("FAILED", 422)])
     func `a signature that was not answered is read once, and its end counts`(end: String, status: Int) async throws {
-        try await Stage.open { stage in
-            if end == "SUCCEEDED" { stage.sandbox.variants.paymentSettlement = .immediately }
-            var shopper = try await Shopper.arrive(on: stage)
-            let bill = try await shopper.bill(try await shopper.enroll())
-            if end == "FAILED" { try stage.sandbox.fail(intent: bill.belvoID) }
-            stage.sandbox.next(.dropAnswer, on: .authorizePaymentIntent)
-            let answer = try await shopper.authorize(bill)
+        try await TestHarness.open { harness in
+            if end == "SUCCEEDED" { harness.sandbox.variants.paymentSettlement = .immediately }
+            var client = try await AppClient.arrive(on: harness)
+            let bill = try await client.bill(try await client.enroll())
+            if end == "FAILED" { try harness.sandbox.fail(intent: bill.belvoID) }
+            harness.sandbox.next(.dropAnswer, on: .authorizePaymentIntent)
+            let answer = try await client.authorize(bill)
             #expect(answer.status == status)
             if end == "FAILED" { #expect(try answer.string("code") == "payment_failed") }
-            #expect(try await shopper.payment(bill).string("status") == end)
-            #expect(stage.countCalls(.authorizePaymentIntent) == 1)
-            #expect(stage.countCalls(.getPaymentIntent) == 1)
+            #expect(try await client.payment(bill).string("status") == end)
+            #expect(harness.countCalls(.authorizePaymentIntent) == 1)
+            #expect(harness.countCalls(.getPaymentIntent) == 1)
         }
     }
 
     @Test func `a payment whose creation was not answered is found by its external id, or fails as lost`() async throws
     {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
             for (number, doubt) in (Trouble.doubts + [Trouble.missingID]).enumerated() {
                 let (reference, key) = ("order-\(number)", "tap-\(number)")
-                stage.sandbox.next(doubt.fault, on: .createPaymentIntent)
-                stage.sandbox.next(.refused(500, code: "unexpected"), on: .listPaymentIntents, count: 2)
-                let answer = try await shopper.openPayment(bond, reference: reference, key: key)
+                harness.sandbox.next(doubt.fault, on: .createPaymentIntent)
+                harness.sandbox.next(.refused(500, code: "unexpected"), on: .listPaymentIntents, count: 2)
+                let answer = try await client.openPayment(bond, reference: reference, key: key)
                 #expect(answer.status == 202, "\(doubt.name): \(answer.text)")
                 #expect(try answer.string("next_action", "type") == "poll", "\(doubt.name)")
                 let id = try answer.string("id")
                 #expect(
-                    try await shopper.openPayment(bond, reference: reference, key: key).status == 202, "\(doubt.name)")
+                    try await client.openPayment(bond, reference: reference, key: key).status == 202, "\(doubt.name)")
                 // Another tap for the same thing waits for what became of the first.
-                let other = try await shopper.openPayment(bond, reference: reference, key: "other-\(number)")
+                let other = try await client.openPayment(bond, reference: reference, key: "other-\(number)")
                 #expect(other.status == 409, "\(doubt.name)")
                 #expect(try other.string("payment_intent") == id, "\(doubt.name)")
 
-                try await stage.poll()
-                let found = try await shopper.payment(id)
+                try await harness.poll()
+                let found = try await client.payment(id)
                 #expect(try found.string("next_action", "type") == (doubt.isDone ? "sign" : "poll"), "\(doubt.name)")
-                try await stage.pass(.seconds(60))
-                let again = try await shopper.openPayment(bond, reference: reference, key: key)
+                try await harness.pass(.seconds(60))
+                let again = try await client.openPayment(bond, reference: reference, key: key)
                 #expect(again.status == 201, "\(doubt.name)")
                 #expect(try again.string("id") == id, "\(doubt.name)")
                 #expect(try again.string("status") == (doubt.isDone ? "PENDING" : "FAILED"), "\(doubt.name)")
                 if !doubt.isDone { #expect(try again.string("failure_code") == "creation_lost") }
-                #expect(stage.sandbox.countIntents(externalID: id).created == (doubt.isDone ? 1 : 0), "\(doubt.name)")
+                #expect(harness.sandbox.countIntents(externalID: id).created == (doubt.isDone ? 1 : 0), "\(doubt.name)")
             }
         }
     }
 
     @Test func `a creation is not lost while Belvo lists what may be it under another name`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            let other = try await shopper.openPayment(bond, reference: "order", key: "tap").string("id")
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            let other = try await client.openPayment(bond, reference: "order", key: "tap").string("id")
             let known = try #require(
-                try await stage.merchant.world.belvo.findPaymentIntents(externalID: other).named.first)
+                try await harness.merchant.dependencies.belvo.findPaymentIntents(externalID: other).named.first)
             let unknown = "99999999-9999-4999-8999-999999999998"
             let lists: [(body: String, isLost: Bool)] = [
                 (listing(known, id: unknown, name: #""another""#), false),
@@ -115,22 +115,22 @@ import Testing
             ]
             for (number, list) in lists.enumerated() {
                 // What is listed and is another payment shows this one absent: then it is sent again, and lost again.
-                stage.sandbox.next(.dropRequest, on: .createPaymentIntent, count: list.isLost ? 2 : 1)
-                stage.sandbox.next(
+                harness.sandbox.next(.dropRequest, on: .createPaymentIntent, count: list.isLost ? 2 : 1)
+                harness.sandbox.next(
                     .status(200, body: list.body, contentType: "application/json", headers: [:]),
                     on: .listPaymentIntents, count: nil)
-                let opened = try await shopper.openPayment(bond, reference: "order-\(number)", key: "tap-\(number)")
+                let opened = try await client.openPayment(bond, reference: "order-\(number)", key: "tap-\(number)")
                 #expect(opened.status == 202)
                 let id = try opened.string("id")
-                try await stage.pass(.seconds(76))
-                let status = try await shopper.payment(id).string("status")
+                try await harness.pass(.seconds(76))
+                let status = try await client.payment(id).string("status")
                 #expect(status == (list.isLost ? "FAILED" : "PENDING"), "\(list.body)")
                 // When nothing like it is listed any more, it is lost after all.
-                stage.sandbox.clearFaults()
-                try await stage.pass(.seconds(3_600))
-                #expect(try await shopper.payment(id).string("failure_code") == "creation_lost", "\(list.body)")
+                harness.sandbox.clearFaults()
+                try await harness.pass(.seconds(3_600))
+                #expect(try await client.payment(id).string("failure_code") == "creation_lost", "\(list.body)")
             }
-            #expect(stage.log.holds("payment.name_differs"))
+            #expect(harness.log.holds("payment.name_differs"))
         }
     }
 
@@ -149,27 +149,27 @@ import Testing
     }
 
     @Test func `a lost payment gives its reference to the next one`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            stage.sandbox.next(.dropRequest, on: .createPaymentIntent, count: 2)
-            let lost = try await shopper.openPayment(bond)
-            try await stage.pass(.seconds(76))
-            let next = try await shopper.openPayment(bond, key: "tap-2")
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            harness.sandbox.next(.dropRequest, on: .createPaymentIntent, count: 2)
+            let lost = try await client.openPayment(bond)
+            try await harness.pass(.seconds(76))
+            let next = try await client.openPayment(bond, key: "tap-2")
             #expect(next.status == 201)
             #expect(try next.string("id") != lost.string("id"))
         }
     }
 
     @Test func `a payment that was turned away releases its key and its reference`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
             for (number, trouble) in Trouble.turnedAway.enumerated() {
                 let (reference, key) = ("order-\(number)", "tap-\(number)")
-                stage.sandbox.next(trouble.fault, on: .createPaymentIntent)
-                try trouble.expectTold(on: stage, try await shopper.openPayment(bond, reference: reference, key: key))
-                let again = try await shopper.openPayment(bond, reference: reference, key: key)
+                harness.sandbox.next(trouble.fault, on: .createPaymentIntent)
+                try trouble.expectTold(on: harness, try await client.openPayment(bond, reference: reference, key: key))
+                let again = try await client.openPayment(bond, reference: reference, key: key)
                 #expect(again.status == 201, "\(trouble.name): \(again.text)")
                 #expect(again.response.headers["idempotent-replayed"] == nil, "\(trouble.name)")
             }
@@ -177,52 +177,52 @@ import Testing
     }
 
     @Test func `a signature that was not answered is sent once, and never counts as failed`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
             for (number, doubt) in Trouble.doubts.enumerated() {
-                let bill = try await shopper.bill(bond, reference: "order-\(number)", key: "tap-\(number)")
+                let bill = try await client.bill(bond, reference: "order-\(number)", key: "tap-\(number)")
                 let path = "/v1/payment-intents/\(bill.id)/authorize"
-                let body = try shopper.authorization(of: bill)
-                let before = stage.countCalls(.authorizePaymentIntent)
-                stage.sandbox.next(doubt.fault, on: .authorizePaymentIntent)
+                let body = try client.authorization(of: bill)
+                let before = harness.countCalls(.authorizePaymentIntent)
+                harness.sandbox.next(doubt.fault, on: .authorizePaymentIntent)
                 for _ in 0..<2 {
-                    let answer = try await shopper.app.send(.post, path, body)
+                    let answer = try await client.app.send(.post, path, body)
                     #expect(answer.status == 202, "\(doubt.name)")
                     #expect(try answer.string("next_action", "type") == "poll", "\(doubt.name)")
                 }
-                let other = try await shopper.app.send(.post, path, try shopper.authorization(of: bill))
+                let other = try await client.app.send(.post, path, try client.authorization(of: bill))
                 #expect(other.status == 409, "\(doubt.name)")
-                #expect(stage.countCalls(.authorizePaymentIntent) == before + 1, "\(doubt.name)")
+                #expect(harness.countCalls(.authorizePaymentIntent) == before + 1, "\(doubt.name)")
 
                 if doubt.isDone {
-                    try stage.sandbox.settle(intent: bill.belvoID)
-                    try await stage.poll()
-                    #expect(try await shopper.payment(bill).string("status") == "SUCCEEDED", "\(doubt.name)")
-                    #expect(try await shopper.app.send(.post, path, body).status == 204, "\(doubt.name)")
+                    try harness.sandbox.settle(intent: bill.belvoID)
+                    try await harness.poll()
+                    #expect(try await client.payment(bill).string("status") == "SUCCEEDED", "\(doubt.name)")
+                    #expect(try await client.app.send(.post, path, body).status == 204, "\(doubt.name)")
                 } else {
-                    try await stage.pass(.seconds(121))
-                    let end = try await shopper.payment(bill)
+                    try await harness.pass(.seconds(121))
+                    let end = try await client.payment(bill)
                     #expect(try end.string("status") == "PENDING", "\(doubt.name)")
                     #expect(try end.raw("in_doubt") == "true", "\(doubt.name)")
-                    #expect(try await shopper.app.send(.post, path, body).status == 202, "\(doubt.name)")
+                    #expect(try await client.app.send(.post, path, body).status == 202, "\(doubt.name)")
                 }
             }
         }
     }
 
     @Test func `a signature that was turned away may be sent again as it is`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
             for (number, trouble) in Trouble.turnedAway.enumerated() {
-                let bill = try await shopper.bill(bond, reference: "order-\(number)", key: "tap-\(number)")
+                let bill = try await client.bill(bond, reference: "order-\(number)", key: "tap-\(number)")
                 let path = "/v1/payment-intents/\(bill.id)/authorize"
-                let body = try shopper.authorization(of: bill)
-                stage.sandbox.next(trouble.fault, on: .authorizePaymentIntent)
-                try trouble.expectTold(on: stage, try await shopper.app.send(.post, path, body))
-                #expect(try await shopper.payment(bill).string("next_action", "type") == "sign", "\(trouble.name)")
-                #expect(try await shopper.app.send(.post, path, body).status == 204, "\(trouble.name)")
+                let body = try client.authorization(of: bill)
+                harness.sandbox.next(trouble.fault, on: .authorizePaymentIntent)
+                try trouble.expectTold(on: harness, try await client.app.send(.post, path, body))
+                #expect(try await client.payment(bill).string("next_action", "type") == "sign", "\(trouble.name)")
+                #expect(try await client.app.send(.post, path, body).status == 204, "\(trouble.name)")
             }
         }
     }

@@ -10,20 +10,20 @@ import Transport
 @testable import Merchant
 
 /// What looking at a record again and again costs, and what of it survives a server.
-@Suite struct LookingTests {
+@Suite struct PolledWorkflowTests {
     /// What a look may change of a payment's row.
     private struct Line: Equatable {
         let version: Int64
         let history: Int64
         let isLeased: Bool
-        /// Seconds until the next look.
+        /// Seconds until the next poll.
         let wait: Double
     }
 
-    private static func line(_ bill: Shopper.Bill, on stage: Stage) async throws -> Line {
+    private static func line(_ bill: AppClient.Bill, on harness: TestHarness) async throws -> Line {
         let belvoID = try #require(UUID(uuidString: bill.belvoID))
         let row = try #require(
-            try await stage.database.rows(
+            try await harness.database.rows(
                 """
                 SELECT version, leased_until IS NOT NULL AS is_leased,
                     extract(epoch FROM next_poll_at - app_now())::float8 AS wait,
@@ -38,25 +38,25 @@ import Transport
 
     /// A payment that Belvo has the signature of.
     private static func authorized(
-        on stage: Stage, reference: String = "order-1"
-    ) async throws -> (bill: Shopper.Bill, shopper: Shopper) {
-        var shopper = try await Shopper.arrive(on: stage)
-        let bond = try await shopper.enroll()
-        let bill = try await shopper.bill(bond, reference: reference)
-        try await shopper.authorize(bill)
+        on harness: TestHarness, reference: String = "order-1"
+    ) async throws -> (bill: AppClient.Bill, client: AppClient) {
+        var client = try await AppClient.arrive(on: harness)
+        let bond = try await client.enroll()
+        let bill = try await client.bill(bond, reference: reference)
+        try await client.authorize(bill)
         // What Belvo says about it for the first time is news.
-        try await stage.poll()
-        return (bill, shopper)
+        try await harness.poll()
+        return (bill, client)
     }
 
     @Test func `a look that finds nothing new ends the lease, and writes no history`() async throws {
-        try await Stage.open { stage in
-            let (bill, _) = try await Self.authorized(on: stage)
-            let before = try await Self.line(bill, on: stage)
-            let looks = stage.countCalls(.getPaymentIntent)
-            try await stage.poll()
-            let after = try await Self.line(bill, on: stage)
-            #expect(stage.countCalls(.getPaymentIntent) == looks + 1)
+        try await TestHarness.open { harness in
+            let (bill, _) = try await Self.authorized(on: harness)
+            let before = try await Self.line(bill, on: harness)
+            let polls = harness.countCalls(.getPaymentIntent)
+            try await harness.poll()
+            let after = try await Self.line(bill, on: harness)
+            #expect(harness.countCalls(.getPaymentIntent) == polls + 1)
             #expect(after.history == before.history)
             // The claim and the look.
             #expect(after.version == before.version + 2)
@@ -66,106 +66,106 @@ import Transport
     }
 
     @Test func `the looks of one pass that find nothing new are recorded by one statement`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
             for number in 1...5 {
-                try await shopper.authorize(
-                    try await shopper.bill(bond, reference: "order-\(number)", key: "tap-\(number)"))
+                try await client.authorize(
+                    try await client.bill(bond, reference: "order-\(number)", key: "tap-\(number)"))
             }
-            try await stage.poll()
-            try await stage.poll()
+            try await harness.poll()
+            try await harness.poll()
             // Whoever writes a row leaves the transaction's number on it: the same on all that one statement wrote.
-            let writers = try await stage.database.rows(
+            let writers = try await harness.database.rows(
                 "SELECT DISTINCT xmin::text AS writer FROM payments WHERE leased_until IS NULL")
             #expect(writers.count == 1)
         }
     }
 
     @Test func `what a paused server records too late is lost to whoever looked meanwhile`() async throws {
-        try await Stage.open { stage in
-            let (bill, _) = try await Self.authorized(on: stage)
-            let store = stage.merchant.world.store
-            try await stage.advance(by: .seconds(3))
+        try await TestHarness.open { harness in
+            let (bill, _) = try await Self.authorized(on: harness)
+            let store = harness.merchant.dependencies.store
+            try await harness.advance(by: .seconds(3))
             let late = try #require(try await store.claimDuePayments(limit: 8, lease: .seconds(25)).first)
-            try await stage.advance(by: .seconds(26))
-            try await stage.work()
-            let before = try await Self.line(bill, on: stage)
-            try await store.rest(
-                [Rest(id: late.record.id.uuid, version: late.version, wait: .seconds(3_600))], in: .payments)
-            let after = try await Self.line(bill, on: stage)
+            try await harness.advance(by: .seconds(26))
+            try await harness.work()
+            let before = try await Self.line(bill, on: harness)
+            try await store.reschedule(
+                [Reschedule(id: late.record.id.uuid, version: late.version, wait: .seconds(3_600))], in: .payments)
+            let after = try await Self.line(bill, on: harness)
             #expect(after.version == before.version)
             #expect(after.wait <= 2)
         }
     }
 
     @Test func `what a server held that died is looked at by another one after the lease, not before`() async throws {
-        try await Stage.open { stage in
-            let (bill, shopper) = try await Self.authorized(on: stage)
-            try await stage.advance(by: .seconds(3))
-            _ = try await stage.merchant.world.store.claimDuePayments(limit: 8, lease: .seconds(25))
-            try stage.sandbox.settle(intent: bill.belvoID)
-            try await stage.withAnotherInstance { other in
-                try await stage.advance(by: .seconds(24))
+        try await TestHarness.open { harness in
+            let (bill, client) = try await Self.authorized(on: harness)
+            try await harness.advance(by: .seconds(3))
+            _ = try await harness.merchant.dependencies.store.claimDuePayments(limit: 8, lease: .seconds(25))
+            try harness.sandbox.settle(intent: bill.belvoID)
+            try await harness.withAnotherInstance { other in
+                try await harness.advance(by: .seconds(24))
                 try await other.work()
-                #expect(try await shopper.payment(bill).string("status") == "PENDING")
-                try await stage.advance(by: .seconds(1))
+                #expect(try await client.payment(bill).string("status") == "PENDING")
+                try await harness.advance(by: .seconds(1))
                 try await other.work()
-                #expect(try await shopper.payment(bill).string("status") == "SUCCEEDED")
+                #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
             }
         }
     }
 
     @Test func `what was in flight when the server went down is found out when one starts again`() async throws {
-        try await Stage.open { stage in
-            let (bill, shopper) = try await Self.authorized(on: stage)
-            _ = try await stage.merchant.world.store.claimDuePayments(limit: 8, lease: .seconds(25))
-            try stage.sandbox.settle(intent: bill.belvoID)
-            try await stage.advance(by: .seconds(3 * 86_400))
+        try await TestHarness.open { harness in
+            let (bill, client) = try await Self.authorized(on: harness)
+            _ = try await harness.merchant.dependencies.store.claimDuePayments(limit: 8, lease: .seconds(25))
+            try harness.sandbox.settle(intent: bill.belvoID)
+            try await harness.advance(by: .seconds(3 * 86_400))
             // Nobody tells this one to work.
-            try await stage.withAnotherInstance(work: .byItself) { _ in
-                try await stage.awaitCondition { try await shopper.payment(bill).string("status") == "SUCCEEDED" }
+            try await harness.withAnotherInstance(work: .byItself) { _ in
+                try await harness.awaitCondition { try await client.payment(bill).string("status") == "SUCCEEDED" }
             }
         }
     }
 
     @Test func `a payment in doubt is looked at ever less often, and after a week with an alarm`() async throws {
-        try await Stage.open { stage in
-            let (bill, _) = try await Self.authorized(on: stage)
-            try await stage.pass(.seconds(121))
+        try await TestHarness.open { harness in
+            let (bill, _) = try await Self.authorized(on: harness)
+            try await harness.pass(.seconds(121))
             var sinceDeadline = Duration.seconds(1)
             for (age, pause) in [
                 (30, 10), (600, 60), (1_800, 120), (3_500, 120), (3_700, 900), (86_400, 900), (6 * 86_400, 900),
                 (8 * 86_400, 3_600), (30 * 86_400, 3_600),
             ] {
-                #expect(!stage.log.holds("payment.in_doubt_for_long") || age > 8 * 86_400)
-                try await stage.pass(.seconds(age) - sinceDeadline)
+                #expect(!harness.log.holds("payment.in_doubt_for_long") || age > 8 * 86_400)
+                try await harness.pass(.seconds(age) - sinceDeadline)
                 sinceDeadline = .seconds(age)
-                let wait = try await Self.line(bill, on: stage).wait
+                let wait = try await Self.line(bill, on: harness).wait
                 #expect(abs(wait - Double(pause)) < 2, "\(age) s after the deadline: \(wait) s")
             }
-            #expect(stage.log.holds("payment.in_doubt_for_long"))
+            #expect(harness.log.holds("payment.in_doubt_for_long"))
         }
     }
 
     @Test func `what is asked for by hand of a payment that is over is looked at once`() async throws {
-        try await Stage.open { stage in
-            let (bill, shopper) = try await Self.authorized(on: stage)
-            try stage.sandbox.fail(intent: bill.belvoID)
-            try await stage.poll()
+        try await TestHarness.open { harness in
+            let (bill, client) = try await Self.authorized(on: harness)
+            try harness.sandbox.fail(intent: bill.belvoID)
+            try await harness.poll()
             let id = try #require(UUID(uuidString: bill.id))
-            _ = try await stage.merchant.world.store.requeue(.payment, id)
-            let looks = stage.countCalls(.getPaymentIntent)
-            for _ in 1...3 { try await stage.poll() }
-            #expect(stage.countCalls(.getPaymentIntent) == looks + 1)
-            #expect(try await shopper.payment(bill).string("status") == "FAILED")
+            _ = try await harness.merchant.dependencies.store.requeue(.payment, id)
+            let polls = harness.countCalls(.getPaymentIntent)
+            for _ in 1...3 { try await harness.poll() }
+            #expect(harness.countCalls(.getPaymentIntent) == polls + 1)
+            #expect(try await client.payment(bill).string("status") == "FAILED")
         }
     }
 
     @Test func `finished rows cost neither a claim nor the question what is due anything`() async throws {
-        try await Stage.open { stage in
-            let (_, _) = try await Self.authorized(on: stage)
-            try await stage.database.execute(
+        try await TestHarness.open { harness in
+            let (_, _) = try await Self.authorized(on: harness)
+            try await harness.database.execute(
                 """
                 INSERT INTO payments (
                     id, subject, enrollment_id, state, belvo_idempotency_key, holds_reference, amount_centavos,
@@ -176,13 +176,13 @@ import Transport
                     beneficiary_bank_account, 'timed_out', 'merchant', created_at, updated_at
                 FROM payments, generate_series(1, 20000)
                 """)
-            try await stage.database.execute("ANALYZE payments")
-            let store = stage.merchant.world.store
+            try await harness.database.execute("ANALYZE payments")
+            let store = harness.merchant.dependencies.store
             for statement in [
                 store.claiming(in: .payments, limit: 128, lease: .seconds(25), giving: "id"),
                 store.askingWhatIsDue(in: [.payments]),
             ] {
-                let plan = try await stage.database.execute("EXPLAIN \(fragment: statement)")
+                let plan = try await harness.database.execute("EXPLAIN \(fragment: statement)")
                     .map { try $0.decode("QUERY PLAN", as: String.self) }.joined(separator: "\n")
                 #expect(plan.contains("payments_due"), "\(plan)")
                 #expect(!plan.contains("Seq Scan on payments"), "\(plan)")
@@ -203,13 +203,13 @@ import Transport
                     seen.claimed(limit)
                     return (0..<limit).map { _ in Self.stored(UUID()) }
                 },
-                look: { _ in .unchanged(nextLook: .seconds(2)) }, rest: { seen.rested($0) }, id: { $0 })
+                poll: { _ in .unchanged(nextPoll: .seconds(2)) }, reschedule: { seen.rested($0) }, id: { $0 })
             let passes = try await loop.task { [try await poller.runOnce(), try await poller.runOnce()] }.value
             // Two at a time begin at once, and no other after no time at all.
             #expect(passes.map(\.examined) == [2, 2])
             #expect(seen.limits == [64, 2])
-            #expect(seen.rests.map { $0.count { $0.wait == .zero } } == [62, 0])
-            #expect(seen.rests.map { $0.count { $0.wait == .seconds(2) } } == [2, 2])
+            #expect(seen.reschedules.map { $0.count { $0.wait == .zero } } == [62, 0])
+            #expect(seen.reschedules.map { $0.count { $0.wait == .seconds(2) } } == [2, 2])
         }
     }
 
@@ -221,12 +221,12 @@ import Transport
 
     /// What a poller asked for and recorded.
     private final class Seen: Sendable {
-        private let state = Mutex((limits: [Int](), rests: [[Rest]]()))
+        private let state = Mutex((limits: [Int](), reschedules: [[Reschedule]]()))
 
         var limits: [Int] { state.withLock { $0.limits } }
-        var rests: [[Rest]] { state.withLock { $0.rests } }
+        var reschedules: [[Reschedule]] { state.withLock { $0.reschedules } }
 
         func claimed(_ limit: Int) { state.withLock { $0.limits.append(limit) } }
-        func rested(_ rests: [Rest]) { state.withLock { $0.rests.append(rests) } }
+        func rested(_ reschedules: [Reschedule]) { state.withLock { $0.reschedules.append(reschedules) } }
     }
 }

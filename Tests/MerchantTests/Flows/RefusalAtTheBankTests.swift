@@ -5,15 +5,15 @@ import Testing
 /// The bank says no, and the user comes back through the app or the browser.
 @Suite struct RefusalAtTheBankTests {
     @Test func `a refusal that the app brings back fails the enrollment with the bank's reason`() async throws {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.startEnrollment()
-            let answer = try await shopper.complete(shopper.decide(bond, .refuse))
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            let bond = try await client.startEnrollment()
+            let answer = try await client.complete(client.decide(bond, .refuse))
             #expect(answer.status == 200)
             #expect(try answer.string("status") == "FAILED")
             #expect(try answer.string("status_reason_code") == "rejected_by_user")
             #expect(try answer.raw("next_action") == #"{"type":"retry","reason":"now"}"#)
-            #expect(stage.countCalls(.completeRedirection) == 1)
+            #expect(harness.countCalls(.completeRedirection) == 1)
         }
     }
 
@@ -21,10 +21,10 @@ import Testing
         ("pt-BR,pt;q=0.9", "pt-BR"), ("en-US,en;q=0.9", "en"), ("es-419, fr;q=0.1", "es"), ("ja", "pt-BR"),
     ])
     func `a refusal in the browser is a page in the user's language`(languages: String, tag: String) async throws {
-        try await Stage.open(environment: ["APP_DEEP_LINK": "shop://pix"]) { stage in
-            let shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.startEnrollment()
-            let page = try await stage.browser(languages).follow(shopper.decide(bond, .refuse))
+        try await TestHarness.open(environment: ["APP_DEEP_LINK": "shop://pix"]) { harness in
+            let client = try await AppClient.arrive(on: harness)
+            let bond = try await client.startEnrollment()
+            let page = try await harness.browser(languages).follow(client.decide(bond, .refuse))
             #expect(page.status == 200)
             let title = [
                 "pt-BR": "Não foi possível concluir", "en": "This did not work", "es": "No se pudo completar",
@@ -34,40 +34,40 @@ import Testing
             #expect(page.text.contains("href=\"shop://pix?enrollment=\(bond.id)&amp;status=FAILED\""))
             #expect(page.text.contains("Belvo"))
             #expect(page.response.headers["content-language"] == tag)
-            #expect(try await shopper.enrollment(bond).string("status") == "FAILED")
+            #expect(try await client.enrollment(bond).string("status") == "FAILED")
         }
     }
 
     @Test func `an error that anybody may have brought ends the enrollment by Belvo's state, not by its answer`()
         async throws
     {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.startEnrollment()
-            let state = try #require(shopper.decide(bond)["state"])
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            let bond = try await client.startEnrollment()
+            let state = try #require(client.decide(bond)["state"])
             let isPending = Fault.Alteration("/status", #""PENDING""#)
-            stage.sandbox.next(.altered([isPending]), on: .getEnrollment)
-            _ = try await stage.browser().open("?state=\(state)&error=access_denied")
-            #expect(stage.countCalls(.completeRedirection) == 1 && stage.countCalls(.getEnrollment) == 1)
-            #expect(try await shopper.enrollment(bond).string("status") == "PENDING")
+            harness.sandbox.next(.altered([isPending]), on: .getEnrollment)
+            _ = try await harness.browser().open("?state=\(state)&error=access_denied")
+            #expect(harness.countCalls(.completeRedirection) == 1 && harness.countCalls(.getEnrollment) == 1)
+            #expect(try await client.enrollment(bond).string("status") == "PENDING")
             // While Belvo cannot be read nothing is concluded, and then it is read again.
-            let other = try await shopper.startEnrollment()
-            stage.sandbox.next(.dropAnswer, on: .getEnrollment)
-            _ = try await stage.browser().follow(shopper.decide(other, .refuse))
-            #expect(try await shopper.enrollment(other).string("status") == "PENDING")
-            try await stage.poll()
-            #expect(try await shopper.enrollment(other).string("status") == "FAILED")
+            let other = try await client.startEnrollment()
+            harness.sandbox.next(.dropAnswer, on: .getEnrollment)
+            _ = try await harness.browser().follow(client.decide(other, .refuse))
+            #expect(try await client.enrollment(other).string("status") == "PENDING")
+            try await harness.poll()
+            #expect(try await client.enrollment(other).string("status") == "FAILED")
         }
     }
 
     @Test func `a refusal that the bank posts as a form does the same`() async throws {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.startEnrollment()
-            let page = try await stage.browser().post(shopper.decide(bond, .refuse))
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            let bond = try await client.startEnrollment()
+            let page = try await harness.browser().post(client.decide(bond, .refuse))
             #expect(page.status == 200)
             #expect(page.text.contains("<h1>This did not work</h1>"))
-            #expect(try await shopper.enrollment(bond).string("status_reason_code") == "rejected_by_user")
+            #expect(try await client.enrollment(bond).string("status_reason_code") == "rejected_by_user")
         }
     }
 }

@@ -10,14 +10,14 @@ import Testing
     ) async throws {
         let clock = HandClock()
         let environment = proxies.isEmpty ? [:] : ["TRUSTED_PROXIES": proxies]
-        try await Stage.open(environment: environment, clock: clock.intervals) { stage in
-            let stranger = App(client: stage.client, token: "no.such.token")
+        try await TestHarness.open(environment: environment, clock: clock.intervals) { harness in
+            let stranger = App(client: harness.client, token: "no.such.token")
             let answer = try await stranger.send(
                 .get, "/v1/enrollments?device_id=secret-device",
                 headers: ["x-forwarded-for": "198.51.100.1, 203.0.113.7", "x-request-id": "r-1"])
             #expect(answer.status == 401)
             #expect(
-                stage.troubles == [
+                harness.troubles == [
                     "request.refused client=\(client) code=unauthorized method=GET path=/v1/enrollments "
                         + "reason=the token is no JSON Web Token in compact form request_id=r-1 status=401"
                 ])
@@ -25,12 +25,12 @@ import Testing
     }
 
     @Test func `a failure is logged with the client's address`() async throws {
-        try await Stage.open(environment: ["TRUSTED_PROXIES": "127.0.0.1"]) { stage in
-            stage.sandbox.next(.refused(500, code: "unexpected"), on: .listInstitutions)
-            let app = try await stage.app(of: "ana")
+        try await TestHarness.open(environment: ["TRUSTED_PROXIES": "127.0.0.1"]) { harness in
+            harness.sandbox.next(.refused(500, code: "unexpected"), on: .listInstitutions)
+            let app = try await harness.app(of: "ana")
             let answer = try await app.send(.get, "/v1/institutions", headers: ["x-forwarded-for": "203.0.113.7"])
             #expect(answer.status == 503)
-            let lines = stage.troubles
+            let lines = harness.troubles
             #expect(lines.count == 1)
             #expect(lines.allSatisfy { $0.hasPrefix("request.failed client=203.0.113.7 code=belvo_unavailable") })
         }
@@ -38,9 +38,9 @@ import Testing
 
     @Test func `one client's refusals fill no log, and hide nobody else's`() async throws {
         let clock = HandClock()
-        try await Stage.open(environment: ["TRUSTED_PROXIES": "127.0.0.1"], clock: clock.intervals) { stage in
-            let stranger = App(client: stage.client, token: nil)
-            func lines() -> Int { stage.log.all.filter { $0.hasPrefix("request.refused") }.count }
+        try await TestHarness.open(environment: ["TRUSTED_PROXIES": "127.0.0.1"], clock: clock.intervals) { harness in
+            let stranger = App(client: harness.client, token: nil)
+            func lines() -> Int { harness.log.all.filter { $0.hasPrefix("request.refused") }.count }
             for _ in 0..<50 { #expect(try await stranger.send(.get, "/v1/customer").status == 401) }
             #expect(lines() == 2)
             _ = try await stranger.send(.get, "/v1/customer", headers: ["x-forwarded-for": "203.0.113.7"])
@@ -58,17 +58,17 @@ import Testing
     }
 
     @Test func `what is nobody's trial is not logged`() async throws {
-        try await Stage.open { stage in
-            let app = try await stage.app(of: "ana")
+        try await TestHarness.open { harness in
+            let app = try await harness.app(of: "ana")
             #expect(try await app.send(.get, "/v1/nothing").status == 404)
             #expect(try await app.send(.put, "/v1/customer", "{}").status == 400)
             #expect(try await app.send(.delete, "/v1/customer").status == 405)
-            #expect(stage.troubles.isEmpty)
+            #expect(harness.troubles.isEmpty)
         }
     }
 }
 
-extension Stage {
+extension TestHarness {
     /// What the log says about requests that went wrong.
     fileprivate var troubles: [String] {
         log.all.filter { $0.hasPrefix("request.") && !$0.hasPrefix("request.answered") }

@@ -9,16 +9,16 @@ import Testing
 @Suite struct ResendingTests {
     @Test(arguments: Creation.allCases, Creation.losses)
     fileprivate func `what was lost is sent again in the same request, under the same name and key`(
-        creation: Creation, loss: Trouble.Doubt
+        creation: Creation, loss: Trouble.UnknownOutcome
     ) async throws {
-        try await Stage.open { stage in
-            let tap = try await creation.prepare(on: stage)
-            stage.sandbox.next(loss.fault, on: creation.endpoint)
+        try await TestHarness.open { harness in
+            let tap = try await creation.prepare(on: harness)
+            harness.sandbox.next(loss.fault, on: creation.endpoint)
             let answer = try await tap.send()
             #expect(answer.status == 201, "\(answer.text)")
-            #expect(stage.countCalls(creation.endpoint) == tap.callsBefore + 2)
-            #expect(stage.countCalls(creation.list) == 1)
-            let sent = stage.sandbox.calls.filter { $0.endpoint == creation.endpoint }.suffix(2)
+            #expect(harness.countCalls(creation.endpoint) == tap.callsBefore + 2)
+            #expect(harness.countCalls(creation.list) == 1)
+            let sent = harness.sandbox.calls.filter { $0.endpoint == creation.endpoint }.suffix(2)
             #expect(Set(sent.map(\.externalID)).count == 1)
             #expect(Set(sent.map(\.idempotencyKey)).count == 1)
             #expect(try await tap.objects(of: answer).count == 1)
@@ -29,14 +29,14 @@ import Testing
     fileprivate func `what two sendings have lost is sent again when the app repeats its request`(
         creation: Creation
     ) async throws {
-        try await Stage.open { stage in
-            let tap = try await creation.prepare(on: stage)
-            stage.sandbox.next(.dropRequest, on: creation.endpoint, count: 3)
+        try await TestHarness.open { harness in
+            let tap = try await creation.prepare(on: harness)
+            harness.sandbox.next(.dropRequest, on: creation.endpoint, count: 3)
             for calls in [2, 3] {
                 let answer = try await tap.send()
                 #expect(answer.status == 202)
                 #expect(try answer.string("next_action", "type") == "poll")
-                #expect(stage.countCalls(creation.endpoint) == tap.callsBefore + calls)
+                #expect(harness.countCalls(creation.endpoint) == tap.callsBefore + calls)
             }
             let done = try await tap.send()
             #expect(done.status == 201)
@@ -45,22 +45,22 @@ import Testing
             let again = try await tap.send()
             #expect(again.status == (creation == .customer ? 200 : 201))
             #expect(again.text == done.text)
-            #expect(stage.countCalls(creation.endpoint) == tap.callsBefore + 4)
+            #expect(harness.countCalls(creation.endpoint) == tap.callsBefore + 4)
         }
     }
 
     @Test(arguments: Creation.allCases)
     fileprivate func `of several repetitions at once only one sends`(creation: Creation) async throws {
-        try await Stage.open { stage in
-            let tap = try await creation.prepare(on: stage)
-            stage.sandbox.next(.dropRequest, on: creation.endpoint, count: 2)
+        try await TestHarness.open { harness in
+            let tap = try await creation.prepare(on: harness)
+            harness.sandbox.next(.dropRequest, on: creation.endpoint, count: 2)
             #expect(try await tap.send().status == 202)
             let answers = try await withThrowingTaskGroup { group in
                 for _ in 0..<4 { group.addTask { try await tap.send() } }
                 return try await group.reduce(into: [Int]()) { $0.append($1.status) }
             }
             #expect(answers.contains(201), "\(answers)")
-            #expect(stage.countCalls(creation.endpoint) == tap.callsBefore + 3)
+            #expect(harness.countCalls(creation.endpoint) == tap.callsBefore + 3)
             #expect(try await tap.objects(of: try await tap.send()).count == 1)
         }
     }
@@ -69,20 +69,20 @@ import Testing
     fileprivate func `a refusal of the second sending is not one of the first: what Belvo shows decides`(
         creation: Creation, status: Int
     ) async throws {
-        try await Stage.open { stage in
-            let tap = try await creation.prepare(on: stage)
+        try await TestHarness.open { harness in
+            let tap = try await creation.prepare(on: harness)
             // Belvo takes a second to list what it has.
-            stage.sandbox.variants.listLagMilliseconds = 3_600_000
-            stage.sandbox.next(.dropAnswer, on: creation.endpoint)
-            stage.sandbox.next(.refused(status, code: "unique"), on: creation.endpoint)
+            harness.sandbox.variants.listLagMilliseconds = 3_600_000
+            harness.sandbox.next(.dropAnswer, on: creation.endpoint)
+            harness.sandbox.next(.refused(status, code: "unique"), on: creation.endpoint)
             let first = try await tap.send()
             #expect(first.status == 202, "\(first.text)")
-            #expect(stage.countCalls(creation.endpoint) == tap.callsBefore + 2)
-            stage.sandbox.variants.listLagMilliseconds = 0
+            #expect(harness.countCalls(creation.endpoint) == tap.callsBefore + 2)
+            harness.sandbox.variants.listLagMilliseconds = 0
             let second = try await tap.send()
             #expect([200, 201].contains(second.status), "\(second.text)")
             #expect(try second.raw("belvo_id") != "null")
-            #expect(stage.countCalls(creation.endpoint) == tap.callsBefore + 2)
+            #expect(harness.countCalls(creation.endpoint) == tap.callsBefore + 2)
         }
     }
 
@@ -90,66 +90,66 @@ import Testing
     fileprivate func `what is refused again and again is unknown until Belvo has shown it absent`(
         creation: Creation
     ) async throws {
-        try await Stage.open { stage in
-            let tap = try await creation.prepare(on: stage)
-            stage.sandbox.next(.dropRequest, on: creation.endpoint)
-            stage.sandbox.next(.refused(422, code: "unique"), on: creation.endpoint, count: nil)
+        try await TestHarness.open { harness in
+            let tap = try await creation.prepare(on: harness)
+            harness.sandbox.next(.dropRequest, on: creation.endpoint)
+            harness.sandbox.next(.refused(422, code: "unique"), on: creation.endpoint, count: nil)
             for _ in 0..<3 {
                 #expect(try await tap.send().status == 202)
-                try await stage.advance(by: .seconds(25))
+                try await harness.advance(by: .seconds(25))
             }
             // The time that a sending may take to show counts from the one that may have arrived.
-            try await stage.work()
+            try await harness.work()
             #expect(try await tap.state() == "failed")
         }
     }
 
     @Test(arguments: Creation.allCases)
     fileprivate func `a second sending that is turned away leaves the first unknown`(creation: Creation) async throws {
-        try await Stage.open { stage in
-            let tap = try await creation.prepare(on: stage)
-            stage.sandbox.next(.dropRequest, on: creation.endpoint)
-            stage.sandbox.next(.refused(425, code: "too_early"), on: creation.endpoint)
+        try await TestHarness.open { harness in
+            let tap = try await creation.prepare(on: harness)
+            harness.sandbox.next(.dropRequest, on: creation.endpoint)
+            harness.sandbox.next(.refused(425, code: "too_early"), on: creation.endpoint)
             #expect(try await tap.send().status == 202)
-            stage.clock.advance(by: .seconds(10))
+            harness.clock.advance(by: .seconds(10))
             #expect(try await tap.send().status == 201)
-            #expect(stage.countCalls(creation.endpoint) == tap.callsBefore + 3)
+            #expect(harness.countCalls(creation.endpoint) == tap.callsBefore + 3)
         }
     }
 
     @Test(arguments: Creation.allCases)
     fileprivate func `nothing is sent again while Belvo cannot be read`(creation: Creation) async throws {
-        try await Stage.open { stage in
-            let tap = try await creation.prepare(on: stage)
-            stage.sandbox.next(.dropRequest, on: creation.endpoint)
-            stage.sandbox.next(.refused(500, code: "unexpected"), on: creation.list, count: 2)
+        try await TestHarness.open { harness in
+            let tap = try await creation.prepare(on: harness)
+            harness.sandbox.next(.dropRequest, on: creation.endpoint)
+            harness.sandbox.next(.refused(500, code: "unexpected"), on: creation.list, count: 2)
             for _ in 0..<2 { #expect(try await tap.send().status == 202) }
-            #expect(stage.countCalls(creation.endpoint) == tap.callsBefore + 1)
+            #expect(harness.countCalls(creation.endpoint) == tap.callsBefore + 1)
             #expect(try await tap.send().status == 201)
-            #expect(stage.countCalls(creation.endpoint) == tap.callsBefore + 2)
+            #expect(harness.countCalls(creation.endpoint) == tap.callsBefore + 2)
         }
     }
 
     @Test func `a payment that its user has given up is not sent again`() async throws {
-        try await Stage.open { stage in
-            let tap = try await Creation.payment.prepare(on: stage)
-            stage.sandbox.next(.dropRequest, on: .createPaymentIntent, count: 2)
+        try await TestHarness.open { harness in
+            let tap = try await Creation.payment.prepare(on: harness)
+            harness.sandbox.next(.dropRequest, on: .createPaymentIntent, count: 2)
             let id = try await tap.send().string("id")
-            #expect(try await tap.shopper.cancel(id).status == 202)
+            #expect(try await tap.client.cancel(id).status == 202)
             #expect(try await tap.send().status == 202)
-            #expect(stage.countCalls(.createPaymentIntent) == 2)
-            try await stage.pass(.seconds(90))
-            #expect(try await tap.shopper.payment(id).string("failure_code") == "canceled")
+            #expect(harness.countCalls(.createPaymentIntent) == 2)
+            try await harness.pass(.seconds(90))
+            #expect(try await tap.client.payment(id).string("failure_code") == "canceled")
         }
     }
 
     @Test func `an enrollment without a key is sent again in its own request only`() async throws {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
-            stage.sandbox.next(.dropRequest, on: .createEnrollment, count: 2)
-            #expect(try await shopper.app.send(.post, "/v1/enrollments", shopper.enrollmentBody).status == 202)
-            #expect(try await shopper.app.send(.post, "/v1/enrollments", shopper.enrollmentBody).status == 201)
-            let states = try await stage.lines("SELECT state AS line FROM enrollments ORDER BY id")
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            harness.sandbox.next(.dropRequest, on: .createEnrollment, count: 2)
+            #expect(try await client.app.send(.post, "/v1/enrollments", client.enrollmentBody).status == 202)
+            #expect(try await client.app.send(.post, "/v1/enrollments", client.enrollmentBody).status == 201)
+            let states = try await harness.lines("SELECT state AS line FROM enrollments ORDER BY id")
             #expect(states == ["creating", "at_bank"])
         }
     }
@@ -159,55 +159,55 @@ import Testing
 /// other is recorded and never used.
 @Suite struct TwinTests {
     @Test func `a payment's twin is never signed, and alarmed of`() async throws {
-        try await Stage.open { stage in
-            let tap = try await Creation.payment.prepare(on: stage)
+        try await TestHarness.open { harness in
+            let tap = try await Creation.payment.prepare(on: harness)
             // The list lags, and the key does not help: Belvo forgets it.
-            stage.sandbox.variants.listLagMilliseconds = 3_600_000
-            stage.sandbox.next(.dropAnswer, on: .createPaymentIntent)
-            stage.sandbox.variants.keyReuse = .forgotten
+            harness.sandbox.variants.listLagMilliseconds = 3_600_000
+            harness.sandbox.next(.dropAnswer, on: .createPaymentIntent)
+            harness.sandbox.variants.keyReuse = .forgotten
             let answer = try await tap.send()
             #expect(answer.status == 201)
-            let intents = stage.sandbox.intentIDs(externalID: try answer.string("id"))
+            let intents = harness.sandbox.intentIDs(externalID: try answer.string("id"))
             #expect(intents.count == 2)
             let known = try answer.string("belvo_id")
             #expect(known == intents.last)
-            stage.sandbox.variants.listLagMilliseconds = 0
+            harness.sandbox.variants.listLagMilliseconds = 0
 
-            var shopper = tap.shopper
-            let bill = Shopper.Bill(id: try answer.string("id"), belvoID: known, answer: answer)
-            #expect(try await shopper.authorize(bill).status == 204)
-            try await stage.tell("PAYMENT_INTENTS", of: intents[0])
-            try stage.sandbox.settle(intent: known)
-            for _ in 0..<3 { try await stage.poll() }
-            #expect(try await shopper.payment(bill).string("status") == "SUCCEEDED")
-            #expect(try await shopper.payment(bill).string("belvo_id") == known)
-            #expect(stage.sandbox.status(of: intents[0]) == "PENDING")
-            #expect(stage.countCalls(.authorizePaymentIntent) == 1)
-            #expect(stage.log.holds("payment.created_twice"))
+            var client = tap.client
+            let bill = AppClient.Bill(id: try answer.string("id"), belvoID: known, answer: answer)
+            #expect(try await client.authorize(bill).status == 204)
+            try await harness.tell("PAYMENT_INTENTS", of: intents[0])
+            try harness.sandbox.settle(intent: known)
+            for _ in 0..<3 { try await harness.poll() }
+            #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
+            #expect(try await client.payment(bill).string("belvo_id") == known)
+            #expect(harness.sandbox.status(of: intents[0]) == "PENDING")
+            #expect(harness.countCalls(.authorizePaymentIntent) == 1)
+            #expect(harness.log.holds("payment.created_twice"))
             #expect(
-                try await stage.lines("SELECT kind AS line FROM money_alarms WHERE settled_at IS NULL")
+                try await harness.lines("SELECT kind AS line FROM money_alarms WHERE settled_at IS NULL")
                     == ["created_twice"])
         }
     }
 
     @Test func `an enrollment's twin is told of, and moves nothing of the one that is known`() async throws {
-        try await Stage.open { stage in
-            let tap = try await Creation.enrollment.prepare(on: stage)
-            stage.sandbox.variants.listLagMilliseconds = 3_600_000
-            stage.sandbox.next(.dropAnswer, on: .createEnrollment)
+        try await TestHarness.open { harness in
+            let tap = try await Creation.enrollment.prepare(on: harness)
+            harness.sandbox.variants.listLagMilliseconds = 3_600_000
+            harness.sandbox.next(.dropAnswer, on: .createEnrollment)
             let answer = try await tap.send()
             let id = try answer.string("id")
-            let twins = stage.sandbox.enrollmentIDs(externalID: id)
+            let twins = harness.sandbox.enrollmentIDs(externalID: id)
             #expect(twins.count == 2)
             #expect(try answer.string("belvo_id") == twins.last)
-            stage.sandbox.variants.listLagMilliseconds = 0
-            try stage.sandbox.cancel(enrollment: twins[0])
-            try await stage.tell("ENROLLMENTS", of: twins[0])
-            for _ in 0..<2 { try await stage.poll() }
-            let now = try await tap.shopper.app.send(.get, "/v1/enrollments/\(id)")
+            harness.sandbox.variants.listLagMilliseconds = 0
+            try harness.sandbox.cancel(enrollment: twins[0])
+            try await harness.tell("ENROLLMENTS", of: twins[0])
+            for _ in 0..<2 { try await harness.poll() }
+            let now = try await tap.client.app.send(.get, "/v1/enrollments/\(id)")
             #expect(try now.string("status") == "PENDING")
             #expect(try now.string("belvo_id") == twins[1])
-            #expect(stage.log.holds("enrollment.created_twice"))
+            #expect(harness.log.holds("enrollment.created_twice"))
         }
     }
 
@@ -215,19 +215,19 @@ import Testing
     fileprivate func `of two that Belvo lists the first is taken, or the one that has come further`(
         creation: Creation
     ) async throws {
-        try await Stage.open { stage in
-            let tap = try await creation.prepare(on: stage)
-            stage.sandbox.variants.listLagMilliseconds = 3_600_000
-            stage.sandbox.next(.dropAnswer, on: creation.endpoint, count: 2)
+        try await TestHarness.open { harness in
+            let tap = try await creation.prepare(on: harness)
+            harness.sandbox.variants.listLagMilliseconds = 3_600_000
+            harness.sandbox.next(.dropAnswer, on: creation.endpoint, count: 2)
             #expect(try await tap.send().status == 202)
             // So that the clock tells them apart.
-            stage.sandbox.variants.listLagMilliseconds = 0
+            harness.sandbox.variants.listLagMilliseconds = 0
             let done = try await tap.send()
             let objects = try await tap.objects(of: done)
             #expect(objects.count == 2)
             #expect(try done.string("belvo_id") == objects.first)
-            #expect(stage.log.holds("\(creation.rawValue).created_twice"))
-            #expect(stage.countCalls(creation.endpoint) == tap.callsBefore + 2)
+            #expect(harness.log.holds("\(creation.rawValue).created_twice"))
+            #expect(harness.countCalls(creation.endpoint) == tap.callsBefore + 2)
         }
     }
 }
@@ -258,7 +258,7 @@ private enum Creation: String, CaseIterable, Sendable {
     /// A user who is about to ask for it.
     struct Tap: Sendable {
         let creation: Creation
-        let shopper: Shopper
+        let client: AppClient
         let send: @Sendable () async throws -> Answer
         /// Calls that were made for others.
         let callsBefore: Int
@@ -267,9 +267,9 @@ private enum Creation: String, CaseIterable, Sendable {
         func objects(of answer: Answer) async throws -> [String] {
             let id = try answer.string("id")
             switch creation {
-            case .customer: return shopper.stage.sandbox.customerIDs(externalID: id)
-            case .enrollment: return shopper.stage.sandbox.enrollmentIDs(externalID: id)
-            case .payment: return shopper.stage.sandbox.intentIDs(externalID: id)
+            case .customer: return client.harness.sandbox.customerIDs(externalID: id)
+            case .enrollment: return client.harness.sandbox.enrollmentIDs(externalID: id)
+            case .payment: return client.harness.sandbox.intentIDs(externalID: id)
             }
         }
 
@@ -277,33 +277,33 @@ private enum Creation: String, CaseIterable, Sendable {
         func state() async throws -> String? {
             switch creation {
             case .customer:
-                try await shopper.stage.lines("SELECT state AS line FROM customers ORDER BY id DESC").first
+                try await client.harness.lines("SELECT state AS line FROM customers ORDER BY id DESC").first
             case .enrollment:
-                try await shopper.stage.lines("SELECT state AS line FROM enrollments ORDER BY id DESC").first
+                try await client.harness.lines("SELECT state AS line FROM enrollments ORDER BY id DESC").first
             case .payment:
-                try await shopper.stage.lines("SELECT state AS line FROM payments ORDER BY id DESC").first
+                try await client.harness.lines("SELECT state AS line FROM payments ORDER BY id DESC").first
             }
         }
     }
 
-    func prepare(on stage: Stage) async throws -> Tap {
+    func prepare(on harness: TestHarness) async throws -> Tap {
         switch self {
         case .customer:
-            let app = try await stage.app(of: "ana")
+            let app = try await harness.app(of: "ana")
             return Tap(
-                creation: self, shopper: Shopper(stage: stage, app: app, signals: "{}"),
-                send: { try await app.send(.put, "/v1/customer", Shopper.customerBody()) }, callsBefore: 0)
+                creation: self, client: AppClient(harness: harness, app: app, signals: "{}"),
+                send: { try await app.send(.put, "/v1/customer", AppClient.customerBody()) }, callsBefore: 0)
         case .enrollment:
-            let shopper = try await Shopper.arrive(on: stage)
+            let client = try await AppClient.arrive(on: harness)
             return Tap(
-                creation: self, shopper: shopper, send: { try await shopper.keyed(shopper.enrollmentBody) },
+                creation: self, client: client, send: { try await client.keyed(client.enrollmentBody) },
                 callsBefore: 0)
         case .payment:
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            let payer = shopper
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            let payer = client
             return Tap(
-                creation: self, shopper: shopper, send: { try await payer.openPayment(bond) }, callsBefore: 0)
+                creation: self, client: client, send: { try await payer.openPayment(bond) }, callsBefore: 0)
         }
     }
 }

@@ -4,42 +4,42 @@ import JSON
 import Postgres
 import Testing
 
-/// No personal datum and no secret of a journey can be read in the tables, or stands in the log.
+/// No personal datum and no secret of a flow can be read in the tables, or stands in the log.
 @Suite struct SecrecyTests {
     @Test func `who a user is and what a phone signed stand in no table and no log`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
             // Of a keyed request the digest is kept, and what it is made of is not.
-            #expect(try await shopper.keyed(shopper.enrollmentBody).status == 201)
-            let bond = try await shopper.startEnrollment()
-            let reply = try shopper.decide(bond)
+            #expect(try await client.keyed(client.enrollmentBody).status == 201)
+            let bond = try await client.startEnrollment()
+            let reply = try client.decide(bond)
             // On a bad day, when more is logged and more is kept.
-            stage.sandbox.next(.tooManyRequests(retryAfter: 1), on: .completeRedirection)
-            try await shopper.complete(reply)
-            var found = try await stage.tablesHolding(oneShots(of: reply))
+            harness.sandbox.next(.tooManyRequests(retryAfter: 1), on: .completeRedirection)
+            try await client.complete(reply)
+            var found = try await harness.tablesHolding(oneShots(of: reply))
             #expect(found.isEmpty, "\(found)")
-            try await stage.poll()
-            try await shopper.awaitOptions(of: bond)
-            let confirmation = try await shopper.confirmation(of: bond)
-            stage.sandbox.next(.dropAnswer, on: .confirmEnrollment)
-            _ = try await shopper.app.send(.post, "/v1/enrollments/\(bond.id)/confirm", confirmation)
-            try stage.sandbox.settle(enrollment: bond.belvoID)
-            try await stage.poll()
-            let bill = try await shopper.bill(bond)
-            let authorization = try shopper.authorization(of: bill)
-            stage.sandbox.next(.forbiddenPage, on: .authorizePaymentIntent)
+            try await harness.poll()
+            try await client.awaitOptions(of: bond)
+            let confirmation = try await client.confirmation(of: bond)
+            harness.sandbox.next(.dropAnswer, on: .confirmEnrollment)
+            _ = try await client.app.send(.post, "/v1/enrollments/\(bond.id)/confirm", confirmation)
+            try harness.sandbox.settle(enrollment: bond.belvoID)
+            try await harness.poll()
+            let bill = try await client.bill(bond)
+            let authorization = try client.authorization(of: bill)
+            harness.sandbox.next(.forbiddenPage, on: .authorizePaymentIntent)
             for _ in 0..<2 {
-                _ = try await shopper.app.send(.post, "/v1/payment-intents/\(bill.id)/authorize", authorization)
+                _ = try await client.app.send(.post, "/v1/payment-intents/\(bill.id)/authorize", authorization)
             }
-            try stage.sandbox.settle(intent: bill.belvoID)
-            try await stage.poll()
-            #expect(try await shopper.payment(bill).string("status") == "SUCCEEDED")
+            try harness.sandbox.settle(intent: bill.belvoID)
+            try await harness.poll()
+            #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
 
             var secrets =
                 oneShots(of: reply) + [
                     "Ana Souza", "52998224725", "529.982.247-25", "ana@example.com", "5511987654321",
-                    shopper.deviceID, try #require(shopper.app.token),
-                    stage.sandbox.configuration.secretPassword, Stage.secret, "userTimeZoneOffset", "-23.5614",
+                    client.deviceID, try #require(client.app.token),
+                    harness.sandbox.configuration.secretPassword, TestHarness.secret, "userTimeZoneOffset", "-23.5614",
                 ]
             let (registered, signed) = (
                 try JSONDocument(parsing: Array(confirmation.utf8)).root["confirmation_data"]?["response"],
@@ -50,14 +50,14 @@ import Testing
             ] {
                 secrets += try names.map { try #require(value?[$0]?.string) }
             }
-            found = try await stage.tablesHolding(secrets)
+            found = try await harness.tablesHolding(secrets)
             #expect(found.isEmpty, "\(found)")
             // The state stands in the address where the user approves, which the app is given again.
             for secret in secrets + [try #require(reply["state"])] {
-                #expect(!stage.log.all.contains { $0.contains(secret) }, "the log holds \(secret)")
+                #expect(!harness.log.all.contains { $0.contains(secret) }, "the log holds \(secret)")
             }
             // The search itself finds what is there to be found.
-            #expect(try await !stage.tablesHolding(["Two coffees"]).isEmpty)
+            #expect(try await !harness.tablesHolding(["Two coffees"]).isEmpty)
         }
     }
 
@@ -66,7 +66,7 @@ import Testing
     }
 }
 
-extension Stage {
+extension TestHarness {
     /// The places, as `table.column: text`, where one of the texts stands in the bytes of a column.
     func tablesHolding(_ texts: [String]) async throws -> [String] {
         try await tablesHolding(bytes: texts.map { ($0, Array($0.utf8)) })

@@ -42,27 +42,27 @@ import Testing
         settling: @escaping @Sendable (_ key: String) -> SQL,
         then check: @escaping @Sendable (Creation<Enrollment>?) -> Void
     ) async throws {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
-            let id = try #require(UUID(uuidString: try await shopper.startEnrollment().id))
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            let id = try #require(UUID(uuidString: try await client.startEnrollment().id))
             let claim = IdempotencyClaim(
                 subject: try UserSubject("ana"), route: .enrollments, key: "tap", requestDigest: [1])
-            try await stage.database.execute(
+            try await harness.database.execute(
                 """
                 INSERT INTO idempotency_keys (subject, route, key, request_digest, record_id)
                 VALUES (\(claim.subject), \(claim.route.rawValue), \(claim.key), \(claim.requestDigest), \(id))
                 """)
-            let world = stage.merchant.world
+            let dependencies = harness.merchant.dependencies
             let request = KeyedRequest<Enrollment>(
                 claim: claim, made: { _ in StoredAnswer(status: 500, body: []) },
                 refused: { _ in StoredAnswer(status: 500, body: []) })
             let settlement = settling(claim.key)
             check(
-                try await world.replay(
+                try await dependencies.replay(
                     request,
                     record: { id in
-                        try await stage.database.execute(settlement)
-                        return try await world.store.enrollment(Enrollment.ID(id))
+                        try await harness.database.execute(settlement)
+                        return try await dependencies.store.enrollment(Enrollment.ID(id))
                     }, isUnknown: { $0.state == .creating }))
         }
     }

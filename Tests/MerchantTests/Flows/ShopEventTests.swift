@@ -27,7 +27,7 @@ import Transport
 
     /// Plays with a shop that hears.
     private static func open(
-        _ body: @escaping @Sendable (Stage, Receiver) async throws -> Void
+        _ body: @escaping @Sendable (TestHarness, Receiver) async throws -> Void
     ) async throws {
         let receiver = Receiver()
         let server = HTTP.Server(
@@ -42,19 +42,19 @@ import Transport
             let environment = [
                 "SHOP_WEBHOOK_URL": "http://\(listener.address)/events?shop=1", "SHOP_WEBHOOK_SECRET": Self.secret,
             ]
-            try await Stage.open(environment: environment) { stage in try await body(stage, receiver) }
+            try await TestHarness.open(environment: environment) { harness in try await body(harness, receiver) }
             await server.drain(loops: [loop], within: .seconds(1))
         }
     }
 
     @Test func `the end of an enrollment and of a payment is told, signed as Standard Webhooks has it`() async throws {
-        try await Self.open { stage, shop in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bill = try await shopper.bill(shopper.enroll())
-            try await shopper.authorize(bill)
-            try stage.sandbox.settle(intent: bill.belvoID)
-            try await stage.poll()
-            try await stage.work()
+        try await Self.open { harness, shop in
+            var client = try await AppClient.arrive(on: harness)
+            let bill = try await client.bill(client.enroll())
+            try await client.authorize(bill)
+            try harness.sandbox.settle(intent: bill.belvoID)
+            try await harness.poll()
+            try await harness.work()
             #expect(shop.types == ["enrollment.succeeded", "payment.succeeded"])
             let told = try #require(shop.received.withLock { $0.last })
             #expect(told.method == .post)
@@ -73,49 +73,49 @@ import Transport
             code.update(data: Array("\(id).\(moment).".utf8) + told.body)
             let signature = Data(code.finalize()).base64EncodedString()
             #expect(told.headers["webhook-signature"] == "v1,\(signature)")
-            let rest = try await stage.database.rows("SELECT id FROM events WHERE delivered_at IS NULL")
+            let rest = try await harness.database.rows("SELECT id FROM events WHERE delivered_at IS NULL")
             #expect(rest.isEmpty)
         }
     }
 
     @Test func `what the shop does not take is sent again, the same, until it does`() async throws {
-        try await Self.open { stage, shop in
+        try await Self.open { harness, shop in
             shop.status.withLock { $0 = .serviceUnavailable }
-            var shopper = try await Shopper.arrive(on: stage)
-            _ = try await shopper.enroll()
-            try await stage.work()
+            var client = try await AppClient.arrive(on: harness)
+            _ = try await client.enroll()
+            try await harness.work()
             let attempts = shop.received.withLock { $0.count }
             #expect(attempts >= 1)
             shop.status.withLock { $0 = .ok }
-            try await stage.advance(by: .seconds(30))
-            try await stage.work()
+            try await harness.advance(by: .seconds(30))
+            try await harness.work()
             let all = shop.received.withLock { $0 }
             #expect(all.count == attempts + 1)
             #expect(Set(all.compactMap { $0.headers["webhook-id"] }).count == 1)
             #expect(Set(all.map(\.body)).count == 1)
-            try await stage.advance(by: .seconds(3_600))
-            try await stage.work()
+            try await harness.advance(by: .seconds(3_600))
+            try await harness.work()
             #expect(shop.received.withLock { $0.count } == all.count)
         }
     }
 
     @Test func `of one record nothing overtakes what was before it`() async throws {
-        try await Self.open { stage, shop in
+        try await Self.open { harness, shop in
             shop.status.withLock { $0 = .internalServerError }
-            var shopper = try await Shopper.arrive(on: stage)
-            let bill = try await shopper.bill(shopper.enroll())
-            try await shopper.authorize(bill)
-            try await stage.advance(by: .seconds(130))
-            try await stage.work()
-            try stage.sandbox.settle(intent: bill.belvoID)
-            try await stage.advance(by: .seconds(130))
-            try await stage.work()
+            var client = try await AppClient.arrive(on: harness)
+            let bill = try await client.bill(client.enroll())
+            try await client.authorize(bill)
+            try await harness.advance(by: .seconds(130))
+            try await harness.work()
+            try harness.sandbox.settle(intent: bill.belvoID)
+            try await harness.advance(by: .seconds(130))
+            try await harness.work()
             let refused = shop.types.count
             #expect(!shop.types.contains("payment.succeeded"))
             shop.status.withLock { $0 = .ok }
             for _ in 0..<4 {
-                try await stage.advance(by: .seconds(3_601))
-                try await stage.work()
+                try await harness.advance(by: .seconds(3_601))
+                try await harness.work()
             }
             let taken = shop.types.dropFirst(refused).filter { $0.hasPrefix("payment") }
             #expect(Array(taken) == ["payment.in_doubt", "payment.succeeded"])
@@ -123,29 +123,29 @@ import Transport
     }
 
     @Test func `after three days it is parked with an alarm, and what follows is still told`() async throws {
-        try await Self.open { stage, shop in
+        try await Self.open { harness, shop in
             shop.status.withLock { $0 = .notFound }
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            try await stage.advance(by: .seconds(3 * 86_400))
-            try await stage.work()
-            let parked = try await stage.database.rows(
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            try await harness.advance(by: .seconds(3 * 86_400))
+            try await harness.work()
+            let parked = try await harness.database.rows(
                 "SELECT type FROM ops.events_undelivered WHERE parked_at IS NOT NULL")
             #expect(parked.count == 1)
-            #expect(stage.log.holds("event.parked"))
+            #expect(harness.log.holds("event.parked"))
             shop.status.withLock { $0 = .ok }
-            try stage.sandbox.revoke(enrollment: bond.belvoID)
-            _ = try await shopper.openPayment(bond)
-            try await stage.work()
+            try harness.sandbox.revoke(enrollment: bond.belvoID)
+            _ = try await client.openPayment(bond)
+            try await harness.work()
             #expect(shop.types.last == "enrollment.failed")
         }
     }
 
     @Test func `a shop that wants to hear of nothing is told nothing, and nothing is kept for it`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            _ = try await shopper.enroll()
-            let events = try await stage.database.rows("SELECT id FROM events")
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            _ = try await client.enroll()
+            let events = try await harness.database.rows("SELECT id FROM events")
             #expect(events.isEmpty)
         }
     }

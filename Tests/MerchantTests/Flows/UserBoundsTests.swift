@@ -7,9 +7,9 @@ import Testing
 /// One user has so many enrollments and payments under way, and nobody else notices.
 @Suite(.timeLimit(.minutes(2))) struct UserBoundsTests {
     @Test func `past the open enrollments a user has to end one first`() async throws {
-        try await Stage.open(environment: ["USER_OPEN_ENROLLMENTS_MAX": "2"]) { stage in
-            let ana = try await Shopper.arrive(on: stage)
-            let bia = try await Shopper.arrive(on: stage, as: "bia", taxID: "111.444.777-35")
+        try await TestHarness.open(environment: ["USER_OPEN_ENROLLMENTS_MAX": "2"]) { harness in
+            let ana = try await AppClient.arrive(on: harness)
+            let bia = try await AppClient.arrive(on: harness, as: "bia", taxID: "111.444.777-35")
             let first = try await ana.startEnrollment()
             _ = try await ana.startEnrollment()
             let answer = try await ana.app.send(.post, "/v1/enrollments", ana.enrollmentBody)
@@ -19,21 +19,21 @@ import Testing
             _ = try await bia.startEnrollment()
             try await ana.complete(ana.decide(first, .refuse))
             _ = try await ana.startEnrollment()
-            #expect(stage.countCalls(.createEnrollment) == 4)
+            #expect(harness.countCalls(.createEnrollment) == 4)
         }
     }
 
     @Test func `past a day's enrollments the next one waits until the first is a day old, a repetition does not`()
         async throws
     {
-        try await Stage.open(environment: ["USER_ENROLLMENTS_PER_DAY_MAX": "2"]) { stage in
-            let ana = try await Shopper.arrive(on: stage)
+        try await TestHarness.open(environment: ["USER_ENROLLMENTS_PER_DAY_MAX": "2"]) { harness in
+            let ana = try await AppClient.arrive(on: harness)
             func start(_ key: String) async throws -> Answer {
                 try await ana.app.send(
                     .post, "/v1/enrollments", ana.enrollmentBody, headers: ["idempotency-key": "\(key)"])
             }
             #expect(try await start("one").status == 201)
-            try await stage.advance(by: .seconds(3_600))
+            try await harness.advance(by: .seconds(3_600))
             #expect(try await start("two").status == 201)
             let answer = try await start("three")
             #expect(answer.status == 429)
@@ -41,14 +41,14 @@ import Testing
             let wait = try #require(answer.response.headers["retry-after"].flatMap { Int($0) })
             #expect((82_790...82_801).contains(wait))
             #expect(try await start("two").status == 201)
-            try await stage.advance(by: .seconds(wait))
+            try await harness.advance(by: .seconds(wait))
             #expect(try await start("three").status == 201)
         }
     }
 
     @Test func `past the open payments a user has to end one first, a repetition is answered`() async throws {
-        try await Stage.open(environment: ["USER_OPEN_PAYMENTS_MAX": "2"]) { stage in
-            var ana = try await Shopper.arrive(on: stage)
+        try await TestHarness.open(environment: ["USER_OPEN_PAYMENTS_MAX": "2"]) { harness in
+            var ana = try await AppClient.arrive(on: harness)
             let bond = try await ana.enroll()
             let bill = try await ana.bill(bond, reference: "order-1", key: "tap-1")
             _ = try await ana.bill(bond, reference: "order-2", key: "tap-2")

@@ -9,8 +9,8 @@ import Testing
 @Suite struct UserRateTests {
     @Test func `past its rate a user is told to wait, and for how long`() async throws {
         let clock = HandClock()
-        try await Stage.open(environment: ["USER_RATE": "2"], clock: clock.intervals) { stage in
-            let (ana, bia) = (try await stage.app(of: "ana"), try await stage.app(of: "bia"))
+        try await TestHarness.open(environment: ["USER_RATE": "2"], clock: clock.intervals) { harness in
+            let (ana, bia) = (try await harness.app(of: "ana"), try await harness.app(of: "bia"))
             // Whatever is asked for counts, also what there is not.
             for path in ["customer", "enrollments", "payment-intents", "payment-intents/x"] {
                 #expect([200, 404].contains(try await ana.send(.get, "/v1/\(path)").status), "\(path)")
@@ -36,9 +36,9 @@ import Testing
                 #expect(answer.response.headers["retry-after"] == "1")
                 #expect(answer.response.headers["content-type"] == "application/problem+json")
             }
-            #expect(stage.sandbox.calls.isEmpty)
+            #expect(harness.sandbox.calls.isEmpty)
             #expect(try await bia.send(.get, "/v1/enrollments").status == 200)
-            #expect(try await App(client: stage.client, token: nil).send(.get, "/livez").status == 200)
+            #expect(try await App(client: harness.client, token: nil).send(.get, "/livez").status == 200)
             clock.advance(by: .milliseconds(499))
             #expect(try await ana.send(.get, "/v1/enrollments").status == 429)
             clock.advance(by: .milliseconds(1))
@@ -49,8 +49,8 @@ import Testing
 
     @Test func `a request counts once, also with a question mark and nothing behind it`() async throws {
         let clock = HandClock()
-        try await Stage.open(environment: ["USER_RATE": "2"], clock: clock.intervals) { stage in
-            let app = try await stage.app(of: "ana")
+        try await TestHarness.open(environment: ["USER_RATE": "2"], clock: clock.intervals) { harness in
+            let app = try await harness.app(of: "ana")
             for query in ["?", "?&", "?", "?"] {
                 #expect(try await app.send(.get, "/v1/customer\(query)").status == 404, "\(query)")
             }
@@ -60,13 +60,13 @@ import Testing
 
     @Test func `all tokens of a user count together, and bad ones not at all`() async throws {
         let clock = HandClock()
-        try await Stage.open(environment: ["USER_RATE": "1"], clock: clock.intervals) { stage in
-            let credentials = Credentials(of: stage.settings.auth)
+        try await TestHarness.open(environment: ["USER_RATE": "1"], clock: clock.intervals) { harness in
+            let credentials = Credentials(of: harness.settings.auth)
             let claims = credentials.good("ana")
             let phones = try (1...3).map { number in
-                App(client: stage.client, token: try credentials.forge().token(claims.with("jti", "\(number)")))
+                App(client: harness.client, token: try credentials.forge().token(claims.with("jti", "\(number)")))
             }
-            let forger = App(client: stage.client, token: try TokenForge.unsigned.token(claims))
+            let forger = App(client: harness.client, token: try TokenForge.unsigned.token(claims))
             for _ in 0..<5 { #expect(try await forger.send(.get, "/v1/enrollments").status == 401) }
             var statuses: [Int] = []
             for phone in phones { statuses.append(try await phone.send(.get, "/v1/enrollments").status) }
@@ -77,23 +77,23 @@ import Testing
 
     @Test func `a request that came too often has not used up its key`() async throws {
         let clock = HandClock()
-        try await Stage.open(environment: ["USER_RATE": "20"], clock: clock.intervals) { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            while try await shopper.app.send(.get, "/v1/enrollments").status != 429 {}
+        try await TestHarness.open(environment: ["USER_RATE": "20"], clock: clock.intervals) { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            while try await client.app.send(.get, "/v1/enrollments").status != 429 {}
             let keys = SQL(trusted: "SELECT count(*) AS count FROM idempotency_keys")
-            let before = try await stage.database.rows(keys).map { try $0.decode("count", as: Int64.self) }
-            #expect(try await shopper.openPayment(bond).status == 429)
-            #expect(try await stage.database.rows(keys).map { try $0.decode("count", as: Int64.self) } == before)
+            let before = try await harness.database.rows(keys).map { try $0.decode("count", as: Int64.self) }
+            #expect(try await client.openPayment(bond).status == 429)
+            #expect(try await harness.database.rows(keys).map { try $0.decode("count", as: Int64.self) } == before)
             clock.advance(by: .seconds(1))
-            let paid = try await shopper.openPayment(bond)
+            let paid = try await client.openPayment(bond)
             #expect(paid.status == 201)
             #expect(paid.response.headers["idempotent-replayed"] == nil)
             // What was answered once is not answered over again for the asking.
-            while try await shopper.app.send(.get, "/v1/enrollments").status != 429 {}
-            #expect(try await shopper.openPayment(bond).status == 429)
+            while try await client.app.send(.get, "/v1/enrollments").status != 429 {}
+            #expect(try await client.openPayment(bond).status == 429)
             clock.advance(by: .seconds(1))
-            #expect(try await shopper.openPayment(bond).response.headers["idempotent-replayed"] == "true")
+            #expect(try await client.openPayment(bond).response.headers["idempotent-replayed"] == "true")
         }
     }
 }

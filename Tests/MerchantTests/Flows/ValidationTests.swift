@@ -82,8 +82,8 @@ import Testing
 
     @Test(arguments: bodies)
     func `every fault of a body is named at once`(faulty: Faulty) async throws {
-        try await Stage.open { stage in
-            let app = try await stage.app(of: "ana")
+        try await TestHarness.open { harness in
+            let app = try await harness.app(of: "ana")
             let answer = try await app.send(
                 faulty.method, faulty.path, faulty.body, headers: ["idempotency-key": "tap"])
             #expect(answer.status == 400)
@@ -93,7 +93,7 @@ import Testing
                 "\($0 ?? "?") \($1 ?? "?")"
             }
             #expect(told.sorted() == faulty.faults.sorted())
-            #expect(stage.sandbox.calls.isEmpty)
+            #expect(harness.sandbox.calls.isEmpty)
         }
     }
 
@@ -103,11 +103,11 @@ import Testing
         #""1,00""#, #"" 1""#, #""+1""#,
     ])
     func `an amount that is no amount is refused at its place`(amount: String) async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            let answer = try await shopper.app.send(
-                .post, "/v1/payment-intents", shopper.paymentBody(bond, amount: amount),
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            let answer = try await client.app.send(
+                .post, "/v1/payment-intents", client.paymentBody(bond, amount: amount),
                 headers: ["idempotency-key": "tap"])
             #expect(answer.status == 400, "\(answer.text)")
             if amount != "NaN", !["01", "1.", ".5"].contains(amount) {
@@ -115,13 +115,13 @@ import Testing
             } else {
                 #expect(try answer.string("code") == "malformed_json")
             }
-            #expect(stage.countCalls(.createPaymentIntent) == 0)
+            #expect(harness.countCalls(.createPaymentIntent) == 0)
         }
     }
 
     @Test func `what is no JSON is refused with the place of the mistake`() async throws {
-        try await Stage.open { stage in
-            let app = try await stage.app(of: "ana")
+        try await TestHarness.open { harness in
+            let app = try await harness.app(of: "ana")
             let answer = try await app.send(.put, "/v1/customer", "{\n \"name\": \"Ana\",\n}")
             #expect(answer.status == 400)
             #expect(try answer.string("code") == "malformed_json")
@@ -133,8 +133,8 @@ import Testing
     }
 
     @Test func `a body of another media type is refused with 415`() async throws {
-        try await Stage.open { stage in
-            let app = try await stage.app(of: "ana")
+        try await TestHarness.open { harness in
+            let app = try await harness.app(of: "ana")
             for operation in Operation.allCases where operation.method != .get && operation.access == .user {
                 guard operation != .mintWidgetToken else { continue }
                 // What needs no body takes an empty object as well.
@@ -155,20 +155,20 @@ import Testing
     }
 
     @Test func `a callback address of somebody else is refused`() async throws {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
             for url in [
                 "https://evil.example/", "https://shop.example.evil.example/enrollments/callback",
                 "https://shop.example/enrollments/callback/", "http://shop.example/enrollments/callback",
                 "https://shop.example@evil.example/enrollments/callback", #"https:\\shop.example"#, "",
             ] {
                 let body =
-                    shopper.enrollmentBody.dropLast() + #", "callback_url": "\#(url.replacing(#"\"#, with: #"\\"#))"}"#
-                let answer = try await shopper.app.send(.post, "/v1/enrollments", String(body))
+                    client.enrollmentBody.dropLast() + #", "callback_url": "\#(url.replacing(#"\"#, with: #"\\"#))"}"#
+                let answer = try await client.app.send(.post, "/v1/enrollments", String(body))
                 #expect(answer.status == 400, "\(url)")
                 #expect(try answer.each("field", in: "errors") == ["/callback_url"], "\(url)")
             }
-            #expect(stage.countCalls(.createEnrollment) == 0)
+            #expect(harness.countCalls(.createEnrollment) == 0)
         }
     }
 }

@@ -18,175 +18,177 @@ import Testing
         """
     }
 
-    private func belvo(_ stage: Stage) -> App { App(client: stage.client, token: Self.token) }
+    private func belvo(_ harness: TestHarness) -> App { App(client: harness.client, token: Self.token) }
 
-    private func tell(_ stage: Stage, _ type: String, _ object: String, status: String = "SUCCEEDED") async throws {
-        let answer = try await belvo(stage).send(
+    private func tell(_ harness: TestHarness, _ type: String, _ object: String, status: String = "SUCCEEDED")
+        async throws
+    {
+        let answer = try await belvo(harness).send(
             .post, "/webhooks/belvo", Self.telling(type, object, status: status))
         #expect(answer.status == 200)
         #expect(answer.text.isEmpty)
     }
 
-    private func outcomes(_ stage: Stage) async throws -> [String] {
-        try await stage.database.rows("SELECT outcome FROM webhook_receipts ORDER BY received_at").map {
+    private func outcomes(_ harness: TestHarness) async throws -> [String] {
+        try await harness.database.rows("SELECT outcome FROM webhook_receipts ORDER BY received_at").map {
             try $0.decode("outcome")
         }
     }
 
     @Test func `a payment that Belvo tells of is read again and recorded at once`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bill = try await shopper.bill(shopper.enroll())
-            try await shopper.authorize(bill)
-            try stage.sandbox.settle(intent: bill.belvoID)
-            try await tell(stage, "PAYMENT_INTENTS", bill.belvoID)
-            try await stage.work()
-            #expect(try await shopper.payment(bill).string("status") == "SUCCEEDED")
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bill = try await client.bill(client.enroll())
+            try await client.authorize(bill)
+            try harness.sandbox.settle(intent: bill.belvoID)
+            try await tell(harness, "PAYMENT_INTENTS", bill.belvoID)
+            try await harness.work()
+            #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
             let id = try #require(Payment.ID(bill.id))
-            let causes = try await stage.database.rows(
+            let causes = try await harness.database.rows(
                 "SELECT caused_by FROM state_history WHERE record_id = \(id) ORDER BY id DESC LIMIT 1")
             let cause: String = try #require(causes.first).decode("caused_by")
             #expect(cause == "webhook")
-            #expect(try await outcomes(stage) == ["done"])
+            #expect(try await outcomes(harness) == ["done"])
         }
     }
 
     @Test func `a charge and a transaction lead to their payment`() async throws {
         for type in ["CHARGES", "TRANSACTIONS"] {
-            try await Stage.open { stage in
-                var shopper = try await Shopper.arrive(on: stage)
-                let bill = try await shopper.bill(shopper.enroll())
-                try await shopper.authorize(bill)
-                try stage.sandbox.settle(intent: bill.belvoID)
-                let object = try #require(stage.sandbox.movement(type, of: bill.belvoID))
-                try await tell(stage, type, object)
-                try await stage.work()
-                #expect(try await shopper.payment(bill).string("status") == "SUCCEEDED")
+            try await TestHarness.open { harness in
+                var client = try await AppClient.arrive(on: harness)
+                let bill = try await client.bill(client.enroll())
+                try await client.authorize(bill)
+                try harness.sandbox.settle(intent: bill.belvoID)
+                let object = try #require(harness.sandbox.movement(type, of: bill.belvoID))
+                try await tell(harness, type, object)
+                try await harness.work()
+                #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
             }
         }
     }
 
     @Test func `what is told is not believed`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bill = try await shopper.bill(shopper.enroll())
-            try await shopper.authorize(bill)
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bill = try await client.bill(client.enroll())
+            try await client.authorize(bill)
             for status in ["SUCCEEDED", "FAILED"] {
-                try await tell(stage, "PAYMENT_INTENTS", bill.belvoID, status: status)
-                try await stage.work()
+                try await tell(harness, "PAYMENT_INTENTS", bill.belvoID, status: status)
+                try await harness.work()
             }
-            #expect(try await shopper.payment(bill).string("status") == "PENDING")
+            #expect(try await client.payment(bill).string("status") == "PENDING")
         }
     }
 
     @Test func `an enrollment that the bank revokes is noticed, and the app is told to enroll again`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            try stage.sandbox.revoke(enrollment: bond.belvoID)
-            try await tell(stage, "ENROLLMENTS", bond.belvoID, status: "FAILED")
-            try await stage.work()
-            let enrollment = try await shopper.enrollment(bond)
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            try harness.sandbox.revoke(enrollment: bond.belvoID)
+            try await tell(harness, "ENROLLMENTS", bond.belvoID, status: "FAILED")
+            try await harness.work()
+            let enrollment = try await client.enrollment(bond)
             #expect(try enrollment.string("status") == "FAILED")
             #expect(try enrollment.string("next_action", "type") == "retry")
             #expect(try enrollment.string("next_action", "reason") == "enroll_again")
-            let payment = try await shopper.openPayment(bond)
+            let payment = try await client.openPayment(bond)
             #expect(payment.status == 409)
             #expect(try payment.string("code") == "enrollment_not_usable")
         }
     }
 
     @Test func `a hundred copies at once are one row, and few readings`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bill = try await shopper.bill(shopper.enroll())
-            try await shopper.authorize(bill)
-            try stage.sandbox.settle(intent: bill.belvoID)
-            let before = stage.countCalls(.getPaymentIntent)
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bill = try await client.bill(client.enroll())
+            try await client.authorize(bill)
+            try harness.sandbox.settle(intent: bill.belvoID)
+            let before = harness.countCalls(.getPaymentIntent)
             try await withThrowingTaskGroup { group in
-                for _ in 0..<100 { group.addTask { try await tell(stage, "PAYMENT_INTENTS", bill.belvoID) } }
+                for _ in 0..<100 { group.addTask { try await tell(harness, "PAYMENT_INTENTS", bill.belvoID) } }
                 try await group.waitForAll()
             }
-            try await stage.work()
-            let rows = try await stage.database.rows("SELECT received_count FROM webhook_receipts")
+            try await harness.work()
+            let rows = try await harness.database.rows("SELECT received_count FROM webhook_receipts")
             #expect(rows.count == 1)
             let copies: Int32 = try #require(rows.first).decode("received_count")
             #expect(copies == 100)
-            #expect(stage.countCalls(.getPaymentIntent) == before + 1)
-            #expect(try await shopper.payment(bill).string("status") == "SUCCEEDED")
+            #expect(harness.countCalls(.getPaymentIntent) == before + 1)
+            #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
         }
     }
 
     @Test func `the same told again later is looked up again`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bill = try await shopper.bill(shopper.enroll())
-            try await shopper.authorize(bill)
-            try await tell(stage, "PAYMENT_INTENTS", bill.belvoID)
-            try await stage.work()
-            try stage.sandbox.settle(intent: bill.belvoID)
-            try await tell(stage, "PAYMENT_INTENTS", bill.belvoID)
-            try await stage.work()
-            #expect(try await shopper.payment(bill).string("status") == "SUCCEEDED")
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bill = try await client.bill(client.enroll())
+            try await client.authorize(bill)
+            try await tell(harness, "PAYMENT_INTENTS", bill.belvoID)
+            try await harness.work()
+            try harness.sandbox.settle(intent: bill.belvoID)
+            try await tell(harness, "PAYMENT_INTENTS", bill.belvoID)
+            try await harness.work()
+            #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
         }
     }
 
     @Test func `while Belvo is away it is stored, and worked on when Belvo is back`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            try stage.sandbox.revoke(enrollment: bond.belvoID)
-            stage.sandbox.next(.statusAfter(503), on: .getEnrollment)
-            try await tell(stage, "ENROLLMENTS", bond.belvoID)
-            try await stage.work()
-            #expect(try await outcomes(stage) == ["received"])
-            #expect(try await shopper.enrollment(bond).string("status") == "SUCCEEDED")
-            try await stage.poll()
-            #expect(try await outcomes(stage) == ["done"])
-            #expect(try await shopper.enrollment(bond).string("status") == "FAILED")
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            try harness.sandbox.revoke(enrollment: bond.belvoID)
+            harness.sandbox.next(.statusAfter(503), on: .getEnrollment)
+            try await tell(harness, "ENROLLMENTS", bond.belvoID)
+            try await harness.work()
+            #expect(try await outcomes(harness) == ["received"])
+            #expect(try await client.enrollment(bond).string("status") == "SUCCEEDED")
+            try await harness.poll()
+            #expect(try await outcomes(harness) == ["done"])
+            #expect(try await client.enrollment(bond).string("status") == "FAILED")
         }
     }
 
     @Test func `what cannot be read is tried again after one, two and four seconds, however rarely records are polled`()
         async throws
     {
-        try await Stage.open(environment: ["POLL_INTERVAL_MS": "60000"]) { stage in
-            try await tell(stage, "PAYMENT_INTENTS", "1b3a1c7e-90d4-4f26-8a51-0d6c2e9b7f10")
-            try await stage.work()
+        try await TestHarness.open(environment: ["POLL_INTERVAL_MS": "60000"]) { harness in
+            try await tell(harness, "PAYMENT_INTENTS", "1b3a1c7e-90d4-4f26-8a51-0d6c2e9b7f10")
+            try await harness.work()
             for (seconds, calls) in [(1, 2), (2, 3), (4, 4)] {
-                try await stage.pass(.milliseconds(seconds * 1_000 - 300))
-                #expect(stage.countCalls(.getPaymentIntent) == calls - 1)
-                try await stage.pass(.milliseconds(350))
-                #expect(stage.countCalls(.getPaymentIntent) == calls)
+                try await harness.pass(.milliseconds(seconds * 1_000 - 300))
+                #expect(harness.countCalls(.getPaymentIntent) == calls - 1)
+                try await harness.pass(.milliseconds(350))
+                #expect(harness.countCalls(.getPaymentIntent) == calls)
             }
             // From then on as rarely as anything else.
-            try await stage.pass(.seconds(59))
-            #expect(stage.countCalls(.getPaymentIntent) == 4)
-            try await stage.pass(.seconds(2))
-            #expect(stage.countCalls(.getPaymentIntent) == 5)
+            try await harness.pass(.seconds(59))
+            #expect(harness.countCalls(.getPaymentIntent) == 4)
+            try await harness.pass(.seconds(2))
+            #expect(harness.countCalls(.getPaymentIntent) == 5)
         }
     }
 
     @Test func `objects of nobody here and types without a meaning are kept and left alone`() async throws {
-        try await Stage.open { stage in
-            try await tell(stage, "BANK_ACCOUNTS", "0b3a1c7e-90d4-4f26-8a51-0d6c2e9b7f10")
-            try await tell(stage, "ENROLLMENTS", "no id")
-            try await tell(stage, "PAYMENT_INTENTS", "1b3a1c7e-90d4-4f26-8a51-0d6c2e9b7f10")
-            let odd = try await belvo(stage).send(.post, "/webhooks/belvo", "{}")
+        try await TestHarness.open { harness in
+            try await tell(harness, "BANK_ACCOUNTS", "0b3a1c7e-90d4-4f26-8a51-0d6c2e9b7f10")
+            try await tell(harness, "ENROLLMENTS", "no id")
+            try await tell(harness, "PAYMENT_INTENTS", "1b3a1c7e-90d4-4f26-8a51-0d6c2e9b7f10")
+            let odd = try await belvo(harness).send(.post, "/webhooks/belvo", "{}")
             #expect(odd.status == 200)
-            try await stage.work()
-            #expect(try await outcomes(stage) == ["ignored", "ignored", "received", "ignored"])
-            try await stage.advance(by: .seconds(3_601))
-            try await stage.work()
-            #expect(try await outcomes(stage) == ["ignored", "ignored", "not_ours", "ignored"])
+            try await harness.work()
+            #expect(try await outcomes(harness) == ["ignored", "ignored", "received", "ignored"])
+            try await harness.advance(by: .seconds(3_601))
+            try await harness.work()
+            #expect(try await outcomes(harness) == ["ignored", "ignored", "not_ours", "ignored"])
         }
     }
 
     @Test func `nobody but Belvo is let in, with or without the word Bearer`() async throws {
-        try await Stage.open { stage in
+        try await TestHarness.open { harness in
             let body = Self.telling("PAYMENT_INTENTS", "1b3a1c7e-90d4-4f26-8a51-0d6c2e9b7f10")
             let json: KeyValuePairs<HeaderName, String> = ["content-type": "application/json"]
-            let nobody = App(client: stage.client, token: nil)
+            let nobody = App(client: harness.client, token: nil)
             #expect(try await nobody.raw(.post, "/webhooks/belvo", body: body, headers: json).status == 401)
             for wrong in ["Bearer x", "x", "Basic \(Self.token)", ""] {
                 let answer = try await nobody.raw(
@@ -197,7 +199,7 @@ import Testing
                 .post, "/webhooks/belvo", body: body,
                 headers: ["authorization": Self.token, "authorization": Self.token])
             #expect(twice.status == 401)
-            #expect(try await outcomes(stage).isEmpty)
+            #expect(try await outcomes(harness).isEmpty)
             for right in ["Bearer \(Self.token)", "bearer \(Self.token)", Self.token] {
                 let answer = try await nobody.raw(
                     .post, "/webhooks/belvo", body: body, headers: ["authorization": right])
@@ -207,12 +209,12 @@ import Testing
     }
 
     @Test func `what is no JSON object is 400, and not stored`() async throws {
-        try await Stage.open { stage in
+        try await TestHarness.open { harness in
             for body in ["", "{", "[]", #"{"a": 1}{"#, "nul"] {
-                let answer = try await belvo(stage).send(.post, "/webhooks/belvo", body)
+                let answer = try await belvo(harness).send(.post, "/webhooks/belvo", body)
                 #expect(answer.status == 400, "\(body)")
             }
-            #expect(try await outcomes(stage).isEmpty)
+            #expect(try await outcomes(harness).isEmpty)
         }
     }
 }

@@ -7,10 +7,10 @@ import Testing
 @testable import Merchant
 
 /// From a bank list to a paid Pix, as an app and its user see it: every request with its whole answer.
-@Suite struct WholeJourneyTests {
+@Suite struct WholeFlowTests {
     @Test func `a user enrolls a phone at a bank and pays with a fingerprint`() async throws {
-        try await Stage.open { stage in
-            let app = try await stage.app(of: "ana")
+        try await TestHarness.open { harness in
+            let app = try await harness.app(of: "ana")
             let said = Transcript()
             var phone = Phone()
 
@@ -145,7 +145,7 @@ import Testing
 
             // The user approves at the bank, and the app gets what the bank hands back.
             let id = try enrollment.string("id")
-            let reply = try stage.sandbox.decide(enrollment: enrollment.string("belvo_id"), .approve)
+            let reply = try harness.sandbox.decide(enrollment: enrollment.string("belvo_id"), .approve)
             said.expect(
                 try await app.send(
                     .post, "/v1/enrollments/complete-redirection", String(decoding: reply.body, as: UTF8.self)),
@@ -203,8 +203,8 @@ import Testing
                   }
                 }
                 """)
-            try await stage.poll()
-            try await stage.poll()
+            try await harness.poll()
+            try await harness.poll()
             let options = try await app.send(.get, "/v1/enrollments/\(id)/fido-registration-options")
             said.expect(
                 options,
@@ -245,8 +245,8 @@ import Testing
                 """
                 204 No Content
                 """)
-            try stage.sandbox.settle(enrollment: try enrollment.string("belvo_id"))
-            try await stage.poll()
+            try harness.sandbox.settle(enrollment: try enrollment.string("belvo_id"))
+            try await harness.poll()
             said.expect(
                 try await app.send(.get, "/v1/enrollments?device_id=\(phone.deviceID)"),
                 """
@@ -370,8 +370,8 @@ import Testing
                 """
                 204 No Content
                 """)
-            try stage.sandbox.settle(intent: try payment.string("belvo_id"))
-            try await stage.poll()
+            try harness.sandbox.settle(intent: try payment.string("belvo_id"))
+            try await harness.poll()
             said.expect(
                 try await app.send(.get, "/v1/payment-intents/\(paymentID)"),
                 """

@@ -12,25 +12,25 @@ import Transport
 /// The token for Belvo's SDK: one for each user, given again while it lives, its secrets kept.
 @Suite struct WidgetTokenTests {
     @Test func `a token is given again until a minute before it ends`() async throws {
-        try await Stage.open { stage in
-            let app = try await stage.app(of: "ana")
+        try await TestHarness.open { harness in
+            let app = try await harness.app(of: "ana")
             let first = try await app.send(.post, "/v1/widget-token")
             #expect(first.status == 201)
-            try await stage.passEverywhere(.seconds(535))
+            try await harness.passEverywhere(.seconds(535))
             let again = try await app.send(.post, "/v1/widget-token")
             #expect(again.status == 201 && again.text == first.text)
-            #expect(stage.countCalls(.createWidgetToken) == 1)
-            try await stage.passEverywhere(.seconds(10))
+            #expect(harness.countCalls(.createWidgetToken) == 1)
+            try await harness.passEverywhere(.seconds(10))
             let next = try await app.send(.post, "/v1/widget-token")
             #expect(try next.string("access") != first.string("access"))
             #expect(try next.string("expires_at") > first.string("expires_at"))
-            #expect(stage.countCalls(.createWidgetToken) == 2 && stage.countCalls(.refreshWidgetToken) == 0)
+            #expect(harness.countCalls(.createWidgetToken) == 2 && harness.countCalls(.refreshWidgetToken) == 0)
         }
     }
 
     @Test func `a token is shown to end when it says that it ends`() async throws {
-        try await Stage.open { stage in
-            let answer = try await stage.app(of: "ana").send(.post, "/v1/widget-token")
+        try await TestHarness.open { harness in
+            let answer = try await harness.app(of: "ana").send(.post, "/v1/widget-token")
             let claims = try #require(try answer.string("access").split(separator: ".").dropFirst().first)
             let padded = claims.replacing("-", with: "+").replacing("_", with: "/")
             let bytes = try #require(
@@ -42,25 +42,25 @@ import Transport
     }
 
     @Test func `no two users get the same token`() async throws {
-        try await Stage.open { stage in
+        try await TestHarness.open { harness in
             var tokens: [String] = []
             for subject in ["ana", "bia", "ana", "Ana"] {
-                tokens.append(try await stage.app(of: subject).send(.post, "/v1/widget-token").string("access"))
+                tokens.append(try await harness.app(of: subject).send(.post, "/v1/widget-token").string("access"))
             }
             #expect(tokens[0] == tokens[2])
             #expect(Set(tokens).count == 3)
-            #expect(stage.countCalls(.createWidgetToken) == 3)
+            #expect(harness.countCalls(.createWidgetToken) == 3)
         }
     }
 
     @Test func `many who ask at once, on two instances, have one token minted`() async throws {
-        try await Stage.open { stage in
-            try await stage.withSecondInstance { second in
-                let here = try await stage.app(of: "ana")
+        try await TestHarness.open { harness in
+            try await harness.withSecondInstance { second in
+                let here = try await harness.app(of: "ana")
                 let there = App(client: second, token: here.token)
                 let answers = try await withThrowingTaskGroup { group in
                     for number in 0..<40 {
-                        group.addTask(executorPreference: stage.loop) {
+                        group.addTask(executorPreference: harness.loop) {
                             try await (number.isMultiple(of: 2) ? here : there).send(.post, "/v1/widget-token")
                         }
                     }
@@ -68,33 +68,33 @@ import Transport
                 }
                 #expect(answers.allSatisfy { $0.status == 201 })
                 #expect(try Set(answers.map { try $0.string("access") }).count == 1)
-                #expect(stage.countCalls(.createWidgetToken) == 1)
+                #expect(harness.countCalls(.createWidgetToken) == 1)
             }
         }
     }
 
     @Test func `who waits for a turn looks soon, and ever less often`() {
-        let pauses = sequence(first: WidgetTokenJourney.firstLook) { WidgetTokenJourney.pause(after: $0) }
+        let pauses = sequence(first: WidgetTokenWorkflow.firstPause) { WidgetTokenWorkflow.pause(after: $0) }
         #expect(pauses.prefix(4).reduce(.zero, +) < .milliseconds(500))
         #expect(pauses.prefix(32).reduce(.zero, +) > .seconds(25))
     }
 
     @Test func `a server that died in its turn holds nobody up for ever`() async throws {
-        try await Stage.open { stage in
-            try await stage.database.execute(
+        try await TestHarness.open { harness in
+            try await harness.database.execute(
                 """
                 INSERT INTO widget_tokens (id, subject, leased_until)
                 VALUES (gen_random_uuid(), 'ana', app_now() + interval '10 minutes')
                 """)
-            async let waiting = stage.app(of: "ana").send(.post, "/v1/widget-token")
-            try await stage.advance(by: .seconds(601))
+            async let waiting = harness.app(of: "ana").send(.post, "/v1/widget-token")
+            try await harness.advance(by: .seconds(601))
             #expect(try await waiting.status == 201)
         }
     }
 
     @Test func `a server that was away for longer than its turn does not overwrite what came since`() async throws {
-        try await Stage.open { stage in
-            let store = stage.store
+        try await TestHarness.open { harness in
+            let store = harness.store
             func claim() async throws -> WidgetTokenTurn? {
                 try await store.claimWidgetToken(of: UserSubject("ana"), id: UUID(), lease: .seconds(10))
             }
@@ -105,7 +105,7 @@ import Transport
             }
             let late = try #require(try await claim())
             #expect(try await claim() == nil)
-            try await stage.advance(by: .seconds(11))
+            try await harness.advance(by: .seconds(11))
             let turn = try #require(try await claim())
             try await store.release(late)
             #expect(try await claim() == nil)
@@ -117,14 +117,14 @@ import Transport
     }
 
     @Test func `a failure of Belvo's is told as elsewhere, and the next request asks again`() async throws {
-        try await Stage.open { stage in
-            let app = try await stage.app(of: "ana")
+        try await TestHarness.open { harness in
+            let app = try await harness.app(of: "ana")
             for trouble in Trouble.turnedAway {
-                stage.sandbox.next(trouble.fault, on: .createWidgetToken)
-                try trouble.expectTold(on: stage, try await app.send(.post, "/v1/widget-token"))
+                harness.sandbox.next(trouble.fault, on: .createWidgetToken)
+                try trouble.expectTold(on: harness, try await app.send(.post, "/v1/widget-token"))
             }
             for doubt in Trouble.doubts {
-                stage.sandbox.next(doubt.fault, on: .createWidgetToken)
+                harness.sandbox.next(doubt.fault, on: .createWidgetToken)
                 let answer = try await app.send(.post, "/v1/widget-token")
                 let isNonsense = doubt.fault == .garbageBody
                 #expect(answer.status == (isNonsense ? 502 : 503), "\(doubt.name)")
@@ -136,153 +136,153 @@ import Transport
     }
 
     @Test func `both tokens are encrypted where they stand, and the refresh token goes nowhere else`() async throws {
-        try await Stage.open(environment: ["BELVO_TOKEN_REFRESH_PATH": Self.refreshPath]) { stage in
-            stage.sandbox.variants.tokenRefresh = .kept
-            let answer = try await stage.app(of: "ana").send(.post, "/v1/widget-token")
+        try await TestHarness.open(environment: ["BELVO_TOKEN_REFRESH_PATH": Self.refreshPath]) { harness in
+            harness.sandbox.variants.tokenRefresh = .kept
+            let answer = try await harness.app(of: "ana").send(.post, "/v1/widget-token")
             let access = try answer.string("access")
             let row = try #require(
-                try await stage.database.rows("SELECT id, access_ciphertext, refresh_ciphertext FROM widget_tokens")
+                try await harness.database.rows("SELECT id, access_ciphertext, refresh_ciphertext FROM widget_tokens")
                     .first)
             let id: UUID = try row.decode("id")
             let kept: [UInt8] = try row.decode("refresh_ciphertext")
             let refresh = String(
-                decoding: try stage.vault.open(kept, in: .widgetTokensRefresh, of: id), as: UTF8.self)
+                decoding: try harness.vault.open(kept, in: .widgetTokensRefresh, of: id), as: UTF8.self)
             #expect(refresh.hasPrefix("ey") && refresh != access)
-            #expect(throws: VaultFault.notAuthentic) { try stage.vault.open(kept, in: .widgetTokensAccess, of: id) }
+            #expect(throws: VaultFault.notAuthentic) { try harness.vault.open(kept, in: .widgetTokensAccess, of: id) }
             #expect(throws: VaultFault.notAuthentic) {
-                try stage.vault.open(kept, in: .widgetTokensRefresh, of: UUID())
+                try harness.vault.open(kept, in: .widgetTokensRefresh, of: UUID())
             }
 
-            try await stage.passEverywhere(.seconds(545))
-            stage.sandbox.next(.refused(401, code: "token_not_valid"), on: .refreshWidgetToken)
-            let next = try await stage.app(of: "ana").send(.post, "/v1/widget-token")
+            try await harness.passEverywhere(.seconds(545))
+            harness.sandbox.next(.refused(401, code: "token_not_valid"), on: .refreshWidgetToken)
+            let next = try await harness.app(of: "ana").send(.post, "/v1/widget-token")
             for text in [answer.text, next.text] { #expect(!text.contains(refresh)) }
             let secrets = [access, try next.string("access"), refresh]
-            #expect(try await stage.tablesHolding(secrets).isEmpty)
-            for secret in secrets { #expect(!stage.log.all.contains { $0.contains(secret) }) }
-            #expect(stage.log.holds("widget_token.minted") && stage.log.holds("widget_token.not_renewed"))
+            #expect(try await harness.tablesHolding(secrets).isEmpty)
+            for secret in secrets { #expect(!harness.log.all.contains { $0.contains(secret) }) }
+            #expect(harness.log.holds("widget_token.minted") && harness.log.holds("widget_token.not_renewed"))
         }
     }
 
     @Test(arguments: [TokenRefresh.kept, .rotated])
     func `a token is renewed where its endpoint is known`(refresh: TokenRefresh) async throws {
-        try await Stage.open(environment: ["BELVO_TOKEN_REFRESH_PATH": Self.refreshPath]) { stage in
-            stage.sandbox.variants.tokenRefresh = refresh
-            let app = try await stage.app(of: "ana")
+        try await TestHarness.open(environment: ["BELVO_TOKEN_REFRESH_PATH": Self.refreshPath]) { harness in
+            harness.sandbox.variants.tokenRefresh = refresh
+            let app = try await harness.app(of: "ana")
             var tokens: Set<String> = []
             for round in 0..<3 {
                 let answer = try await app.send(.post, "/v1/widget-token")
                 #expect(answer.status == 201)
                 tokens.insert(try answer.string("access"))
-                #expect(stage.countCalls(.refreshWidgetToken) == round)
-                try await stage.passEverywhere(.seconds(545))
+                #expect(harness.countCalls(.refreshWidgetToken) == round)
+                try await harness.passEverywhere(.seconds(545))
             }
             #expect(tokens.count == 3)
-            #expect(stage.countCalls(.createWidgetToken) == 1)
+            #expect(harness.countCalls(.createWidgetToken) == 1)
         }
     }
 
     @Test func `a token that Belvo does not renew is minted anew`() async throws {
-        try await Stage.open(environment: ["BELVO_TOKEN_REFRESH_PATH": Self.refreshPath]) { stage in
-            let app = try await stage.app(of: "ana")
+        try await TestHarness.open(environment: ["BELVO_TOKEN_REFRESH_PATH": Self.refreshPath]) { harness in
+            let app = try await harness.app(of: "ana")
             let first = try await app.send(.post, "/v1/widget-token").string("access")
             // There is no such path at Belvo, the token is not valid, or a page is all that comes.
             let faults: [Fault?] = [nil, .refused(401, code: "token_not_valid"), .forbiddenPage, .garbageBody]
             for (number, fault) in faults.enumerated() {
-                try await stage.passEverywhere(.seconds(545))
-                if let fault { stage.sandbox.next(fault, on: .refreshWidgetToken) }
+                try await harness.passEverywhere(.seconds(545))
+                if let fault { harness.sandbox.next(fault, on: .refreshWidgetToken) }
                 let answer = try await app.send(.post, "/v1/widget-token")
                 #expect(answer.status == 201)
                 #expect(try answer.string("access") != first)
-                #expect(stage.countCalls(.refreshWidgetToken) == number + 1)
-                #expect(stage.countCalls(.createWidgetToken) == number + 2)
+                #expect(harness.countCalls(.refreshWidgetToken) == number + 1)
+                #expect(harness.countCalls(.createWidgetToken) == number + 2)
             }
-            #expect(!stage.log.holds("belvo.denied"))
+            #expect(!harness.log.holds("belvo.denied"))
         }
     }
 
     @Test func `while Belvo wants no requests none is added to the one that was turned away`() async throws {
-        try await Stage.open(environment: ["BELVO_TOKEN_REFRESH_PATH": Self.refreshPath]) { stage in
-            stage.sandbox.variants.tokenRefresh = .kept
-            let app = try await stage.app(of: "ana")
+        try await TestHarness.open(environment: ["BELVO_TOKEN_REFRESH_PATH": Self.refreshPath]) { harness in
+            harness.sandbox.variants.tokenRefresh = .kept
+            let app = try await harness.app(of: "ana")
             try await app.send(.post, "/v1/widget-token")
-            try await stage.passEverywhere(.seconds(545))
-            stage.sandbox.next(.tooManyRequests(retryAfter: 7), on: .refreshWidgetToken)
+            try await harness.passEverywhere(.seconds(545))
+            harness.sandbox.next(.tooManyRequests(retryAfter: 7), on: .refreshWidgetToken)
             let answer = try await app.send(.post, "/v1/widget-token")
             #expect(answer.status == 503 && answer.response.headers["retry-after"] == "7")
-            #expect(stage.countCalls(.createWidgetToken) == 1)
-            stage.clock.advance(by: .seconds(10))
+            #expect(harness.countCalls(.createWidgetToken) == 1)
+            harness.clock.advance(by: .seconds(10))
             #expect(try await app.send(.post, "/v1/widget-token").status == 201)
-            #expect(stage.countCalls(.createWidgetToken) == 1 && stage.countCalls(.refreshWidgetToken) == 2)
+            #expect(harness.countCalls(.createWidgetToken) == 1 && harness.countCalls(.refreshWidgetToken) == 2)
         }
     }
 
     @Test func `a refresh token that has ended is not tried`() async throws {
-        try await Stage.open(environment: ["BELVO_TOKEN_REFRESH_PATH": Self.refreshPath]) { stage in
-            stage.sandbox.variants.tokenRefresh = .kept
-            let app = try await stage.app(of: "ana")
+        try await TestHarness.open(environment: ["BELVO_TOKEN_REFRESH_PATH": Self.refreshPath]) { harness in
+            harness.sandbox.variants.tokenRefresh = .kept
+            let app = try await harness.app(of: "ana")
             try await app.send(.post, "/v1/widget-token")
-            try await stage.passEverywhere(.seconds(86_401))
+            try await harness.passEverywhere(.seconds(86_401))
             #expect(try await app.send(.post, "/v1/widget-token").status == 201)
-            #expect(stage.countCalls(.createWidgetToken) == 2 && stage.countCalls(.refreshWidgetToken) == 0)
+            #expect(harness.countCalls(.createWidgetToken) == 2 && harness.countCalls(.refreshWidgetToken) == 0)
         }
     }
 
     @Test func `a token that does not say when it ends is given again for a minute`() async throws {
-        try await Stage.open { stage in
-            let app = try await stage.app(of: "ana")
-            stage.sandbox.next(.altered([Fault.Alteration("/access", #""opaque""#)]), on: .createWidgetToken)
+        try await TestHarness.open { harness in
+            let app = try await harness.app(of: "ana")
+            harness.sandbox.next(.altered([Fault.Alteration("/access", #""opaque""#)]), on: .createWidgetToken)
             #expect(try await app.send(.post, "/v1/widget-token").text == #"{"access":"opaque","expires_at":null}"#)
-            try await stage.passEverywhere(.seconds(55))
+            try await harness.passEverywhere(.seconds(55))
             #expect(try await app.send(.post, "/v1/widget-token").string("access") == "opaque")
-            try await stage.passEverywhere(.seconds(6))
+            try await harness.passEverywhere(.seconds(6))
             #expect(try await app.send(.post, "/v1/widget-token").string("access") != "opaque")
         }
     }
 
     @Test func `a token that ends soon is given again for half of what it has left`() async throws {
-        try await Stage.open { stage in
-            let app = try await stage.app(of: "ana")
+        try await TestHarness.open { harness in
+            let app = try await harness.app(of: "ana")
             // By the database's clock it has half a minute.
-            try await stage.advance(by: .seconds(570))
+            try await harness.advance(by: .seconds(570))
             let first = try await app.send(.post, "/v1/widget-token").text
             #expect(try await app.send(.post, "/v1/widget-token").text == first)
-            try await stage.advance(by: .seconds(16))
+            try await harness.advance(by: .seconds(16))
             #expect(try await app.send(.post, "/v1/widget-token").text != first)
             // One that has ended on arrival is passed on as it is, and not kept for anybody.
-            try await stage.advance(by: .seconds(3_600))
+            try await harness.advance(by: .seconds(3_600))
             #expect(try await app.send(.post, "/v1/widget-token").status == 201)
-            let calls = stage.countCalls(.createWidgetToken)
+            let calls = harness.countCalls(.createWidgetToken)
             #expect(try await app.send(.post, "/v1/widget-token").status == 201)
-            #expect(stage.countCalls(.createWidgetToken) == calls + 1)
+            #expect(harness.countCalls(.createWidgetToken) == calls + 1)
         }
     }
 
     @Test func `a token that cannot be decrypted is replaced, and an operator hears of it`() async throws {
-        try await Stage.open { stage in
-            let app = try await stage.app(of: "ana")
+        try await TestHarness.open { harness in
+            let app = try await harness.app(of: "ana")
             let first = try await app.send(.post, "/v1/widget-token").text
-            try await stage.database.execute("UPDATE widget_tokens SET access_ciphertext = refresh_ciphertext")
+            try await harness.database.execute("UPDATE widget_tokens SET access_ciphertext = refresh_ciphertext")
             let next = try await app.send(.post, "/v1/widget-token")
             #expect(next.status == 201 && next.text != first)
-            #expect(stage.log.holds("store.unreadable_row"))
+            #expect(harness.log.holds("store.unreadable_row"))
             #expect(try await app.send(.post, "/v1/widget-token").text == next.text)
         }
     }
 
     @Test func `the endpoint can be turned off`() async throws {
-        try await Stage.open(environment: ["WIDGET_TOKENS": "off"]) { stage in
-            let answer = try await stage.app(of: "ana").send(.post, "/v1/widget-token")
+        try await TestHarness.open(environment: ["WIDGET_TOKENS": "off"]) { harness in
+            let answer = try await harness.app(of: "ana").send(.post, "/v1/widget-token")
             #expect(answer.status == 404)
             #expect(try answer.string("code") == "not_found")
-            #expect(stage.sandbox.calls.isEmpty)
+            #expect(harness.sandbox.calls.isEmpty)
         }
     }
 
     private static let refreshPath = "/payments/api/widget-token/refresh/"
 }
 
-extension Stage {
+extension TestHarness {
     /// Lets that much time pass for the database and for Belvo.
     fileprivate func passEverywhere(_ duration: Duration) async throws {
         sandbox.advance(by: duration)
@@ -297,7 +297,7 @@ extension Stage {
         }
     }
 
-    /// Runs another instance of the server beside the stage's own.
+    /// Runs another instance of the server beside the harness's own.
     fileprivate func withSecondInstance(_ body: (HTTP.Client) async throws -> Void) async throws {
         let second = try MerchantServer(settings: settings, loops: [loop], log: log.logger)
         let address = try await second.start(work: .whenTold).api

@@ -12,30 +12,30 @@ import Testing
 @Suite struct WireFormTests {
     @Test(arguments: WireForm.all)
     func `an app registers and pays with what its platform gives`(form: WireForm) async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.reachFingerprint(on: form.platform)
-            let confirmation = #"{"confirmation_data": \#(try form.registration(await shopper.register(bond)))}"#
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.reachFingerprint(on: form.platform)
+            let confirmation = #"{"confirmation_data": \#(try form.registration(await client.register(bond)))}"#
             let confirm = "/v1/enrollments/\(bond.id)/confirm"
             for _ in 0..<2 {
-                let answer = try await shopper.app.send(.post, confirm, confirmation)
+                let answer = try await client.app.send(.post, confirm, confirmation)
                 #expect(answer.status == 204, "\(answer.text)")
             }
-            try stage.sandbox.settle(enrollment: bond.belvoID)
-            try await stage.poll()
-            #expect(try await shopper.enrollment(bond).string("status") == "SUCCEEDED")
+            try harness.sandbox.settle(enrollment: bond.belvoID)
+            try await harness.poll()
+            #expect(try await client.enrollment(bond).string("status") == "SUCCEEDED")
 
-            let bill = try await shopper.bill(bond)
-            let assertion = try form.assertion(shopper.sign(bill))
-            let body = #"{\#(form.beside)"risk_signals": \#(shopper.signals), "assertion": \#(assertion)}"#
+            let bill = try await client.bill(bond)
+            let assertion = try form.assertion(client.sign(bill))
+            let body = #"{\#(form.beside)"risk_signals": \#(client.signals), "assertion": \#(assertion)}"#
             for _ in 0..<2 {
-                let answer = try await shopper.app.send(.post, "/v1/payment-intents/\(bill.id)/authorize", body)
+                let answer = try await client.app.send(.post, "/v1/payment-intents/\(bill.id)/authorize", body)
                 #expect(answer.status == 204, "\(answer.text)")
             }
-            try stage.sandbox.settle(intent: bill.belvoID)
-            try await stage.poll()
-            #expect(try await shopper.payment(bill).string("status") == "SUCCEEDED")
-            #expect(stage.countCalls(.confirmEnrollment) == 1 && stage.countCalls(.authorizePaymentIntent) == 1)
+            try harness.sandbox.settle(intent: bill.belvoID)
+            try await harness.poll()
+            #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
+            #expect(harness.countCalls(.confirmEnrollment) == 1 && harness.countCalls(.authorizePaymentIntent) == 1)
         }
     }
 
@@ -62,28 +62,28 @@ import Testing
     }
 
     @Test func `a signature without a user handle is the same with an empty one`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bill = try await shopper.bill(try await shopper.enroll())
-            let made = try shopper.sign(bill)
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bill = try await client.bill(try await client.enroll())
+            let made = try client.sign(bill)
             var form = WireForm(testDescription: "")
             for presence in [WireForm.Presence.missing, .null, .present] {
                 form.userHandle = presence
-                let body = #"{"risk_signals": \#(shopper.signals), "assertion": \#(try form.assertion(made))}"#
-                let answer = try await shopper.app.send(.post, "/v1/payment-intents/\(bill.id)/authorize", body)
+                let body = #"{"risk_signals": \#(client.signals), "assertion": \#(try form.assertion(made))}"#
+                let answer = try await client.app.send(.post, "/v1/payment-intents/\(bill.id)/authorize", body)
                 #expect(answer.status == 204, "\(presence) \(answer.text)")
             }
-            #expect(stage.countCalls(.authorizePaymentIntent) == 1)
+            #expect(harness.countCalls(.authorizePaymentIntent) == 1)
         }
     }
 
     @Test(arguments: OptionBytes.allCases)
     func `a challenge is the same in every spelling that a bank may give it in`(spelling: OptionBytes) async throws {
-        try await Stage.open { stage in
-            stage.sandbox.variants.optionBytes = spelling
-            var shopper = try await Shopper.arrive(on: stage)
-            let bill = try await shopper.bill(try await shopper.enroll())
-            #expect(try await shopper.authorize(bill).status == 204)
+        try await TestHarness.open { harness in
+            harness.sandbox.variants.optionBytes = spelling
+            var client = try await AppClient.arrive(on: harness)
+            let bill = try await client.bill(try await client.enroll())
+            #expect(try await client.authorize(bill).status == 204)
         }
     }
 
@@ -117,27 +117,27 @@ import Testing
 
     @Test(arguments: [("IOS", 204), ("ios", 204), ("ANDROID", 400), ("browser", 400), ("Ios", 400), ("WINDOWS", 400)])
     func `a platform beside a signature is the enrollment's`(platform: String, status: Int) async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bill = try await shopper.bill(try await shopper.enroll())
-            let body = #"{"platform": "\#(platform)", \#(try shopper.authorization(of: bill).dropFirst())"#
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bill = try await client.bill(try await client.enroll())
+            let body = #"{"platform": "\#(platform)", \#(try client.authorization(of: bill).dropFirst())"#
             let path = "/v1/payment-intents/\(bill.id)/authorize"
-            let answer = try await shopper.app.send(.post, path, body)
+            let answer = try await client.app.send(.post, path, body)
             #expect(answer.status == status, "\(answer.text)")
             if status == 400 { #expect(try answer.each("field", in: "errors") == ["/platform"]) }
-            #expect(stage.countCalls(.authorizePaymentIntent) == (status == 204 ? 1 : 0))
+            #expect(harness.countCalls(.authorizePaymentIntent) == (status == 204 ? 1 : 0))
             // Nobody learns from it what another user has.
-            let stranger = try await stage.app(of: "bea").send(.post, path, body)
+            let stranger = try await harness.app(of: "bea").send(.post, path, body)
             #expect(stranger.status == (["Ios", "WINDOWS"].contains(platform) ? 400 : 404))
         }
     }
 
     @Test func `signals without a device's id are refused with where to find it`() async throws {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
-            let signals = shopper.signals.replacing("\"deviceId\"", with: "\"device\"")
-            let body = shopper.enrollmentBody.replacing(shopper.signals, with: signals)
-            let answer = try await shopper.app.send(.post, "/v1/enrollments", body)
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            let signals = client.signals.replacing("\"deviceId\"", with: "\"device\"")
+            let body = client.enrollmentBody.replacing(client.signals, with: signals)
+            let answer = try await client.app.send(.post, "/v1/enrollments", body)
             #expect(answer.status == 400)
             #expect(try answer.each("field", in: "errors") == ["/risk_signals/deviceId"])
             #expect(try answer.each("code", in: "errors") == ["required"])
@@ -147,25 +147,25 @@ import Testing
 
     @Test(arguments: [(400, "invalid"), (422, "ORIGEM_FIDO_INVALIDA"), (400, "too_many_device_registration_attempts")])
     func `what Belvo refuses of a registration is not to be sent again`(status: Int, code: String) async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.reachFingerprint()
-            let body = try await shopper.confirmation(of: bond)
-            let other = try await shopper.confirmation(of: bond)
-            stage.sandbox.next(.refused(status, code: code), on: .confirmEnrollment)
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.reachFingerprint()
+            let body = try await client.confirmation(of: bond)
+            let other = try await client.confirmation(of: bond)
+            harness.sandbox.next(.refused(status, code: code), on: .confirmEnrollment)
             for _ in 0..<2 {
-                let answer = try await shopper.app.send(.post, "/v1/enrollments/\(bond.id)/confirm", body)
+                let answer = try await client.app.send(.post, "/v1/enrollments/\(bond.id)/confirm", body)
                 #expect(answer.status == 422, "\(answer.text)")
                 #expect(try answer.string("code") == "confirmation_refused")
                 #expect(try answer.raw("next_action") == #"{"type":"retry","reason":"enroll_again"}"#)
                 #expect(answer.response.headers["retry-after"] == nil)
             }
-            let failed = try await shopper.enrollment(bond)
+            let failed = try await client.enrollment(bond)
             #expect(try failed.string("status") == "FAILED")
             #expect(try failed.string("status_reason_code") == code)
             #expect(try failed.raw("next_action") == #"{"type":"retry","reason":"enroll_again"}"#)
-            #expect(try await shopper.app.send(.post, "/v1/enrollments/\(bond.id)/confirm", other).status == 409)
-            #expect(stage.countCalls(.confirmEnrollment) == 1)
+            #expect(try await client.app.send(.post, "/v1/enrollments/\(bond.id)/confirm", other).status == 409)
+            #expect(harness.countCalls(.confirmEnrollment) == 1)
         }
     }
 
@@ -201,7 +201,7 @@ import Testing
     }
 }
 
-extension Shopper {
+extension AppClient {
     /// What the authenticator itself makes of the registration options.
     fileprivate mutating func register(_ bond: Bond) async throws -> [UInt8] {
         let options = try await app.send(.get, "/v1/enrollments/\(bond.id)/fido-registration-options")

@@ -58,7 +58,7 @@ import Transport
             await wire.hasLeft(1)
             // A call that has no more than a moment waits for half of it.
             let second = loop.task { try await carry(.createPaymentIntent, request("/second"), .milliseconds(20)) }
-            await #expect(throws: HeldBack.self) { try await second.value }
+            await #expect(throws: CallHeldBack.self) { try await second.value }
             #expect(wire.left == ["/first"])
             wire.answer()
             _ = try await first.value
@@ -96,7 +96,7 @@ import Transport
                 for _ in 0..<20 {
                     do {
                         _ = try await carry(.readPaymentIntent, request("/"), .seconds(1))
-                    } catch { errors.append(error is HeldBack ? "held" : "sent") }
+                    } catch { errors.append(error is CallHeldBack ? "held" : "sent") }
                 }
                 return errors
             }.value

@@ -4,15 +4,15 @@ import Transport
 @testable import Merchant
 
 /// Who may call Belvo, and how often.
-@Suite struct BudgetTests {
+@Suite struct CallLimiterTests {
     private func at(_ seconds: Double) -> Monotonic { Monotonic(nanoseconds: 0) + .seconds(1_000 + seconds) }
 
     /// How many turns a caller gets who takes every one that there is, looking every ten milliseconds.
-    private func taken(_ budget: inout Budget, from start: Double, seconds: Double) -> Int {
+    private func taken(_ limiter: inout CallLimiter, from start: Double, seconds: Double) -> Int {
         var count = 0
         for tick in 0..<Int(seconds * 100) {
-            while budget.take(for: .person, at: at(start + Double(tick) / 100)) {
-                budget.finish(.person)
+            while limiter.take(for: .person, at: at(start + Double(tick) / 100)) {
+                limiter.finish(.person)
                 count += 1
             }
         }
@@ -21,17 +21,17 @@ import Transport
 
     @Test(arguments: [1, 7, 50, 1_000])
     func `no second holds more than the rate and a fifth of it, and none is wasted`(rate: Int) {
-        var budget = Budget(rate: rate, callsMax: 1_000)
-        let first = taken(&budget, from: 0, seconds: 1)
+        var limiter = CallLimiter(rate: rate, callsMax: 1_000)
+        let first = taken(&limiter, from: 0, seconds: 1)
         #expect(first <= rate + max(1, rate / 5))
         #expect(first >= rate)
-        let next = taken(&budget, from: 1, seconds: 10)
+        let next = taken(&limiter, from: 1, seconds: 10)
         #expect((rate * 10 - 1...rate * 10 + 1).contains(next))
     }
 
     @Test func `without a limit every call has its turn at once`() {
-        var budget = Budget(rate: 0, callsMax: 100_000)
-        let all = (0..<10_000).allSatisfy { _ in budget.take(for: .background, at: at(0)) }
+        var limiter = CallLimiter(rate: 0, callsMax: 100_000)
+        let all = (0..<10_000).allSatisfy { _ in limiter.take(for: .background, at: at(0)) }
         #expect(all)
     }
 
@@ -41,45 +41,45 @@ import Transport
     func `when both wait every fifth turn is the background's, else all are whoever's waits`(
         people: Bool, background: Bool, order: String
     ) {
-        var budget = Budget(rate: 10, callsMax: 100)
+        var limiter = CallLimiter(rate: 10, callsMax: 100)
         var turns = ""
         // The unused turns first, so that every turn is waited for.
-        while budget.take(for: .background, at: at(0)) {}
+        while limiter.take(for: .background, at: at(0)) {}
         for tick in 1...15 {
             let waiting = PerCaller(person: people, background: background, stranger: false)
-            let next = budget.next(waiting: { waiting[$0] }, at: at(Double(tick) / 10 + 0.001))
+            let next = limiter.next(waiting: { waiting[$0] }, at: at(Double(tick) / 10 + 0.001))
             turns += next == .person ? "p" : next == .background ? "b" : "-"
         }
         #expect(turns == order)
     }
 
     @Test func `strangers come last, at their own rate, and while all wait every tenth turn is theirs`() {
-        var budget = Budget(rate: 100, strangerRate: 10, callsMax: 100)
-        while budget.take(for: .background, at: at(0)) {}
+        var limiter = CallLimiter(rate: 100, strangerRate: 10, callsMax: 100)
+        while limiter.take(for: .background, at: at(0)) {}
         var turns: [Caller: Int] = [:]
         for tick in 1...100 {
-            if let next = budget.next(waiting: { _ in true }, at: at(Double(tick) / 100 + 0.001)) {
+            if let next = limiter.next(waiting: { _ in true }, at: at(Double(tick) / 100 + 0.001)) {
                 turns[next, default: 0] += 1
-                budget.finish(next)
+                limiter.finish(next)
             }
         }
         #expect(turns == [.person: 72, .background: 18, .stranger: 10])
         // Nobody else wants anything, and still there is no more than their rate.
-        var alone = Budget(rate: 100, strangerRate: 10, callsMax: 100)
+        var alone = CallLimiter(rate: 100, strangerRate: 10, callsMax: 100)
         let taken = (0..<100).count { alone.next(waiting: { $0 == .stranger }, at: at(Double($0) / 100)) != nil }
         #expect((11...12).contains(taken))
     }
 
     @Test func `slow looks leave places for people, and slow people one for looks`() {
-        var budget = Budget(rate: 0, callsMax: 16)
+        var limiter = CallLimiter(rate: 0, callsMax: 16)
         func take(_ caller: Caller) -> Int {
             var count = 0
-            while budget.take(for: caller, at: at(0)) { count += 1 }
+            while limiter.take(for: caller, at: at(0)) { count += 1 }
             return count
         }
         #expect(take(.background) == 8)
         #expect(take(.person) == 8)
-        var crowded = Budget(rate: 0, callsMax: 16)
+        var crowded = CallLimiter(rate: 0, callsMax: 16)
         var people = 0
         while crowded.take(for: .person, at: at(0)) { people += 1 }
         #expect(people == 14)
@@ -88,19 +88,19 @@ import Transport
     }
 
     @Test func `one place serves both in turn`() {
-        var budget = Budget(rate: 0, callsMax: 1)
-        var taken = [budget.take(for: .person, at: at(0)), budget.take(for: .background, at: at(0))]
-        budget.finish(.person)
-        taken.append(budget.take(for: .background, at: at(0)))
+        var limiter = CallLimiter(rate: 0, callsMax: 1)
+        var taken = [limiter.take(for: .person, at: at(0)), limiter.take(for: .background, at: at(0))]
+        limiter.finish(.person)
+        taken.append(limiter.take(for: .background, at: at(0)))
         #expect(taken == [true, false, true])
     }
 
     @Test func `a turn that was not used is somebody else's`() {
-        var budget = Budget(rate: 1, callsMax: 8)
-        var taken = [budget.take(for: .person, at: at(0)), budget.take(for: .person, at: at(0))]
-        #expect(budget.delay(at: at(0)) > .milliseconds(999))
-        budget.giveBack(.person)
-        taken.append(budget.take(for: .background, at: at(0)))
+        var limiter = CallLimiter(rate: 1, callsMax: 8)
+        var taken = [limiter.take(for: .person, at: at(0)), limiter.take(for: .person, at: at(0))]
+        #expect(limiter.delay(at: at(0)) > .milliseconds(999))
+        limiter.giveBack(.person)
+        taken.append(limiter.take(for: .background, at: at(0)))
         #expect(taken == [true, false, true])
     }
 }

@@ -4,7 +4,7 @@ import Testing
 @testable import Merchant
 
 /// What one exchange says about Belvo as a whole.
-@Suite struct VerdictTests {
+@Suite struct CallOutcomeTests {
     @Test(arguments: [
         (200, "{}", "answered", false), (201, " \n[]", "answered", false), (204, "", "answered", false),
         (200, "<html>", "nonsense", true), (200, "OK", "nonsense", true), (200, #"{"id": tru"#, "nonsense", true),
@@ -17,9 +17,9 @@ import Testing
     func `each status is sorted by whose trouble it is`(
         status: Int, body: String, outcome: String, isOutage: Bool
     ) {
-        let verdict = Verdict(Response(HTTP.Status(status), body: Array(body.utf8)))
-        #expect(verdict.outcome.rawValue == outcome)
-        #expect(verdict.speaksOfOutage == isOutage)
+        let ended = CallOutcome(Response(HTTP.Status(status), body: Array(body.utf8)))
+        #expect(ended.kind.rawValue == outcome)
+        #expect(ended.speaksOfOutage == isOutage)
     }
 
     @Test(arguments: [
@@ -27,11 +27,11 @@ import Testing
         (.answerLost(reason: "reset"), "lost"),
     ])
     func `no answer at all is an outage`(error: ClientError, outcome: String) {
-        #expect(Verdict(error).outcome.rawValue == outcome)
-        #expect(Verdict(error).speaksOfOutage)
+        #expect(CallOutcome(error).kind.rawValue == outcome)
+        #expect(CallOutcome(error).speaksOfOutage)
     }
 
     @Test func `a 429 says how long to stay away`() {
-        #expect(Verdict(Response(.tooManyRequests, headers: ["retry-after": "7"])).retryAfter == .seconds(7))
+        #expect(CallOutcome(Response(.tooManyRequests, headers: ["retry-after": "7"])).retryAfter == .seconds(7))
     }
 }

@@ -4,23 +4,23 @@ import Transport
 @testable import Merchant
 
 /// When Belvo as a whole counts as away.
-@Suite struct CircuitTests {
+@Suite struct CircuitBreakerTests {
     /// Seconds after the beginning of a test's time.
     private func at(_ seconds: Double) -> Monotonic { Monotonic(nanoseconds: 0) + .seconds(1_000 + seconds) }
 
-    private func failing(_ count: Int, from start: Double = 0) -> Circuit {
-        var circuit = Circuit()
+    private func failing(_ count: Int, from start: Double = 0) -> CircuitBreaker {
+        var circuit = CircuitBreaker()
         for _ in 0..<count { _ = circuit.note(failed: true, probe: false, at: at(start), jitter: 0) }
         return circuit
     }
 
     @Test func `fewer calls than a judgement needs do not open it, whatever becomes of them`() {
-        #expect(failing(Circuit.callsMin - 1).state(at: at(0)) == .closed)
-        #expect(failing(Circuit.callsMin).state(at: at(0)) == .open)
+        #expect(failing(CircuitBreaker.callsMin - 1).state(at: at(0)) == .closed)
+        #expect(failing(CircuitBreaker.callsMin).state(at: at(0)) == .open)
     }
 
     @Test func `it opens when half of a window's calls fail, and not before`() {
-        var circuit = Circuit()
+        var circuit = CircuitBreaker()
         for _ in 0..<10 { _ = circuit.note(failed: false, probe: false, at: at(0), jitter: 0) }
         for _ in 0..<9 { _ = circuit.note(failed: true, probe: false, at: at(5), jitter: 0) }
         #expect(circuit.state(at: at(5)) == .closed)
@@ -35,14 +35,14 @@ import Transport
     }
 
     @Test func `a single object that fails at every look opens nothing`() {
-        var circuit = Circuit()
+        var circuit = CircuitBreaker()
         for look in 0..<100 {
             #expect(circuit.note(failed: true, probe: false, at: at(Double(look) * 2), jitter: 0) == nil)
         }
     }
 
     @Test func `what one user's calls meet opens nothing, what four users' do opens it`() {
-        var circuit = Circuit()
+        var circuit = CircuitBreaker()
         for _ in 0..<1_000 { _ = circuit.note(failed: true, probe: false, of: 7, at: at(0), jitter: 0) }
         #expect(circuit.state(at: at(0)) == .closed)
         for party in 1...3 {
@@ -98,8 +98,8 @@ import Transport
         #expect(circuit.note(failed: true, probe: true, at: at(5), jitter: 0) == nil)
         #expect(circuit.ask(changing: false, at: at(15)) == .probe)
         #expect(circuit.note(failed: false, probe: true, at: at(15), jitter: 0) == .closed(after: .seconds(15)))
-        for _ in 0..<Circuit.callsMin { _ = circuit.note(failed: true, probe: false, at: at(16), jitter: 0) }
-        #expect(circuit.ask(changing: false, at: at(16)) == .stay(Circuit.pauseMin))
+        for _ in 0..<CircuitBreaker.callsMin { _ = circuit.note(failed: true, probe: false, at: at(16), jitter: 0) }
+        #expect(circuit.ask(changing: false, at: at(16)) == .stay(CircuitBreaker.pauseMin))
     }
 
     @Test func `what was under way when it opened neither closes it nor keeps it open`() {

@@ -5,70 +5,70 @@ import Transport
 @testable import Merchant
 
 /// What 401 and 403 mean for other calls.
-@Suite struct LockOutTests {
+@Suite struct CredentialLockoutTests {
     private func at(_ seconds: Double) -> Monotonic { Monotonic(nanoseconds: 0) + .seconds(1_000 + seconds) }
 
     /// After so many answers in a row.
     private func denied(
         _ count: Int, _ status: Int = 401, _ call: Call = .readPaymentIntent,
         target: (Int) -> String = { "/payments/br/payment-intents/\($0)/" }
-    ) -> (lockOut: LockOut, alarms: [LockOut.Alarm]) {
-        var lockOut = LockOut()
-        let alarms = (0..<count).compactMap { lockOut.noteDenied(status, call, target: target($0), at: at(0)) }
-        return (lockOut, alarms)
+    ) -> (lockout: CredentialLockout, alarms: [CredentialLockout.Alarm]) {
+        var lockout = CredentialLockout()
+        let alarms = (0..<count).compactMap { lockout.noteDenied(status, call, target: target($0), at: at(0)) }
+        return (lockout, alarms)
     }
 
     @Test func `three denials in a row are a lock-out, and one alarm`() {
-        #expect(!denied(2).lockOut.isOn)
-        let (lockOut, alarms) = denied(3)
-        #expect(lockOut.isOn)
+        #expect(!denied(2).lockout.isOn)
+        let (lockout, alarms) = denied(3)
+        #expect(lockout.isOn)
         #expect(alarms == [.credentials])
     }
 
     @Test func `a call that is let in between two denials says that it is no lock-out`() {
-        var (lockOut, _) = denied(2)
-        let ended = lockOut.noteAdmitted()
+        var (lockout, _) = denied(2)
+        let ended = lockout.noteAdmitted()
         #expect(!ended)
-        _ = lockOut.noteDenied(401, .readPaymentIntent, target: "/", at: at(1))
-        #expect(!lockOut.isOn)
+        _ = lockout.noteDenied(401, .readPaymentIntent, target: "/", at: at(1))
+        #expect(!lockout.isOn)
     }
 
     @Test func `locked out, a worker tries every 30 seconds and people every second`() {
-        var (lockOut, _) = denied(3)
-        #expect(lockOut.ask(.background, at: at(29)) == .seconds(1))
-        #expect(lockOut.ask(.background, at: at(30)) == nil)
-        #expect(lockOut.ask(.background, at: at(31)) == .seconds(29))
-        #expect(lockOut.ask(.person, at: at(31)) == nil)
-        #expect(lockOut.ask(.person, at: at(31.5)) == .seconds(0.5))
-        #expect(lockOut.ask(.person, at: at(32)) == nil)
+        var (lockout, _) = denied(3)
+        #expect(lockout.ask(.background, at: at(29)) == .seconds(1))
+        #expect(lockout.ask(.background, at: at(30)) == nil)
+        #expect(lockout.ask(.background, at: at(31)) == .seconds(29))
+        #expect(lockout.ask(.person, at: at(31)) == nil)
+        #expect(lockout.ask(.person, at: at(31.5)) == .seconds(0.5))
+        #expect(lockout.ask(.person, at: at(32)) == nil)
     }
 
     @Test func `the first call that is let in ends it, and the next lock-out raises a new alarm`() {
-        var (lockOut, _) = denied(3)
-        let ended = lockOut.noteAdmitted()
+        var (lockout, _) = denied(3)
+        let ended = lockout.noteAdmitted()
         #expect(ended)
-        #expect(lockOut.ask(.background, at: at(1)) == nil)
-        let alarm = lockOut.noteDenied(401, .readEnrollment, target: "/", at: at(2))
+        #expect(lockout.ask(.background, at: at(1)) == nil)
+        let alarm = lockout.noteDenied(401, .readEnrollment, target: "/", at: at(2))
         #expect(alarm == .credentials)
     }
 
     @Test func `the same alarm is raised again after an hour, not before`() {
-        var (lockOut, _) = denied(3)
-        let early = lockOut.noteDenied(401, .readEnrollment, target: "/", at: at(3_599))
+        var (lockout, _) = denied(3)
+        let early = lockout.noteDenied(401, .readEnrollment, target: "/", at: at(3_599))
         #expect(early == nil)
-        let late = lockOut.noteDenied(401, .readEnrollment, target: "/", at: at(3_600))
+        let late = lockout.noteDenied(401, .readEnrollment, target: "/", at: at(3_600))
         #expect(late == .credentials)
-        #expect(lockOut.denials == 5)
+        #expect(lockout.denials == 5)
     }
 
     @Test func `403 to what a call says is an alarm of its own and locks nobody out`() {
-        let (lockOut, alarms) = denied(100, 403, .createEnrollment)
-        #expect(!lockOut.isOn)
+        let (lockout, alarms) = denied(100, 403, .createEnrollment)
+        #expect(!lockout.isOn)
         #expect(alarms == [.content])
     }
 
     @Test func `403 to the same read again and again is that object's trouble`() {
-        #expect(!denied(100, 403, target: { _ in "/payments/br/payment-intents/1/" }).lockOut.isOn)
-        #expect(denied(3, 403).lockOut.isOn)
+        #expect(!denied(100, 403, target: { _ in "/payments/br/payment-intents/1/" }).lockout.isOn)
+        #expect(denied(3, 403).lockout.isOn)
     }
 }

@@ -133,10 +133,10 @@ import Transport
             let gate = BelvoGate(rate: 0, callsMax: 64, log: LogRecorder().logger, random: { 0 })
             let carry = gate.carry(for: .person) { _, _ in throw ClientError.notSent(reason: "refused") }
             try await loop.task {
-                for _ in 0..<Circuit.callsMin {
+                for _ in 0..<CircuitBreaker.callsMin {
                     _ = try? await carry(.readPaymentIntent, request("/a"), .seconds(1))
                 }
-                await #expect(throws: HeldBack.self) {
+                await #expect(throws: CallHeldBack.self) {
                     try await CallOrigin.$current.withValue(.nobody) {
                         try await carry(.completeRedirection, request("/s"), .seconds(1))
                     }

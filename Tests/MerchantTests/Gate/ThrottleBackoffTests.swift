@@ -4,11 +4,11 @@ import Transport
 @testable import Merchant
 
 /// What 429 means for other calls.
-@Suite struct QuietTests {
+@Suite struct ThrottleBackoffTests {
     private func at(_ seconds: Double) -> Monotonic { Monotonic(nanoseconds: 0) + .seconds(1_000 + seconds) }
 
     @Test func `it lasts as long as Belvo asks for, and never shorter`() {
-        var quiet = Quiet()
+        var quiet = ThrottleBackoff()
         let length = quiet.note(retryAfter: .seconds(7), at: at(0), jitter: 0)
         #expect(length == .seconds(7))
         #expect(quiet.rest(at: at(6)) == .seconds(1))
@@ -20,12 +20,12 @@ import Transport
     }
 
     @Test func `jitter lengthens it by a quarter at most`() {
-        var quiet = Quiet()
+        var quiet = ThrottleBackoff()
         #expect(quiet.note(retryAfter: .seconds(8), at: at(0), jitter: 1) == .seconds(10))
     }
 
     @Test func `where Belvo does not say, each 429 after a silence doubles the next, up to a minute`() {
-        var quiet = Quiet()
+        var quiet = ThrottleBackoff()
         var moment = 0.0
         for pause in [2.0, 4, 8, 16, 32, 60, 60] {
             #expect(quiet.note(retryAfter: nil, at: at(moment), jitter: 0) == .seconds(pause))

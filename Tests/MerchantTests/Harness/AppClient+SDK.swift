@@ -9,8 +9,8 @@ import Testing
 @testable import Merchant
 
 /// What an app's SDK does at Belvo by itself, without the merchant's server (belvo-api.md §2.1).
-extension Shopper {
-    private var belvo: Belvo.Client { stage.merchant.world.belvo }
+extension AppClient {
+    private var belvo: Belvo.Client { harness.merchant.dependencies.belvo }
 
     /// The user, as Belvo knows one.
     func customerAtBelvo() async throws -> Belvo.Customer.ID {
@@ -34,17 +34,17 @@ extension Shopper {
     /// The same, as far as the phone can pay.
     mutating func enrollBySDK() async throws -> Belvo.Enrollment.ID {
         let id = try await startEnrollmentBySDK()
-        let reply = try stage.sandbox.decide(enrollment: id.description, .approve)
+        let reply = try harness.sandbox.decide(enrollment: id.description, .approve)
         _ = try await belvo.completeRedirection(
             .approved(
                 state: try #require(reply["state"]), code: try #require(reply["code"]), idToken: reply["id_token"]))
-        try stage.sandbox.makeReady(enrollment: id.description)
+        try harness.sandbox.makeReady(enrollment: id.description)
         guard case .ready(let options) = try await belvo.readRegistrationOptions(of: id) else {
             throw NotReady()
         }
         let data = try phone.register(try JSONDocument(parsing: options.json.bytes).root)
         try await belvo.confirmEnrollment(id, confirmationData: RawJSON(parsing: data))
-        try stage.sandbox.settle(enrollment: id.description)
+        try harness.sandbox.settle(enrollment: id.description)
         return id
     }
 
@@ -59,13 +59,13 @@ extension Shopper {
             NewPaymentIntent(
                 externalID: name, idempotencyKey: UUID(), amountCentavos: centavos,
                 customer: try await customerAtBelvo(),
-                enrollment: bond, beneficiaryBankAccount: Belvo.BankAccount.ID(stage.settings.beneficiaryBankAccount),
+                enrollment: bond, beneficiaryBankAccount: Belvo.BankAccount.ID(harness.settings.beneficiaryBankAccount),
                 purpose: "Two teas", statementDescription: "Tea house")
         ).id
     }
 }
 
-extension Shopper.Bond {
+extension AppClient.Bond {
     /// The bond by Belvo's id.
     func atBelvo() throws -> Belvo.Enrollment.ID { Belvo.Enrollment.ID(try #require(UUID(uuidString: belvoID))) }
 }

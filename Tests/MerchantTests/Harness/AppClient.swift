@@ -8,8 +8,8 @@ import Testing
 ///
 /// The steps that a test is not about are taken here, and fail the test when they go wrong; what it is about it sends
 /// itself, with the bodies that are made here.
-struct Shopper {
-    let stage: Stage
+struct AppClient {
+    let harness: TestHarness
     let app: App
     var phone = Phone()
     /// What the phone says about itself, with the day since when Belvo knows the customer.
@@ -40,13 +40,13 @@ struct Shopper {
 
     /// A user whom Belvo knows.
     static func arrive(
-        on stage: Stage, as subject: String = "ana", taxID: String = "529.982.247-25"
-    ) async throws -> Shopper {
-        let app = try await stage.app(of: subject)
+        on harness: TestHarness, as subject: String = "ana", taxID: String = "529.982.247-25"
+    ) async throws -> AppClient {
+        let app = try await harness.app(of: subject)
         let customer = try await app.send(.put, "/v1/customer", customerBody(taxID: taxID))
         let phone = Phone()
         let signals = phone.riskSignals(accountTenure: try customer.string("account_tenure"))
-        return Shopper(stage: stage, app: app, phone: phone, signals: String(decoding: signals, as: UTF8.self))
+        return AppClient(harness: harness, app: app, phone: phone, signals: String(decoding: signals, as: UTF8.self))
     }
 
     /// The body that starts an enrollment.
@@ -63,7 +63,7 @@ struct Shopper {
 
     /// What the bank sends back when the user says so.
     func decide(_ bond: Bond, _ decision: BankDecision = .approve) throws -> BankReply {
-        try stage.sandbox.decide(enrollment: bond.belvoID, decision)
+        try harness.sandbox.decide(enrollment: bond.belvoID, decision)
     }
 
     /// The app passes on what the bank handed back.
@@ -81,8 +81,8 @@ struct Shopper {
     }
 
     func awaitOptions(of bond: Bond) async throws {
-        try stage.sandbox.makeReady(enrollment: bond.belvoID)
-        try await stage.poll()
+        try harness.sandbox.makeReady(enrollment: bond.belvoID)
+        try await harness.poll()
     }
 
     /// The body that confirms, with a new key of the phone.
@@ -101,8 +101,8 @@ struct Shopper {
     mutating func enroll() async throws -> Bond {
         let bond = try await reachFingerprint()
         try await confirm(bond)
-        try stage.sandbox.settle(enrollment: bond.belvoID)
-        try await stage.poll()
+        try harness.sandbox.settle(enrollment: bond.belvoID)
+        try await harness.poll()
         #expect(try await enrollment(bond).string("status") == "SUCCEEDED")
         return bond
     }

@@ -41,7 +41,7 @@ struct Browser: Sendable {
     }
 }
 
-extension Stage {
+extension TestHarness {
     /// A browser that asks for these languages.
     func browser(_ languages: String? = "en") -> Browser { Browser(client: client, languages: languages) }
 

@@ -4,7 +4,8 @@ import Testing
 
 @testable import Merchant
 
-/// What whoever issues the users' tokens knows on a stage: the secret or the keys of `Keys`, and what tokens must say.
+/// What whoever issues the users' tokens knows on a harness: the secret or the keys of `Keys`, and what tokens must
+/// say.
 struct Credentials {
     let rules: TokenRules
 
@@ -15,7 +16,7 @@ struct Credentials {
     /// Signs as the server expects it.
     func forge() throws -> TokenForge {
         guard case .hs256 = rules.keys else { return TokenForge.rs256(try Keys.rsa.get()) }
-        return TokenForge.hs256(Array(Stage.secret.utf8))
+        return TokenForge.hs256(Array(TestHarness.secret.utf8))
     }
 
     /// The `kid` of what `forge` signs with.

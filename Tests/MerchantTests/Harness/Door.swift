@@ -2,15 +2,15 @@ import Synchronization
 
 /// Lets so many in at a time; whoever comes when it is full waits for somebody to leave.
 ///
-/// Every stage has its database connections, and the database server of the tests has only so many.
+/// Every harness has its database connections, and the database server of the tests has only so many.
 final class Door: Sendable {
     private struct State {
         var free: Int
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// The one in front of all stages.
-    static let stages = Door(places: 6)
+    /// The one in front of all harnesses.
+    static let harnesses = Door(places: 6)
 
     private let state: Mutex<State>
 

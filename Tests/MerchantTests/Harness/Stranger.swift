@@ -62,7 +62,7 @@ struct Stranger {
         }
         switch credentials.rules.keys {
         case .hs256:
-            let secret = Array(Stage.secret.utf8)
+            let secret = Array(TestHarness.secret.utf8)
             forgeries += [
                 ("alg HS512", try TokenForge.hs256(secret, algorithm: "HS512").token(claims)),
                 ("alg RS256 under the secret", try TokenForge.hs256(secret, algorithm: "RS256").token(claims)),

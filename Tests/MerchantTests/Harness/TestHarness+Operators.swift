@@ -7,7 +7,7 @@ import Testing
 
 @testable import Merchant
 
-extension Stage {
+extension TestHarness {
     /// Has an operator at work beside the server, with these settings or the server's own.
     @discardableResult
     func operate<Value: Sendable>(

@@ -5,9 +5,9 @@ import Transport
 
 @testable import Merchant
 
-extension Stage {
+extension TestHarness {
     /// How many requests watch a record on this instance.
-    var watchers: Int { merchant.world.changes.watching }
+    var watchers: Int { merchant.dependencies.changes.watching }
 
     /// Returns as soon as so many requests watch a record on this instance.
     func awaitWatchers(_ count: Int) async throws {

@@ -11,12 +11,12 @@ import Transport
 
 @testable import Merchant
 
-/// Everything a journey is played on: a database of its own, the sandbox in Belvo's place, and the merchant's server
+/// Everything a flow is played on: a database of its own, the sandbox in Belvo's place, and the merchant's server
 /// between them, in one process on one loop, each reached over real sockets.
 ///
 /// Nothing happens by itself, unless a test asks for it. The sandbox is moved by the test, the database's clock by
 /// `advance(by:)`, and the workers make one pass when `work()` says so.
-struct Stage: Sendable {
+struct TestHarness: Sendable {
     let loop: EventLoop
     let sandbox: Sandbox
     let merchant: MerchantServer
@@ -38,14 +38,14 @@ struct Stage: Sendable {
 
     static let secret = "a-secret-of-the-tests-that-is-long-enough"
 
-    /// Plays the body on a fresh stage, and takes the stage down whatever happens.
+    /// Plays the body on a fresh harness, and takes the harness down whatever happens.
     static func open(
         environment changes: [String: String] = [:], sandbox configuration: SandboxConfiguration = .test(),
         clock: IntervalClock = .machine,
         work: MerchantServer.WorkMode = .whenTold,
-        _ body: @escaping @Sendable (Stage) async throws -> Void
+        _ body: @escaping @Sendable (TestHarness) async throws -> Void
     ) async throws {
-        try await Door.stages.inside {
+        try await Door.harnesses.inside {
             try await withLoop { loop in
                 try await TestDatabase.with(.merchant) { database in
                     try await play(
@@ -57,7 +57,7 @@ struct Stage: Sendable {
 
     /// Plays the body on a database server of its own, which the test may stop.
     static func open(
-        on cluster: TestCluster, _ body: @escaping @Sendable (Stage) async throws -> Void
+        on cluster: TestCluster, _ body: @escaping @Sendable (TestHarness) async throws -> Void
     ) async throws {
         try await withLoop { loop in
             let database = try Database(cluster.connectionString, configuration: .patient)
@@ -70,7 +70,7 @@ struct Stage: Sendable {
     private static func play(
         on loop: EventLoop, _ databaseURL: String, _ changes: [String: String],
         _ configuration: SandboxConfiguration, _ clock: IntervalClock, _ work: MerchantServer.WorkMode,
-        _ body: @Sendable (Stage) async throws -> Void
+        _ body: @Sendable (TestHarness) async throws -> Void
     ) async throws {
         let sandbox = Sandbox(configuration: configuration)
         let belvo = HTTP.Server(
@@ -88,7 +88,7 @@ struct Stage: Sendable {
             "AUTH_HS256_SECRET": secret,
             "ENCRYPTION_KEYS": "first:\(Data(repeating: 1, count: 32).base64EncodedString())",
             "LOOKUP_KEY": Data(repeating: 2, count: 32).base64EncodedString(), "ORDERS": "optional",
-            // A test makes in a moment what a user makes in an hour, and nothing on a stage waits for time.
+            // A test makes in a moment what a user makes in an hour, and nothing on a harness waits for time.
             "USER_RATE": "0", "ADDRESS_RATE": "0", "HTTP_REQUESTS_IN_FLIGHT_PER_USER_MAX": "0", "BELVO_RATE": "0",
             "BELVO_USER_RATE": "0", "BELVO_STRANGER_RATE": "0",
         ]
@@ -101,15 +101,15 @@ struct Stage: Sendable {
         let clock = MovableClock(over: clock)
         let merchant = try MerchantServer(settings: settings, loops: [loop], log: log.logger, clock: clock.intervals)
         let addresses = try await merchant.start(work: work)
-        let stage = Stage(
+        let harness = TestHarness(
             loop: loop, sandbox: sandbox, merchant: merchant, database: observer, client: client(to: addresses.api),
             admin: client(to: addresses.admin), bank: client(to: belvoListener.address), addresses: addresses, log: log,
             settings: settings, environment: environment, clock: clock)
         let result: Result<Void, any Error>
-        do { result = .success(try await body(stage)) } catch { result = .failure(error) }
-        await stage.client.closeIdle(on: loop)
-        await stage.admin.closeIdle(on: loop)
-        await stage.bank.closeIdle(on: loop)
+        do { result = .success(try await body(harness)) } catch { result = .failure(error) }
+        await harness.client.closeIdle(on: loop)
+        await harness.admin.closeIdle(on: loop)
+        await harness.bank.closeIdle(on: loop)
         await merchant.stop()
         await belvo.drain(loops: [loop], within: .seconds(1))
         await observer.close()
@@ -119,19 +119,19 @@ struct Stage: Sendable {
     /// Another instance of the same server, on the same database and with the same Belvo, while the body runs.
     func withAnotherInstance(
         environment changes: [String: String] = [:], work: MerchantServer.WorkMode = .whenTold,
-        _ body: (Stage) async throws -> Void
+        _ body: (TestHarness) async throws -> Void
     ) async throws {
         let environment = environment.merging(changes) { $1 }
         let settings = try Settings.read(environment: environment)
         let other = try MerchantServer(settings: settings, loops: [loop], log: log.logger, clock: clock.intervals)
         let addresses = try await other.start(work: work)
-        let stage = Stage(
+        let harness = TestHarness(
             loop: loop, sandbox: sandbox, merchant: other, database: database, client: Self.client(to: addresses.api),
             admin: Self.client(to: addresses.admin), bank: bank, addresses: addresses, log: log, settings: settings,
             environment: environment, clock: clock)
         let result: Result<Void, any Error>
-        do { result = .success(try await body(stage)) } catch { result = .failure(error) }
-        await stage.client.closeIdle(on: loop)
+        do { result = .success(try await body(harness)) } catch { result = .failure(error) }
+        await harness.client.closeIdle(on: loop)
         await other.stop()
         try result.get()
     }
@@ -166,9 +166,9 @@ struct Stage: Sendable {
         try await merchant.workOnce()
     }
 
-    /// Moves the clock to the next look and has it taken.
+    /// Moves the clock to the next poll and has it taken.
     func poll() async throws {
-        try await advance(by: settings.patience.pollInterval + .milliseconds(1))
+        try await advance(by: settings.timeouts.pollInterval + .milliseconds(1))
         try await work()
     }
 

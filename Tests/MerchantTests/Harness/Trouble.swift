@@ -5,7 +5,7 @@ import Testing
 /// What goes wrong between the server and Belvo in one call, sorted by what may be concluded from it.
 enum Trouble {
     /// A call whose outcome is not known: with the fault, and whether Belvo did what was asked.
-    struct Doubt: Sendable, CustomTestStringConvertible {
+    struct UnknownOutcome: Sendable, CustomTestStringConvertible {
         let name: String
         let fault: Fault
         let isDone: Bool
@@ -24,16 +24,16 @@ enum Trouble {
     }
 
     static let doubts = [
-        Doubt(name: "dropped before", fault: .dropRequest, isDone: false),
-        Doubt(name: "dropped after", fault: .dropAnswer, isDone: true),
-        Doubt(name: "500 before", fault: .refused(500, code: "unexpected"), isDone: false),
-        Doubt(name: "500 after", fault: .statusAfter(500), isDone: true),
-        Doubt(name: "no HTTP", fault: .garbage, isDone: true),
-        Doubt(name: "no JSON", fault: .garbageBody, isDone: true),
+        UnknownOutcome(name: "dropped before", fault: .dropRequest, isDone: false),
+        UnknownOutcome(name: "dropped after", fault: .dropAnswer, isDone: true),
+        UnknownOutcome(name: "500 before", fault: .refused(500, code: "unexpected"), isDone: false),
+        UnknownOutcome(name: "500 after", fault: .statusAfter(500), isDone: true),
+        UnknownOutcome(name: "no HTTP", fault: .garbage, isDone: true),
+        UnknownOutcome(name: "no JSON", fault: .garbageBody, isDone: true),
     ]
 
     /// Only for calls that are answered with an object.
-    static let missingID = Doubt(name: "id missing", fault: .missingID, isDone: true)
+    static let missingID = UnknownOutcome(name: "id missing", fault: .missingID, isDone: true)
 
     static let turnedAway = [
         TurnedAway(
@@ -46,8 +46,9 @@ enum Trouble {
 
 extension Trouble.TurnedAway {
     /// Whether the app was told so, and when it may come again where that is known. Then that time passes for the gate.
-    func expectTold(on stage: Stage, _ answer: Answer, sourceLocation: SourceLocation = #_sourceLocation) throws {
-        defer { stage.clock.advance(by: .seconds(10)) }
+    func expectTold(on harness: TestHarness, _ answer: Answer, sourceLocation: SourceLocation = #_sourceLocation) throws
+    {
+        defer { harness.clock.advance(by: .seconds(10)) }
         #expect(answer.status == status, "\(name): \(answer.text)", sourceLocation: sourceLocation)
         #expect(try answer.string("code") == code, sourceLocation: sourceLocation)
         if case .status(429, _, _, _) = fault {

@@ -10,13 +10,13 @@ import Testing
 /// It is made of `Operation.allCases`: an operation that is added is walked along too. Where its path holds an id it
 /// gets one of Ana's records, and where it needs a body that fits, the walk fails until it is given one here.
 struct Walk {
-    let stage: Stage
+    let harness: TestHarness
     /// Whose records they are.
-    let ana: Shopper
-    private let atBank: Shopper.Bond
-    private let atFingerprint: Shopper.Bond
-    private let enrolled: Shopper.Bond
-    private let bill: Shopper.Bill
+    let ana: AppClient
+    private let atBank: AppClient.Bond
+    private let atFingerprint: AppClient.Bond
+    private let enrolled: AppClient.Bond
+    private let bill: AppClient.Bill
     private let bodies: [Operation: String]
 
     /// No record has this id.
@@ -25,15 +25,15 @@ struct Walk {
     static let operations = Operation.allCases.filter { $0.access == .user }
 
     /// Takes Ana as far as every operation needs her.
-    init(on stage: Stage) async throws {
-        self.stage = stage
-        var ana = try await Shopper.arrive(on: stage)
+    init(on harness: TestHarness) async throws {
+        self.harness = harness
+        var ana = try await AppClient.arrive(on: harness)
         enrolled = try await ana.enroll()
         bill = try await ana.bill(enrolled)
         atFingerprint = try await ana.reachFingerprint()
         atBank = try await ana.startEnrollment()
         bodies = [
-            .putCustomer: Shopper.customerBody(), .createEnrollment: ana.enrollmentBody,
+            .putCustomer: AppClient.customerBody(), .createEnrollment: ana.enrollmentBody,
             .completeRedirection: String(decoding: try ana.decide(atBank).body, as: UTF8.self),
             .confirmEnrollment: try await ana.confirmation(of: atFingerprint),
             .createPaymentIntent: ana.paymentBody(enrolled, reference: "order-2"),
@@ -61,11 +61,11 @@ struct Walk {
             request.headers.append("content-type", "application/json")
             request.body = Array((bodies[operation] ?? "{}").utf8)
         }
-        return Answer(try await stage.client.send(request, deadline: .seconds(20)))
+        return Answer(try await harness.client.send(request, deadline: .seconds(20)))
     }
 }
 
-extension Stage {
+extension TestHarness {
     /// A digest of every row of every table.
     func databaseDigest() async throws -> String {
         let rows = try await database.rows(

@@ -7,32 +7,32 @@ import Transport
 
 @testable import Merchant
 
-/// What `/metrics` says about a server, played on the stage.
+/// What `/metrics` says about a server, played on the harness.
 @Suite(.timeLimit(.minutes(2))) struct MetricsPageTests {
     @Test func `requests are counted by operation and class of status, and their times fit the counts`() async throws {
-        try await Stage.open(environment: ["CORS_ORIGINS": "https://shop.example"]) { stage in
+        try await TestHarness.open(environment: ["CORS_ORIGINS": "https://shop.example"]) { harness in
             let begin = Monotonic.now()
-            let shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.startEnrollment()
-            for _ in 0..<3 { _ = try await shopper.enrollment(bond) }
-            let tag = try #require(try await shopper.enrollment(bond).tag)
-            try await shopper.app.send(
+            let client = try await AppClient.arrive(on: harness)
+            let bond = try await client.startEnrollment()
+            for _ in 0..<3 { _ = try await client.enrollment(bond) }
+            let tag = try #require(try await client.enrollment(bond).tag)
+            try await client.app.send(
                 .get, "/v1/enrollments/\(bond.id)", headers: ["if-none-match": tag])
-            try await App(client: stage.client, token: nil).send(.get, "/v1/customer")
-            try await shopper.app.send(.get, "/v1/nothing")
-            try await shopper.app.send(.delete, "/v1/customer")
-            try await shopper.app.send(
+            try await App(client: harness.client, token: nil).send(.get, "/v1/customer")
+            try await client.app.send(.get, "/v1/nothing")
+            try await client.app.send(.delete, "/v1/customer")
+            try await client.app.send(
                 .options, "/v1/customer",
                 headers: ["origin": "https://shop.example", "access-control-request-method": "PUT"])
-            stage.sandbox.next(.refused(500, code: "unexpected"), on: .createWidgetToken)
-            try await shopper.app.send(.post, "/v1/widget-token")
-            let stranger = try stage.connect()
+            harness.sandbox.next(.refused(500, code: "unexpected"), on: .createWidgetToken)
+            try await client.app.send(.post, "/v1/widget-token")
+            let stranger = try harness.connect()
             try stranger.send("no request\r\n\r\n")
-            try await stage.awaitCondition {
-                try await stage.metrics().requests("unreadable", "4xx") == 1
+            try await harness.awaitCondition {
+                try await harness.metrics().requests("unreadable", "4xx") == 1
             }
 
-            let page = try await stage.metrics()
+            let page = try await harness.metrics()
             let spent = Monotonic.now() - begin
             var told: [String: Double] = [:]
             for sample in try #require(page["merchant_requests_total"]).samples where sample.value > 0 {
@@ -61,17 +61,17 @@ import Transport
     @Test func `a long poll is shown while it waits and counted when it is answered, and its wait is no latency`()
         async throws
     {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.startEnrollment()
-            let seen = try await shopper.enrollment(bond)
-            async let answer = shopper.app.wait("/v1/enrollments/\(bond.id)", unlike: seen, seconds: 1)
-            try await stage.awaitWatchers(1)
-            var page = try await stage.metrics()
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            let bond = try await client.startEnrollment()
+            let seen = try await client.enrollment(bond)
+            async let answer = client.app.wait("/v1/enrollments/\(bond.id)", unlike: seen, seconds: 1)
+            try await harness.awaitWatchers(1)
+            var page = try await harness.metrics()
             #expect(page.value("merchant_waiting_requests") == 1)
             #expect(page.requests("getEnrollment", "3xx") == 0)
             #expect(try await answer.status == 304)
-            page = try await stage.metrics()
+            page = try await harness.metrics()
             #expect(page.value("merchant_waiting_requests") == 0)
             #expect(page.requests("getEnrollment", "3xx") == 1)
             // It waited for a second.
@@ -81,12 +81,12 @@ import Transport
     }
 
     @Test func `records that are not at their end are shown with their age, lateness and doubt`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bill = try await shopper.bill(shopper.enroll())
-            try await shopper.authorize(bill)
-            try await stage.pass(.seconds(100))
-            var page = try await stage.metrics()
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bill = try await client.bill(client.enroll())
+            try await client.authorize(bill)
+            try await harness.pass(.seconds(100))
+            var page = try await harness.metrics()
             #expect(page.value("merchant_database_up") == 1)
             let kinds = page["merchant_records_pending"]?.samples.compactMap { $0.labels["record"] }
             #expect(
@@ -99,16 +99,16 @@ import Transport
             #expect(page.value("merchant_payments_oldest_in_doubt_seconds") == 0)
             #expect(page.value("merchant_records_overdue_seconds", ["record": "payments"]) == 0)
 
-            try await stage.pass(.seconds(20))
+            try await harness.pass(.seconds(20))
             // A webhook comes, and then nobody works for an hour.
             let told = """
                 {"webhook_id": "1f", "webhook_type": "PAYMENT_INTENTS", "webhook_code": "STATUS_UPDATE",
                 "object_id": "\(bill.belvoID)", "data": {"status": "SUCCEEDED"}}
                 """
-            try await App(client: stage.client, token: "webhook-token-of-the-tests").send(
+            try await App(client: harness.client, token: "webhook-token-of-the-tests").send(
                 .post, "/webhooks/belvo", told)
-            try await stage.advance(by: .seconds(3_600))
-            page = try await stage.metrics()
+            try await harness.advance(by: .seconds(3_600))
+            page = try await harness.metrics()
             #expect(page.value("merchant_payments_in_doubt") == 1)
             let doubt = try #require(page.value("merchant_payments_oldest_in_doubt_seconds"))
             #expect((3_600..<3_720).contains(doubt))
@@ -120,9 +120,9 @@ import Transport
                 #expect((3_000...3_720).contains(late), "\(record)")
             }
 
-            try stage.sandbox.settle(intent: bill.belvoID)
-            try await stage.work()
-            page = try await stage.metrics()
+            try harness.sandbox.settle(intent: bill.belvoID)
+            try await harness.work()
+            page = try await harness.metrics()
             #expect(page.value("merchant_payments_in_doubt") == 0)
             #expect(page.value("merchant_records_pending", ["record": "payments"]) == 0)
             #expect(page.value("merchant_records_pending", ["record": "webhooks"]) == 0)
@@ -130,20 +130,20 @@ import Transport
     }
 
     @Test func `calls to Belvo are counted by how they ended, and an open circuit is only a warning`() async throws {
-        try await Stage.open { stage in
-            _ = try await Shopper.arrive(on: stage)
-            var page = try await stage.metrics()
+        try await TestHarness.open { harness in
+            _ = try await AppClient.arrive(on: harness)
+            var page = try await harness.metrics()
             #expect(page.calls("createCustomer", "answered") == 1)
             #expect(page.value("merchant_belvo_circuit", ["state": "closed"]) == 1)
-            stage.sandbox.next(.refused(503, code: "unavailable"), on: nil, count: nil)
-            for number in 0..<Circuit.callsMin + 5 {
-                try await stage.app(of: "user-\(number)").send(.post, "/v1/widget-token")
+            harness.sandbox.next(.refused(503, code: "unavailable"), on: nil, count: nil)
+            for number in 0..<CircuitBreaker.callsMin + 5 {
+                try await harness.app(of: "user-\(number)").send(.post, "/v1/widget-token")
             }
-            page = try await stage.metrics()
+            page = try await harness.metrics()
             let failed = try #require(page.calls("mintWidgetToken", "failed"))
             let heldBack = try #require(page.calls("mintWidgetToken", "held_back"))
-            #expect(failed == Double(stage.countCalls(.createWidgetToken)) && failed > 0)
-            #expect(heldBack > 0 && failed + heldBack == Double(Circuit.callsMin + 5))
+            #expect(failed == Double(harness.countCalls(.createWidgetToken)) && failed > 0)
+            #expect(heldBack > 0 && failed + heldBack == Double(CircuitBreaker.callsMin + 5))
             #expect(page.calls("mintWidgetToken", "answered") == 0)
             // What never left took no time.
             #expect(page.value("merchant_belvo_call_seconds_count", ["call": "mintWidgetToken"]) == failed)
@@ -158,7 +158,7 @@ import Transport
                 #expect(page.value("merchant_belvo_calls_under_way", ["caller": caller]) == 0)
                 #expect(page.value("merchant_belvo_calls_in_line", ["caller": caller]) == 0)
             }
-            let operators = App(client: stage.admin, token: nil)
+            let operators = App(client: harness.admin, token: nil)
             let ready = try await operators.send(.get, "/readyz")
             #expect(ready.status == 200)
             #expect(ready.text == #"{"status":"ok","missing":[],"warnings":["belvo_circuit_open"]}"#)
@@ -170,31 +170,31 @@ import Transport
             "SHOP_WEBHOOK_URL": "http://127.0.0.1:9/events",
             "SHOP_WEBHOOK_SECRET": "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
         ]
-        try await Stage.open(environment: nobody) { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            _ = try await shopper.enroll()
-            #expect(try await stage.metrics().value("merchant_events_parked") == 0)
-            try await stage.pass(.seconds(3 * 86_400 + 1))
-            let page = try await stage.metrics()
+        try await TestHarness.open(environment: nobody) { harness in
+            var client = try await AppClient.arrive(on: harness)
+            _ = try await client.enroll()
+            #expect(try await harness.metrics().value("merchant_events_parked") == 0)
+            try await harness.pass(.seconds(3 * 86_400 + 1))
+            let page = try await harness.metrics()
             #expect(page.value("merchant_events_parked") == 1)
             #expect(page.value("merchant_records_pending", ["record": "events"]) == 0)
-            let plan = try await stage.lines(
+            let plan = try await harness.lines(
                 """
                 SELECT indexname::text AS line FROM pg_indexes WHERE indexdef LIKE '%WHERE (parked_at IS NOT NULL)'
                 """)
             #expect(plan == ["events_parked"])
-            try await stage.database.execute("UPDATE events SET parked_at = NULL, next_attempt_at = app_now()")
-            #expect(try await stage.metrics().value("merchant_events_parked") == 0)
+            try await harness.database.execute("UPDATE events SET parked_at = NULL, next_attempt_at = app_now()")
+            #expect(try await harness.metrics().value("merchant_events_parked") == 0)
         }
     }
 
     @Test func `a lock-out and a silence of Belvo's are shown, and operators are warned of them`() async throws {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
-            let operators = App(client: stage.admin, token: nil)
-            stage.sandbox.next(.refused(401, code: "authentication_failed"), on: nil, count: nil)
-            for _ in 0..<3 { try await shopper.app.send(.post, "/v1/widget-token") }
-            var page = try await stage.metrics()
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            let operators = App(client: harness.admin, token: nil)
+            harness.sandbox.next(.refused(401, code: "authentication_failed"), on: nil, count: nil)
+            for _ in 0..<3 { try await client.app.send(.post, "/v1/widget-token") }
+            var page = try await harness.metrics()
             #expect(page.value("merchant_belvo_denials_total") == 3)
             #expect(page.value("merchant_belvo_locked_out") == 1)
             #expect(page.value("merchant_belvo_silence_seconds") == 0)
@@ -202,11 +202,11 @@ import Transport
                 try await operators.send(.get, "/readyz").text
                     == #"{"status":"ok","missing":[],"warnings":["belvo_locked_out"]}"#)
 
-            stage.sandbox.clearFaults()
-            stage.clock.advance(by: .seconds(31))
-            stage.sandbox.next(.tooManyRequests(retryAfter: 30), on: .createWidgetToken)
-            try await shopper.app.send(.post, "/v1/widget-token")
-            page = try await stage.metrics()
+            harness.sandbox.clearFaults()
+            harness.clock.advance(by: .seconds(31))
+            harness.sandbox.next(.tooManyRequests(retryAfter: 30), on: .createWidgetToken)
+            try await client.app.send(.post, "/v1/widget-token")
+            page = try await harness.metrics()
             let silence = try #require(page.value("merchant_belvo_silence_seconds"))
             #expect((29...38).contains(silence))
             #expect(page.calls("mintWidgetToken", "throttled") == 1)
@@ -216,32 +216,32 @@ import Transport
 
     @Test func `without its database the server still shows what it knows by itself`() async throws {
         try await TestCluster.with { cluster in
-            try await Stage.open(on: cluster) { stage in
-                _ = try await Shopper.arrive(on: stage)
-                #expect(try await stage.metrics().value("merchant_database_up") == 1)
+            try await TestHarness.open(on: cluster) { harness in
+                _ = try await AppClient.arrive(on: harness)
+                #expect(try await harness.metrics().value("merchant_database_up") == 1)
                 try await cluster.stop(.fast)
-                let page = try await stage.metrics()
+                let page = try await harness.metrics()
                 #expect(page.value("merchant_database_up") == 0)
                 #expect(page.requests("putCustomer", "2xx") == 1)
                 #expect(page.calls("createCustomer", "answered") == 1)
                 for metric in [Metric.recordsPending, .recordsOldest, .recordsOverdue, .paymentsInDoubt] {
                     #expect(page[metric.name] == nil, "\(metric)")
                 }
-                #expect(stage.log.holds("metrics.workload_unread"))
+                #expect(harness.log.holds("metrics.workload_unread"))
                 try await cluster.start()
-                try await stage.awaitCondition { try await stage.metrics().value("merchant_database_up") == 1 }
+                try await harness.awaitCondition { try await harness.metrics().value("merchant_database_up") == 1 }
             }
         }
     }
 
     @Test func `every documented metric is shown with its labels, and every loop with its connections`() async throws {
-        try await Stage.open { stage in
-            _ = try await Shopper.arrive(on: stage)
-            let lane = ["loop": "0", "lane": "write"]
-            try await stage.awaitCondition {
-                try await stage.metrics().value("merchant_database_connections", lane) ?? 0 >= 1
+        try await TestHarness.open { harness in
+            _ = try await AppClient.arrive(on: harness)
+            let pool = ["loop": "0", "lane": "write"]
+            try await harness.awaitCondition {
+                try await harness.metrics().value("merchant_database_connections", pool) ?? 0 >= 1
             }
-            let page = try await stage.metrics()
+            let page = try await harness.metrics()
             #expect(page.families.map(\.name) == Metric.allCases.map(\.name).filter { page[$0] != nil })
             for metric in Metric.allCases {
                 let family = try #require(page[metric.name], "\(metric.name) is missing")
@@ -250,23 +250,23 @@ import Transport
                     #expect(Set(sample.labels.keys).subtracting(["le"]) == Set(metric.labels), "\(sample.name)")
                 }
             }
-            #expect(page.value("merchant_database_callers_waiting", lane) == 0)
+            #expect(page.value("merchant_database_callers_waiting", pool) == 0)
             #expect(try #require(page.value("merchant_loop_delay_seconds", ["loop": "0"])) < 60)
             #expect(try #require(page.value("process_resident_memory_bytes")) > 1_000_000)
         }
     }
 
     @Test func `no id, no user and no secret stands in it`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            let bill = try await shopper.bill(bond)
-            try await shopper.app.send(.get, "/v1/payment-intents/\(bill.id)?secret=words")
-            try await shopper.authorize(bill)
-            let text = try await App(client: stage.admin, token: nil).send(.get, "/metrics").text
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            let bill = try await client.bill(bond)
+            try await client.app.send(.get, "/v1/payment-intents/\(bill.id)?secret=words")
+            try await client.authorize(bill)
+            let text = try await App(client: harness.admin, token: nil).send(.get, "/metrics").text
             let secrets = [
                 "ana", "Souza", "52998224725", bond.id, bond.belvoID, bill.id, bill.belvoID, "secret", "order-1",
-                try #require(shopper.app.token), stage.sandbox.configuration.secretPassword,
+                try #require(client.app.token), harness.sandbox.configuration.secretPassword,
             ]
             for secret in secrets { #expect(!text.contains(secret), "the page holds \(secret)") }
             #expect(text.firstMatch(of: /[0-9a-f]{8}-[0-9a-f]{4}/) == nil)
@@ -274,8 +274,8 @@ import Transport
     }
 
     @Test func `it is text of its format, for operators alone`() async throws {
-        try await Stage.open { stage in
-            let operators = App(client: stage.admin, token: nil)
+        try await TestHarness.open { harness in
+            let operators = App(client: harness.admin, token: nil)
             let answer = try await operators.send(.get, "/metrics")
             #expect(answer.status == 200)
             #expect(answer.response.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8")
@@ -284,17 +284,17 @@ import Transport
             let post = try await operators.send(.post, "/metrics")
             #expect(post.status == 405)
             #expect(post.response.headers["allow"] == "GET, HEAD")
-            let app = try await stage.app(of: "ana")
+            let app = try await harness.app(of: "ana")
             #expect(try await app.send(.get, "/metrics").status == 404)
         }
     }
 
     @Test func `each answer has its line in the log, without the query`() async throws {
-        try await Stage.open { stage in
-            let app = try await stage.app(of: "ana")
+        try await TestHarness.open { harness in
+            let app = try await harness.app(of: "ana")
             try await app.send(.get, "/v1/enrollments?device_id=secret-device", headers: ["x-request-id": "r-1"])
             try await app.send(.get, "/v1/nothing?a=secret", headers: ["x-request-id": "r-2"])
-            let lines = stage.log.all.filter { $0.hasPrefix("request.answered") }.map {
+            let lines = harness.log.all.filter { $0.hasPrefix("request.answered") }.map {
                 $0.replacing(/milliseconds=\d+/, with: "milliseconds=N")
             }
             #expect(
@@ -307,7 +307,7 @@ import Transport
     }
 }
 
-extension Stage {
+extension TestHarness {
     /// What an operator's collector is told, read by the format's rules.
     func metrics() async throws -> Exposition {
         let answer = try await App(client: admin, token: nil).send(.get, "/metrics")

@@ -10,38 +10,38 @@ import Testing
     private static let words = "The payer \(cpf) has not enough funds."
 
     private struct Failed {
-        let usable: Shopper.Bond
-        let bond: Shopper.Bond
-        let bill: Shopper.Bill
+        let usable: AppClient.Bond
+        let bond: AppClient.Bond
+        let bill: AppClient.Bill
     }
 
     /// A payment and an enrollment that failed with words that name the payer.
-    private static func fail(_ shopper: Shopper, on stage: Stage) async throws -> Failed {
-        var shopper = shopper
-        let bond = try await shopper.enroll()
-        let bill = try await shopper.bill(bond)
-        try stage.sandbox.fail(intent: bill.belvoID, message: words)
-        let other = try await shopper.startEnrollment()
-        try stage.sandbox.fail(enrollment: other.belvoID, message: words)
+    private static func fail(_ client: AppClient, on harness: TestHarness) async throws -> Failed {
+        var client = client
+        let bond = try await client.enroll()
+        let bill = try await client.bill(bond)
+        try harness.sandbox.fail(intent: bill.belvoID, message: words)
+        let other = try await client.startEnrollment()
+        try harness.sandbox.fail(enrollment: other.belvoID, message: words)
         for (kind, id) in [("PAYMENT_INTENTS", bill.belvoID), ("ENROLLMENTS", other.belvoID)] {
-            try await stage.tell(kind, of: id)
+            try await harness.tell(kind, of: id)
         }
-        try await stage.work()
+        try await harness.work()
         return Failed(usable: bond, bond: other, bill: bill)
     }
 
     @Test func `Belvo's words reach the app that they are about, and no table has them in plain`() async throws {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
-            let failed = try await Self.fail(shopper, on: stage)
-            #expect(try await shopper.payment(failed.bill).string("failure_message") == Self.words)
-            #expect(try await shopper.enrollment(failed.bond).string("status_reason_message") == Self.words)
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            let failed = try await Self.fail(client, on: harness)
+            #expect(try await client.payment(failed.bill).string("failure_message") == Self.words)
+            #expect(try await client.enrollment(failed.bond).string("status_reason_message") == Self.words)
             let refusing = Fault.refused(422, code: "invalid_\(Self.cpf)")
-            stage.sandbox.next(refusing, on: .createPaymentIntent)
-            _ = try await shopper.openPayment(failed.usable, reference: "order-2", key: "tap-2")
+            harness.sandbox.next(refusing, on: .createPaymentIntent)
+            _ = try await client.openPayment(failed.usable, reference: "order-2", key: "tap-2")
             let phone = "Ana's phone"
-            #expect(try await shopper.enrollment(failed.bond).text.contains(phone))
-            let found = try await stage.tablesHolding([Self.cpf, phone, "/authorize?"])
+            #expect(try await client.enrollment(failed.bond).text.contains(phone))
+            let found = try await harness.tablesHolding([Self.cpf, phone, "/authorize?"])
             #expect(found.isEmpty, "\(found)")
         }
     }
@@ -49,31 +49,32 @@ import Testing
     @Test func `what a server of an earlier version left in plain is read, and encrypted by the retention pass`()
         async throws
     {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
-            let failed = try await Self.fail(shopper, on: stage)
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            let failed = try await Self.fail(client, on: harness)
             let older = [
                 "UPDATE payments SET failure_message = 'older'", "UPDATE enrollments SET failure_message = 'older'",
                 "UPDATE enrollments SET name = 'older name', redirect_url = 'https://older.example'",
                 "UPDATE idempotency_keys SET response_body = 'older answer', response_status = 201",
             ]
-            for statement in older { try await stage.database.execute(SQL(trusted: statement)) }
+            for statement in older { try await harness.database.execute(SQL(trusted: statement)) }
             func read() async throws -> [String] {
-                let enrollment = try await shopper.enrollment(failed.bond)
-                let again = try await shopper.openPayment(failed.usable, reference: "order-1", key: "tap-1")
+                let enrollment = try await client.enrollment(failed.bond)
+                let again = try await client.openPayment(failed.usable, reference: "order-1", key: "tap-1")
                 return [
-                    try await shopper.payment(failed.bill).string("failure_message"),
+                    try await client.payment(failed.bill).string("failure_message"),
                     try enrollment.string("status_reason_message"), try enrollment.string("details", "name"),
                     try enrollment.string("details", "redirect_url"), again.text,
                 ]
             }
             let expected = ["older", "older", "older name", "https://older.example"]
             #expect(try await read().dropLast() == expected[...])
-            #expect(try await !stage.tablesHolding(["older"]).isEmpty)
-            _ = try await Retention(store: stage.merchant.world.store, log: stage.merchant.world.log).runOnce()
-            #expect(try await stage.tablesHolding(["older"]).isEmpty)
+            #expect(try await !harness.tablesHolding(["older"]).isEmpty)
+            _ = try await Retention(store: harness.merchant.dependencies.store, log: harness.merchant.dependencies.log)
+                .runOnce()
+            #expect(try await harness.tablesHolding(["older"]).isEmpty)
             #expect(try await read().dropLast() == expected[...])
-            #expect(stage.log.holds("retention.encrypted"))
+            #expect(harness.log.holds("retention.encrypted"))
         }
     }
 }

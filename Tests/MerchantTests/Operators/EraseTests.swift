@@ -13,51 +13,51 @@ import Testing
 
     /// A user who has been everywhere that a user can be, with words of his own wherever the shop may put some.
     private func live(
-        on stage: Stage, as subject: String, taxID: String, order: String, note: String
-    ) async throws -> (shopper: Shopper, belvoIDs: [String]) {
-        let shop = App(client: stage.client, token: OrderTests.token)
+        on harness: TestHarness, as subject: String, taxID: String, order: String, note: String
+    ) async throws -> (client: AppClient, belvoIDs: [String]) {
+        let shop = App(client: harness.client, token: OrderTests.token)
         _ = try await shop.send(
             .put, "/orders/\(order)", #"{"subject": "\#(subject)", "amount": "19.90", "description": "Two coffees"}"#)
-        var shopper = try await Shopper.arrive(on: stage, as: subject, taxID: taxID)
+        var client = try await AppClient.arrive(on: harness, as: subject, taxID: taxID)
         let metadata = #", "metadata": {"note": "\#(note)"}}"#
-        let started = try await shopper.app.send(
-            .post, "/v1/enrollments", String(shopper.enrollmentBody.dropLast()) + metadata)
-        let bond = Shopper.Bond(id: try started.string("id"), belvoID: try started.string("belvo_id"))
-        _ = try await stage.browser().follow(shopper.decide(bond))
-        try await shopper.awaitOptions(of: bond)
-        try await shopper.confirm(bond)
-        try stage.sandbox.settle(enrollment: bond.belvoID)
-        try await stage.tell("ENROLLMENTS", of: bond.belvoID)
-        try await stage.poll()
-        _ = try await shopper.app.send(.post, "/v1/widget-token")
-        let opened = try await shopper.app.send(
-            .post, "/v1/payment-intents", String(shopper.paymentBody(bond, reference: order).dropLast()) + metadata,
+        let started = try await client.app.send(
+            .post, "/v1/enrollments", String(client.enrollmentBody.dropLast()) + metadata)
+        let bond = AppClient.Bond(id: try started.string("id"), belvoID: try started.string("belvo_id"))
+        _ = try await harness.browser().follow(client.decide(bond))
+        try await client.awaitOptions(of: bond)
+        try await client.confirm(bond)
+        try harness.sandbox.settle(enrollment: bond.belvoID)
+        try await harness.tell("ENROLLMENTS", of: bond.belvoID)
+        try await harness.poll()
+        _ = try await client.app.send(.post, "/v1/widget-token")
+        let opened = try await client.app.send(
+            .post, "/v1/payment-intents", String(client.paymentBody(bond, reference: order).dropLast()) + metadata,
             headers: ["idempotency-key": "tap-1"])
-        let bill = Shopper.Bill(
+        let bill = AppClient.Bill(
             id: try opened.string("id"), belvoID: try opened.string("belvo_id"), answer: opened)
-        try await shopper.authorize(bill)
-        try stage.sandbox.settle(intent: bill.belvoID)
-        try await stage.tell("PAYMENT_INTENTS", of: bill.belvoID)
-        try await stage.poll()
-        #expect(try await shopper.payment(bill).string("status") == "SUCCEEDED")
-        return (shopper, [bond.belvoID, bill.belvoID])
+        try await client.authorize(bill)
+        try harness.sandbox.settle(intent: bill.belvoID)
+        try await harness.tell("PAYMENT_INTENTS", of: bill.belvoID)
+        try await harness.poll()
+        #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
+        return (client, [bond.belvoID, bill.belvoID])
     }
 
     /// The ciphertexts that hold any of these when they are opened, as `column: what it holds`.
     private func ciphertextsHolding(
-        _ wanted: [(name: String, bytes: [UInt8])], on stage: Stage
+        _ wanted: [(name: String, bytes: [UInt8])], on harness: TestHarness
     ) async throws -> [String] {
         var places: [String] = []
         for column in VaultColumn.allCases {
             let parts = column.rawValue.split(separator: ".")
-            let rows = try await stage.database.rows(
+            let rows = try await harness.database.rows(
                 SQL(
                     trusted: """
                         SELECT \(column.place.id.text) AS id, \(parts[1]) AS bytes FROM \(parts[0])
                         WHERE \(parts[1]) IS NOT NULL
                         """))
             for row in rows {
-                let text = try stage.merchant.world.store.vault
+                let text = try harness.merchant.dependencies.store.vault
                     .open(row.decode("bytes"), in: column, of: row.decode("id"))
                 places += wanted.filter { text.contains($0.bytes) }.map { "\(column.rawValue): \($0.name)" }
             }
@@ -65,14 +65,14 @@ import Testing
         return places
     }
 
-    private func erase(_ subject: String, on stage: Stage) async throws -> Erasure? {
-        try await stage.operate { try await $0.erase(try UserSubject(subject)) }
+    private func erase(_ subject: String, on harness: TestHarness) async throws -> Erasure? {
+        try await harness.operate { try await $0.erase(try UserSubject(subject)) }
     }
 
-    private func rows(of subject: String, on stage: Stage) async throws -> [String] {
+    private func rows(of subject: String, on harness: TestHarness) async throws -> [String] {
         var rows: [String] = []
         for table in ["customers", "enrollments", "payments", "orders", "idempotency_keys", "widget_tokens"] {
-            rows += try await stage.texts(
+            rows += try await harness.texts(
                 SQL(trusted: "SELECT * FROM \(table) WHERE subject = '\(subject)' ORDER BY 1"))
         }
         return rows
@@ -81,20 +81,20 @@ import Testing
     @Test func `every trace of the person goes, what was paid stays, and others stay as they are`() async throws {
         try await ShopDouble.serving { shop in
             let environment = shop.environment.merging(["SHOP_TOKEN": OrderTests.token, "ORDERS": "required"]) { $1 }
-            try await Stage.open(environment: environment) { stage in
+            try await TestHarness.open(environment: environment) { harness in
                 let (ana, belvoIDs) = try await live(
-                    on: stage, as: Self.subject, taxID: Self.taxID, order: "order-a", note: "for Ana's birthday")
+                    on: harness, as: Self.subject, taxID: Self.taxID, order: "order-a", note: "for Ana's birthday")
                 _ = try await live(
-                    on: stage, as: "user-8842-ben", taxID: "111.444.777-35", order: "order-b", note: "for Ben")
-                try await stage.poll()
+                    on: harness, as: "user-8842-ben", taxID: "111.444.777-35", order: "order-b", note: "for Ben")
+                try await harness.poll()
                 // While she may hold a token for the SDK nobody is forgotten: what she signs with it is not known yet.
-                await #expect(throws: PersonInTheMiddle.self) { try await erase(Self.subject, on: stage) }
-                try await stage.pass(.seconds(601))
-                let totals = try await stage.texts("SELECT * FROM ops.totals_per_day")
-                let others = try await rows(of: "user-8842-ben", on: stage)
+                await #expect(throws: RecordsStillOpen.self) { try await erase(Self.subject, on: harness) }
+                try await harness.pass(.seconds(601))
+                let totals = try await harness.texts("SELECT * FROM ops.totals_per_day")
+                let others = try await rows(of: "user-8842-ben", on: harness)
                 #expect(others.count >= 6)
-                let vault = stage.merchant.world.store.vault
-                let states = try await stage.database.rows(
+                let vault = harness.merchant.dependencies.store.vault
+                let states = try await harness.database.rows(
                     "SELECT redirect_state_lookup FROM enrollments WHERE subject = \(Self.subject)"
                 ).map { try $0.decode("redirect_state_lookup", as: [UInt8].self) }
                 let traces: [(name: String, bytes: [UInt8])] = [
@@ -105,7 +105,7 @@ import Testing
                     ("the state's digest", try #require(states.first)), ("metadata", Array("birthday".utf8)),
                 ]
                 let sealed = traces + belvoIDs.map { ("an id at Belvo", Array($0.utf8)) }
-                let before = try await stage.tablesHolding(bytes: traces)
+                let before = try await harness.tablesHolding(bytes: traces)
                 #expect(before.contains { $0.hasSuffix("the CPF's digest") })
                 #expect(before.contains { $0.hasSuffix("the device's digest") })
                 #expect(before.count { $0.hasSuffix("subject") } >= 6, "\(before)")
@@ -114,20 +114,20 @@ import Testing
                 for table in ["enrollments", "payments"] {
                     #expect(before.contains("\(table).metadata: metadata"), "\(before)")
                 }
-                let sealedBefore = try await ciphertextsHolding(sealed, on: stage)
+                let sealedBefore = try await ciphertextsHolding(sealed, on: harness)
                 #expect(sealedBefore.contains("customers.person_ciphertext: name"))
                 #expect(sealedBefore.count { $0 == "webhook_receipts.body_ciphertext: an id at Belvo" } >= 2)
 
-                let erasure = try #require(try await erase(Self.subject, on: stage))
+                let erasure = try #require(try await erase(Self.subject, on: harness))
                 #expect(erasure.payments == 1)
                 #expect(erasure.enrollments == 1)
-                let after = try await stage.tablesHolding(bytes: traces)
+                let after = try await harness.tablesHolding(bytes: traces)
                 #expect(after.isEmpty, "\(after)")
-                let sealedAfter = try await ciphertextsHolding(sealed, on: stage)
+                let sealedAfter = try await ciphertextsHolding(sealed, on: harness)
                 // Ben is called as Ana is, and his rows are as many as hers were.
                 #expect(sealedAfter.allSatisfy { $0.hasSuffix(": name") }, "\(sealedAfter)")
                 #expect(sealedAfter.count * 2 == sealedBefore.count { $0.hasSuffix(": name") }, "\(sealedBefore)")
-                let kept = try await stage.lines(
+                let kept = try await harness.lines(
                     """
                     SELECT concat_ws(' ', 'customer', person_ciphertext IS NULL, erased_at IS NOT NULL) AS line
                     FROM customers WHERE subject = \(erasure.pseudonym)
@@ -141,9 +141,9 @@ import Testing
                     ORDER BY line
                     """)
                 #expect(kept == ["customer t t", "enrollment t t t t", "payment SUCCEEDED 1990 order-a"])
-                #expect(try await stage.texts("SELECT * FROM ops.totals_per_day") == totals)
-                #expect(try await rows(of: "user-8842-ben", on: stage) == others)
-                #expect(try await erase(Self.subject, on: stage) == nil)
+                #expect(try await harness.texts("SELECT * FROM ops.totals_per_day") == totals)
+                #expect(try await rows(of: "user-8842-ben", on: harness) == others)
+                #expect(try await erase(Self.subject, on: harness) == nil)
             }
         }
     }
@@ -151,25 +151,25 @@ import Testing
     @Test func `what Belvo tells afterwards brings nothing back, and the user may come again as anybody may`()
         async throws
     {
-        try await Stage.open { stage in
-            var ana = try await Shopper.arrive(on: stage, as: Self.subject, taxID: Self.taxID)
+        try await TestHarness.open { harness in
+            var ana = try await AppClient.arrive(on: harness, as: Self.subject, taxID: Self.taxID)
             let bond = try await ana.enroll()
-            #expect(try await erase(Self.subject, on: stage) != nil)
+            #expect(try await erase(Self.subject, on: harness) != nil)
             #expect(try await ana.enrollment(bond).status == 404)
             #expect(try await ana.app.send(.get, "/v1/customer").status == 404)
-            try await stage.tell("ENROLLMENTS", of: bond.belvoID)
-            try stage.sandbox.revoke(enrollment: bond.belvoID)
-            try await stage.advance(by: .seconds(60))
-            try await stage.tell("ENROLLMENTS", of: bond.belvoID)
-            try await stage.poll()
-            let kept = try await stage.lines(
+            try await harness.tell("ENROLLMENTS", of: bond.belvoID)
+            try harness.sandbox.revoke(enrollment: bond.belvoID)
+            try await harness.advance(by: .seconds(60))
+            try await harness.tell("ENROLLMENTS", of: bond.belvoID)
+            try await harness.poll()
+            let kept = try await harness.lines(
                 """
                 SELECT concat_ws(' ', state, payer_information_ciphertext IS NULL, redirect_url IS NULL,
                     registration_options_ciphertext IS NULL) AS line FROM enrollments
                 """)
             #expect(kept == ["failed t t t"])
-            #expect(!stage.log.holds("store.unreadable_row"))
-            var again = try await Shopper.arrive(on: stage, as: Self.subject, taxID: Self.taxID)
+            #expect(!harness.log.holds("store.unreadable_row"))
+            var again = try await AppClient.arrive(on: harness, as: Self.subject, taxID: Self.taxID)
             _ = try await again.enroll()
             #expect(try await again.app.send(.get, "/v1/enrollments").each("id", in: "results").count == 1)
         }
@@ -177,31 +177,31 @@ import Testing
 
     @Test func `while a payment, an enrollment or the shop's event is under way nobody is forgotten`() async throws {
         try await ShopDouble.serving { shop in
-            try await Stage.open(environment: shop.environment) { stage in
+            try await TestHarness.open(environment: shop.environment) { harness in
                 func refused() async throws -> String {
                     do {
-                        _ = try await erase(Self.subject, on: stage)
+                        _ = try await erase(Self.subject, on: harness)
                         return ""
-                    } catch let error as PersonInTheMiddle {
+                    } catch let error as RecordsStillOpen {
                         return "\(error)"
                     }
                 }
                 shop.isAway = true
-                var ana = try await Shopper.arrive(on: stage, as: Self.subject, taxID: Self.taxID)
+                var ana = try await AppClient.arrive(on: harness, as: Self.subject, taxID: Self.taxID)
                 let bond = try await ana.reachFingerprint()
                 #expect(try await refused().contains("enrollment \(bond.id)"))
                 try await ana.confirm(bond)
-                try stage.sandbox.settle(enrollment: bond.belvoID)
-                try await stage.poll()
+                try harness.sandbox.settle(enrollment: bond.belvoID)
+                try await harness.poll()
                 let bill = try await ana.bill(bond)
                 #expect(try await refused().contains("payment \(bill.id)"))
-                try await stage.pass(.seconds(361))
+                try await harness.pass(.seconds(361))
                 #expect(try await refused().contains("event "))
                 #expect(try await ana.payment(bill).string("status") == "FAILED")
                 shop.isAway = false
-                for _ in 0..<3 { try await stage.pass(.seconds(3_601)) }
+                for _ in 0..<3 { try await harness.pass(.seconds(3_601)) }
                 #expect(shop.types == ["enrollment.succeeded", "payment.failed"])
-                #expect(try await erase(Self.subject, on: stage) != nil)
+                #expect(try await erase(Self.subject, on: harness) != nil)
             }
         }
     }

@@ -11,18 +11,18 @@ import Transport
 /// The program as a process among others: how it is replaced while it serves.
 @Suite(.timeLimit(.minutes(5))) struct HandoverTests {
     @Test func `no request is lost while the server is replaced ten times under load`() async throws {
-        try await Stage.open { stage in
+        try await TestHarness.open { harness in
             let program = try #require(CommandTests.program)
-            let server = try RunningProgram([program, "serve"], environment: stage.environment)
-            var current = try await Self.generation(1, of: server, on: stage.loop)
+            let server = try RunningProgram([program, "serve"], environment: harness.environment)
+            var current = try await Self.generation(1, of: server, on: harness.loop)
             let load = Load(port: current.port)
-            async let answered = load.run(on: stage.loop)
+            async let answered = load.run(on: harness.loop)
             for replacement in 2...11 {
                 let before = load.count
                 kill(current.process, SIGUSR2)
-                current = try await Self.generation(replacement, of: server, on: stage.loop)
+                current = try await Self.generation(replacement, of: server, on: harness.loop)
                 // Both serve now, and then only the new one: there was load on each.
-                while load.count < before + 20 { try await stage.loop.sleep(for: .milliseconds(5)) }
+                while load.count < before + 20 { try await harness.loop.sleep(for: .milliseconds(5)) }
             }
             load.stop()
             let (answers, failures) = await answered
@@ -31,24 +31,24 @@ import Transport
             let first = server
             #expect(await (try onThread { first.waitForEnd() }) == 0)
             kill(current.process, SIGTERM)
-            try await Self.waitForEnd(of: current.process, on: stage.loop)
+            try await Self.waitForEnd(of: current.process, on: harness.loop)
         }
     }
 
     @Test func `a program that cannot start takes nothing over, and the old one serves on`() async throws {
-        try await Stage.open { stage in
+        try await TestHarness.open { harness in
             let program = try #require(CommandTests.program)
-            let settings = try SettingsOnDisk(stage.environment)
+            let settings = try SettingsOnDisk(harness.environment)
             let server = try RunningProgram([program, "serve", "--config", settings.path], environment: [:])
-            let current = try await Self.generation(1, of: server, on: stage.loop)
+            let current = try await Self.generation(1, of: server, on: harness.loop)
             try settings.replace(with: ["DATABASE_URL": "nowhere"])
             kill(current.process, SIGUSR2)
             while !server.lines.contains(where: { $0.contains("server.handover_failed") }) {
-                try await stage.loop.sleep(for: .milliseconds(20))
+                try await harness.loop.sleep(for: .milliseconds(20))
             }
             let client = HTTP.Client(origin: HTTP.URL("http://127.0.0.1:\(current.port)/")!.origin)
             #expect(try await client.send(Request(.get, "/livez"), deadline: .seconds(20)).status == .ok)
-            await client.closeIdle(on: stage.loop)
+            await client.closeIdle(on: harness.loop)
             kill(current.process, SIGTERM)
             #expect(await (try onThread { server.waitForEnd() }) == 0)
         }

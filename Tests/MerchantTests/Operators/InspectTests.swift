@@ -11,24 +11,24 @@ import Testing
     @Test func `a payment's whole life is shown in order, with who and under which request, by any of its names`()
         async throws
     {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            let opened = try await shopper.app.send(
-                .post, "/v1/payment-intents", shopper.paymentBody(bond),
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            let opened = try await client.app.send(
+                .post, "/v1/payment-intents", client.paymentBody(bond),
                 headers: ["idempotency-key": "tap-1", "x-request-id": "the-tap"])
-            let bill = Shopper.Bill(
+            let bill = AppClient.Bill(
                 id: try opened.string("id"), belvoID: try opened.string("belvo_id"), answer: opened)
-            _ = try await shopper.app.send(
-                .post, "/v1/payment-intents/\(bill.id)/authorize", shopper.authorization(of: bill),
+            _ = try await client.app.send(
+                .post, "/v1/payment-intents/\(bill.id)/authorize", client.authorization(of: bill),
                 headers: ["x-request-id": "the-finger"])
-            try await stage.pass(.seconds(121))
-            try stage.sandbox.settle(intent: bill.belvoID)
-            try await stage.tell("PAYMENT_INTENTS", of: bill.belvoID)
-            try await stage.advance(by: .milliseconds(1))
-            try await stage.work()
+            try await harness.pass(.seconds(121))
+            try harness.sandbox.settle(intent: bill.belvoID)
+            try await harness.tell("PAYMENT_INTENTS", of: bill.belvoID)
+            try await harness.advance(by: .milliseconds(1))
+            try await harness.work()
 
-            let found = try await stage.operate { try await $0.inspect(bill.id) }
+            let found = try await harness.operate { try await $0.inspect(bill.id) }
             let payment = try #require(found.first)
             #expect(found.count == 1)
             #expect(payment.kind == .payment)
@@ -50,45 +50,45 @@ import Testing
             let endToEnd = try #require(facts["end_to_end_id"])
 
             for name in [bill.id.uppercased(), bill.belvoID, endToEnd, "order-1"] {
-                let again = try await stage.operate { try await $0.inspect(name) }
+                let again = try await harness.operate { try await $0.inspect(name) }
                 #expect(again.map(\.text) == [payment.text], "by \(name)")
             }
-            #expect(try await stage.operate { try await $0.inspect("order-9") }.isEmpty)
-            #expect(try await stage.operate { try await $0.inspect("") }.isEmpty)
+            #expect(try await harness.operate { try await $0.inspect("order-9") }.isEmpty)
+            #expect(try await harness.operate { try await $0.inspect("") }.isEmpty)
         }
     }
 
     @Test func `an enrollment shows the bank's redirect, and a user's id leads to the customer`() async throws {
-        try await Stage.open { stage in
-            let shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.reachFingerprint()
-            let found = try await stage.operate { try await $0.inspect(bond.belvoID) }
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            let bond = try await client.reachFingerprint()
+            let found = try await harness.operate { try await $0.inspect(bond.belvoID) }
             let what = found.flatMap(\.timeline).map(\.what)
             #expect(what.contains("redirect received, now taken"))
             #expect(what.contains { $0.hasPrefix("at_bank → completing") })
-            let customers = try await stage.operate { try await $0.inspect("ana") }
+            let customers = try await harness.operate { try await $0.inspect("ana") }
             #expect(customers.map(\.kind) == [.customer])
-            let receipts = try await stage.lines("SELECT id::text AS line FROM redirect_receipts")
-            let receipt = try await stage.operate { try await $0.inspect(receipts[0]) }
+            let receipts = try await harness.lines("SELECT id::text AS line FROM redirect_receipts")
+            let receipt = try await harness.operate { try await $0.inspect(receipts[0]) }
             #expect(receipt.map(\.kind) == [.redirect])
         }
     }
 
     @Test func `nothing that is shown is secret or tells who somebody is, and as JSON it is the same`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            let bill = try await shopper.bill(bond)
-            try await shopper.authorize(bill)
-            try await stage.tell("ENROLLMENTS", of: bond.belvoID)
-            try await stage.work()
-            let receipts = try await stage.lines("SELECT id::text AS line FROM webhook_receipts")
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            let bill = try await client.bill(bond)
+            try await client.authorize(bill)
+            try await harness.tell("ENROLLMENTS", of: bond.belvoID)
+            try await harness.work()
+            let receipts = try await harness.lines("SELECT id::text AS line FROM webhook_receipts")
             let secrets = [
-                "Ana Souza", "52998224725", "529.982", "ana@example.com", "5511987654321", shopper.deviceID,
+                "Ana Souza", "52998224725", "529.982", "ana@example.com", "5511987654321", client.deviceID,
                 "ciphertext", "digest", "lookup", "challenge", "\\x",
             ]
             for id in ["ana", bond.id, bill.id] + receipts {
-                let found = try await stage.operate { try await $0.inspect(id) }
+                let found = try await harness.operate { try await $0.inspect(id) }
                 #expect(found.count == 1)
                 for text in [found.map(\.text).joined(), found.json] {
                     for secret in secrets { #expect(!text.contains(secret), "\(id) shows \(secret)") }

@@ -10,46 +10,46 @@ import Testing
 
 /// A day at Belvo is compared with ours, in both directions.
 @Suite struct ReconcileTests {
-    /// It is noon of the day, there and here: what a journey takes stays on one day.
+    /// It is noon of the day, there and here: what a flow takes stays on one day.
     private static let day = UTCDay(of: WallClock.now())
 
-    private func atNoon(_ body: @escaping @Sendable (Stage) async throws -> Void) async throws {
+    private func atNoon(_ body: @escaping @Sendable (TestHarness) async throws -> Void) async throws {
         let ahead = Self.day.begin + .seconds(43_200) - WallClock.now()
         var sandbox = SandboxConfiguration.test()
         sandbox.now = { BelvoSandbox.Timestamp.now() + ahead }
-        try await Stage.open(sandbox: sandbox) { stage in
-            try await stage.database.execute(
+        try await TestHarness.open(sandbox: sandbox) { harness in
+            try await harness.database.execute(
                 "UPDATE test_clock SET ahead = \(ahead.wholeMicroseconds) * interval '1 microsecond'")
-            try await body(stage)
+            try await body(harness)
         }
     }
 
-    private func reconcile(_ stage: Stage) async throws -> [Difference] {
-        try await stage.operate { try await $0.reconcile(Self.day) }
+    private func reconcile(_ harness: TestHarness) async throws -> [Difference] {
+        try await harness.operate { try await $0.reconcile(Self.day) }
     }
 
-    private func shown(_ stage: Stage) async throws -> [String] {
-        try await stage.lines("SELECT kind AS line FROM ops.reconciliation_differences ORDER BY kind")
+    private func shown(_ harness: TestHarness) async throws -> [String] {
+        try await harness.lines("SELECT kind AS line FROM ops.reconciliation_differences ORDER BY kind")
     }
 
     @Test func `a clean day has no differences, and one on which nothing was paid neither`() async throws {
-        try await atNoon { stage in
-            #expect(try await reconcile(stage).isEmpty)
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            let paid = try await shopper.bill(bond)
-            try await shopper.authorize(paid)
-            try stage.sandbox.settle(intent: paid.belvoID)
-            try await stage.poll()
-            let failed = try await shopper.bill(bond, reference: "order-2", key: "tap-2")
-            try await shopper.authorize(failed)
-            try stage.sandbox.fail(intent: failed.belvoID)
-            try await stage.poll()
-            _ = try await shopper.bill(bond, reference: "order-3", key: "tap-3")
-            #expect(try await reconcile(stage).isEmpty)
-            #expect(try await shown(stage).isEmpty)
+        try await atNoon { harness in
+            #expect(try await reconcile(harness).isEmpty)
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            let paid = try await client.bill(bond)
+            try await client.authorize(paid)
+            try harness.sandbox.settle(intent: paid.belvoID)
+            try await harness.poll()
+            let failed = try await client.bill(bond, reference: "order-2", key: "tap-2")
+            try await client.authorize(failed)
+            try harness.sandbox.fail(intent: failed.belvoID)
+            try await harness.poll()
+            _ = try await client.bill(bond, reference: "order-3", key: "tap-3")
+            #expect(try await reconcile(harness).isEmpty)
+            #expect(try await shown(harness).isEmpty)
             // It did look at what there was.
-            #expect(stage.countCalls(.listPaymentIntents) >= 2)
+            #expect(harness.countCalls(.listPaymentIntents) >= 2)
         }
     }
 
@@ -60,46 +60,46 @@ import Testing
     }
 
     @Test func `a payment that an app's SDK made without us is found`() async throws {
-        try await atNoon { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
+        try await atNoon { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
             let customer = try #require(
-                UUID(uuidString: try await shopper.app.send(.get, "/v1/customer").string("belvo_id")))
-            let intent = try await stage.merchant.world.belvo.createPaymentIntent(
+                UUID(uuidString: try await client.app.send(.get, "/v1/customer").string("belvo_id")))
+            let intent = try await harness.merchant.dependencies.belvo.createPaymentIntent(
                 NewPaymentIntent(
                     externalID: "made by the SDK", idempotencyKey: UUID(), amountCentavos: 700,
                     customer: Belvo.Customer.ID(customer),
                     enrollment: Belvo.Enrollment.ID(try #require(UUID(uuidString: bond.belvoID))),
-                    beneficiaryBankAccount: Belvo.BankAccount.ID(stage.settings.beneficiaryBankAccount),
+                    beneficiaryBankAccount: Belvo.BankAccount.ID(harness.settings.beneficiaryBankAccount),
                     purpose: "Two coffees", statementDescription: "Two coffees"))
-            let found = try await reconcile(stage)
+            let found = try await reconcile(harness)
             #expect(found.map(\.kind) == [.unknownHere])
             #expect(found.first?.intent == intent.id.uuid)
             #expect(found.first?.payment == nil)
             #expect(found.first?.theirs?.hasSuffix("7.00") == true)
-            try stage.sandbox.settle(intent: intent.id.description)
-            #expect(Set(try await reconcile(stage).map(\.kind)) == [.unknownHere, .chargeStatus])
+            try harness.sandbox.settle(intent: intent.id.description)
+            #expect(Set(try await reconcile(harness).map(\.kind)) == [.unknownHere, .chargeStatus])
             // What was found first is not found any more in these words, and shown once.
-            #expect(try await shown(stage) == ["charge_status", "unknown_here"])
+            #expect(try await shown(harness) == ["charge_status", "unknown_here"])
             // Once Belvo has told of it, it is known.
-            try await stage.tell("PAYMENT_INTENTS", of: intent.id.description)
-            try await stage.work()
-            #expect(try await reconcile(stage).isEmpty)
-            #expect(try await shown(stage).isEmpty)
+            try await harness.tell("PAYMENT_INTENTS", of: intent.id.description)
+            try await harness.work()
+            #expect(try await reconcile(harness).isEmpty)
+            #expect(try await shown(harness).isEmpty)
         }
     }
 
-    @Test func `a second intent under the id of a payment of ours stays a difference when it is taken in`() async throws
+    @Test func `a second intent under the id of a payment of ours stays a difference when it is imported`() async throws
     {
-        try await atNoon { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            let bill = try await shopper.bill(bond)
-            let twin = try await shopper.openPaymentBySDK(from: bond.atBelvo(), named: bill.id)
-            try await stage.tell("PAYMENT_INTENTS", of: twin.description)
-            try await stage.work()
-            #expect(stage.log.holds("payment.created_twice"))
-            let found = try await reconcile(stage)
+        try await atNoon { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            let bill = try await client.bill(bond)
+            let twin = try await client.openPaymentBySDK(from: bond.atBelvo(), named: bill.id)
+            try await harness.tell("PAYMENT_INTENTS", of: twin.description)
+            try await harness.work()
+            #expect(harness.log.holds("payment.created_twice"))
+            let found = try await reconcile(harness)
             #expect(found.map(\.kind) == [.externalID])
             #expect(found.first?.intent == twin.uuid)
             #expect(found.first?.theirs == bill.id)
@@ -107,81 +107,81 @@ import Testing
     }
 
     @Test func `a success after we gave up is found and looked at, and the next run is clean`() async throws {
-        try await atNoon { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bill = try await shopper.bill(shopper.enroll())
-            try await stage.pass(.seconds(361))
-            #expect(try await shopper.payment(bill).string("failure_code") == "timed_out")
-            try stage.sandbox.settle(intent: bill.belvoID)
-            try await stage.pass(.seconds(3_600))
-            #expect(try await shopper.payment(bill).string("status") == "FAILED")
+        try await atNoon { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bill = try await client.bill(client.enroll())
+            try await harness.pass(.seconds(361))
+            #expect(try await client.payment(bill).string("failure_code") == "timed_out")
+            try harness.sandbox.settle(intent: bill.belvoID)
+            try await harness.pass(.seconds(3_600))
+            #expect(try await client.payment(bill).string("status") == "FAILED")
 
-            let found = try await reconcile(stage)
+            let found = try await reconcile(harness)
             #expect(found.map(\.kind).contains(.status))
             #expect(found.allSatisfy { $0.payment?.uuidString.lowercased() == bill.id })
             #expect(found.first { $0.kind == .status }?.ours == "failed")
-            #expect(try await shown(stage).contains("status"))
+            #expect(try await shown(harness).contains("status"))
 
-            try await stage.work()
-            #expect(try await shopper.payment(bill).string("status") == "SUCCEEDED")
-            #expect(try await reconcile(stage).isEmpty)
-            #expect(try await shown(stage).isEmpty)
+            try await harness.work()
+            #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
+            #expect(try await reconcile(harness).isEmpty)
+            #expect(try await shown(harness).isEmpty)
             #expect(
-                try await stage.lines(
+                try await harness.lines(
                     "SELECT state_before || ' ' || state_after AS line FROM ops.late_corrections")
                     == ["failed succeeded"])
             // Who asks later still sees that there was something.
-            let gone = try await stage.lines(
+            let gone = try await harness.lines(
                 "SELECT kind AS line FROM reconciliation_differences WHERE gone_at IS NOT NULL")
             #expect(gone.count == found.count)
         }
     }
 
     @Test func `an amount that differs is found`() async throws {
-        try await atNoon { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bill = try await shopper.bill(shopper.enroll())
-            stage.sandbox.next(.otherAmount, on: .listPaymentIntents)
-            let found = try await reconcile(stage)
+        try await atNoon { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bill = try await client.bill(client.enroll())
+            harness.sandbox.next(.otherAmount, on: .listPaymentIntents)
+            let found = try await reconcile(harness)
             #expect(
                 found == [
                     Difference(
                         kind: .amount, payment: UUID(uuidString: bill.id), intent: UUID(uuidString: bill.belvoID),
                         ours: "19.90", theirs: "0.01")
                 ])
-            #expect(try await reconcile(stage).isEmpty)
+            #expect(try await reconcile(harness).isEmpty)
         }
     }
 
     @Test func `a reference that was paid twice is found`() async throws {
-        try await atNoon { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            let first = try await shopper.bill(bond)
-            try await stage.pass(.seconds(361))
-            let second = try await shopper.bill(bond, key: "tap-2")
-            try await shopper.authorize(second)
-            try stage.sandbox.settle(intent: second.belvoID)
-            try await stage.poll()
-            #expect(try await reconcile(stage).isEmpty)
+        try await atNoon { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            let first = try await client.bill(bond)
+            try await harness.pass(.seconds(361))
+            let second = try await client.bill(bond, key: "tap-2")
+            try await client.authorize(second)
+            try harness.sandbox.settle(intent: second.belvoID)
+            try await harness.poll()
+            #expect(try await reconcile(harness).isEmpty)
 
-            try stage.sandbox.settle(intent: first.belvoID)
-            #expect(try await reconcile(stage).map(\.kind).contains(.status))
-            try await stage.work()
-            let found = try await reconcile(stage)
+            try harness.sandbox.settle(intent: first.belvoID)
+            #expect(try await reconcile(harness).map(\.kind).contains(.status))
+            try await harness.work()
+            let found = try await reconcile(harness)
             #expect(found.map(\.kind) == [.doublePaid, .doublePaid])
             #expect(Set(found.map { $0.payment?.uuidString.lowercased() }) == [first.id, second.id])
-            let paid = try await stage.texts("SELECT subject, reference, payments, amount FROM ops.double_paid")
+            let paid = try await harness.texts("SELECT subject, reference, payments, amount FROM ops.double_paid")
             #expect(paid == [#"{"subject":"ana","reference":"order-1","payments":2,"amount":39.80}"#])
         }
     }
 
     @Test func `a payment that Belvo does not know is found`() async throws {
-        try await atNoon { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bill = try await shopper.bill(shopper.enroll())
-            stage.sandbox.reset()
-            let found = try await reconcile(stage)
+        try await atNoon { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bill = try await client.bill(client.enroll())
+            harness.sandbox.reset()
+            let found = try await reconcile(harness)
             #expect(
                 found == [
                     Difference(

@@ -7,16 +7,16 @@ import Testing
 
 /// What has served its purpose goes (LGPD, article 15), and nothing else does.
 @Suite struct RetentionTests {
-    private func discard(_ stage: Stage, after days: Int64, limit: Int = 500) async throws -> Pass {
-        try await stage.database.execute(
+    private func discard(_ harness: TestHarness, after days: Int64, limit: Int = 500) async throws -> Pass {
+        try await harness.database.execute(
             "UPDATE test_clock SET ahead = ahead + \(days) * interval '1 day'")
-        var retention = Retention(store: stage.merchant.world.store, log: stage.log.logger)
+        var retention = Retention(store: harness.merchant.dependencies.store, log: harness.log.logger)
         retention.limit = limit
         return try await retention.runOnce()
     }
 
-    private func counts(_ stage: Stage) async throws -> [String] {
-        try await stage.lines(
+    private func counts(_ harness: TestHarness) async throws -> [String] {
+        try await harness.lines(
             """
             SELECT concat_ws(' ', 'keys', count(*)) AS line FROM idempotency_keys
             UNION ALL SELECT concat_ws(' ', 'redirects', count(*)) FROM redirect_receipts
@@ -29,63 +29,65 @@ import Testing
     }
 
     private func expect(
-        _ stage: Stage, sourceLocation: SourceLocation = #_sourceLocation, _ holds: ([String]) -> Bool
+        _ harness: TestHarness, sourceLocation: SourceLocation = #_sourceLocation, _ holds: ([String]) -> Bool
     ) async throws {
-        let counts = try await counts(stage)
+        let counts = try await counts(harness)
         #expect(holds(counts), "\(counts)", sourceLocation: sourceLocation)
     }
 
     @Test func `each kind goes after its time, and not a day before`() async throws {
         try await ShopDouble.serving { shop in
-            try await Stage.open(environment: shop.environment) { stage in
-                var shopper = try await Shopper.arrive(on: stage)
-                let bond = try await shopper.enroll()
-                let bill = try await shopper.bill(bond)
-                try await shopper.authorize(bill)
-                try stage.sandbox.settle(intent: bill.belvoID)
-                try await stage.tell("PAYMENT_INTENTS", of: bill.belvoID)
-                _ = try await shopper.app.send(.post, "/v1/widget-token")
+            try await TestHarness.open(environment: shop.environment) { harness in
+                var client = try await AppClient.arrive(on: harness)
+                let bond = try await client.enroll()
+                let bill = try await client.bill(bond)
+                try await client.authorize(bill)
+                try harness.sandbox.settle(intent: bill.belvoID)
+                try await harness.tell("PAYMENT_INTENTS", of: bill.belvoID)
+                _ = try await client.app.send(.post, "/v1/widget-token")
                 // One that the bank refuses, and one that is under way for ever.
-                let refused = try await shopper.startEnrollment()
-                try stage.sandbox.fail(enrollment: refused.belvoID)
-                try await stage.tell("ENROLLMENTS", of: refused.belvoID)
-                try await stage.pass(.seconds(1))
+                let refused = try await client.startEnrollment()
+                try harness.sandbox.fail(enrollment: refused.belvoID)
+                try await harness.tell("ENROLLMENTS", of: refused.belvoID)
+                try await harness.pass(.seconds(1))
                 let full = [
                     "keys 1", "redirects 1", "webhooks 2", "events 3", "tokens 1", "hollow 0", "hollow payments 0",
                 ]
-                try await expect(stage) { $0 == full }
-                #expect(try await discard(stage, after: 0) == Pass())
-                try await expect(stage) { $0 == full }
-                _ = try await discard(stage, after: 6)
-                try await expect(stage) { $0[1] == "redirects 1" }
-                _ = try await discard(stage, after: 2)
-                try await expect(stage) { $0[..<5] == ["keys 0", "redirects 0", "webhooks 2", "events 3", "tokens 0"] }
-                _ = try await discard(stage, after: 21)
-                try await expect(stage) { $0[5...] == ["hollow 0", "hollow payments 0"] }
-                _ = try await discard(stage, after: 2)
-                try await expect(stage) { $0[5...] == ["hollow 2", "hollow payments 1"] }
-                _ = try await discard(stage, after: 58)
-                try await expect(stage) { $0[2..<4] == ["webhooks 2", "events 3"] }
-                let before = try await stage.lines("SELECT id::text AS line FROM state_history ORDER BY id")
-                _ = try await discard(stage, after: 2)
-                try await expect(stage) { $0[2..<4] == ["webhooks 0", "events 0"] }
-                #expect(try await discard(stage, after: 365) == Pass())
-                #expect(stage.log.holds("retention.discarded"))
+                try await expect(harness) { $0 == full }
+                #expect(try await discard(harness, after: 0) == Pass())
+                try await expect(harness) { $0 == full }
+                _ = try await discard(harness, after: 6)
+                try await expect(harness) { $0[1] == "redirects 1" }
+                _ = try await discard(harness, after: 2)
+                try await expect(harness) {
+                    $0[..<5] == ["keys 0", "redirects 0", "webhooks 2", "events 3", "tokens 0"]
+                }
+                _ = try await discard(harness, after: 21)
+                try await expect(harness) { $0[5...] == ["hollow 0", "hollow payments 0"] }
+                _ = try await discard(harness, after: 2)
+                try await expect(harness) { $0[5...] == ["hollow 2", "hollow payments 1"] }
+                _ = try await discard(harness, after: 58)
+                try await expect(harness) { $0[2..<4] == ["webhooks 2", "events 3"] }
+                let before = try await harness.lines("SELECT id::text AS line FROM state_history ORDER BY id")
+                _ = try await discard(harness, after: 2)
+                try await expect(harness) { $0[2..<4] == ["webhooks 0", "events 0"] }
+                #expect(try await discard(harness, after: 365) == Pass())
+                #expect(harness.log.holds("retention.discarded"))
 
                 // The books, the usable bond and what happened stay.
-                #expect(try await stage.lines("SELECT id::text AS line FROM state_history ORDER BY id") == before)
-                let kept = try await stage.lines(
+                #expect(try await harness.lines("SELECT id::text AS line FROM state_history ORDER BY id") == before)
+                let kept = try await harness.lines(
                     """
                     SELECT concat_ws(' ', state, device_ciphertext IS NULL, payer_information_ciphertext IS NULL,
                         registration_options_ciphertext IS NULL, redirect_url IS NULL) AS line
                     FROM enrollments ORDER BY id
                     """)
                 #expect(kept == ["succeeded f f t t", "failed t t t t"])
-                #expect(try await shopper.payment(bill).string("status") == "SUCCEEDED")
-                #expect(try await shopper.payment(bill).raw("amount") == #""19.90""#)
-                #expect(try await shopper.enrollment(bond).string("status") == "SUCCEEDED")
-                #expect(try await shopper.enrollment(refused).string("status") == "FAILED")
-                #expect(try await shopper.openPayment(bond, reference: "order-2", key: "tap-2").status == 201)
+                #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
+                #expect(try await client.payment(bill).raw("amount") == #""19.90""#)
+                #expect(try await client.enrollment(bond).string("status") == "SUCCEEDED")
+                #expect(try await client.enrollment(refused).string("status") == "FAILED")
+                #expect(try await client.openPayment(bond, reference: "order-2", key: "tap-2").status == 201)
             }
         }
     }
@@ -93,45 +95,45 @@ import Testing
     @Test func `what a bond needed goes once the user or the bank has taken it back, the payer's account too`()
         async throws
     {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bond = try await shopper.enroll()
-            try stage.sandbox.revoke(enrollment: bond.belvoID)
-            try await stage.tell("ENROLLMENTS", of: bond.belvoID)
-            try await stage.poll()
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            try harness.sandbox.revoke(enrollment: bond.belvoID)
+            try await harness.tell("ENROLLMENTS", of: bond.belvoID)
+            try await harness.poll()
             func lacks() async throws -> [String] {
-                try await stage.lines(
+                try await harness.lines(
                     """
                     SELECT concat_ws(' ', state, device_ciphertext IS NULL, device_lookup IS NULL,
                         payer_information_ciphertext IS NULL) AS line FROM enrollments
                     """)
             }
             #expect(try await lacks() == ["failed f f f"])
-            _ = try await discard(stage, after: 31)
+            _ = try await discard(harness, after: 31)
             #expect(try await lacks() == ["failed t t t"])
         }
     }
 
     @Test func `what is not at its end stays, however old it is`() async throws {
-        try await Stage.open { stage in
-            var shopper = try await Shopper.arrive(on: stage)
-            let bill = try await shopper.bill(shopper.enroll())
-            try await shopper.authorize(bill)
-            try await stage.pass(.seconds(121))
-            let bonds = [try await shopper.startEnrollment(), try await shopper.startEnrollment()]
-            stage.sandbox.next(.tooManyRequests(retryAfter: 600), on: .completeRedirection)
-            for bond in bonds { try await shopper.complete(shopper.decide(bond)) }
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bill = try await client.bill(client.enroll())
+            try await client.authorize(bill)
+            try await harness.pass(.seconds(121))
+            let bonds = [try await client.startEnrollment(), try await client.startEnrollment()]
+            harness.sandbox.next(.tooManyRequests(retryAfter: 600), on: .completeRedirection)
+            for bond in bonds { try await client.complete(client.decide(bond)) }
             // One was on its way to Belvo when the server was killed.
-            let sent = try await stage.database.execute(
+            let sent = try await harness.database.execute(
                 """
                 UPDATE redirect_receipts SET outcome = 'sent', sent_at = app_now()
                 WHERE outcome = 'received' AND enrollment_id::text = \(bonds[1].id)
                 """)
             #expect(sent.affectedCount == 1)
-            try await stage.tell("CHARGES", of: Walk.absentID)
-            _ = try await discard(stage, after: 400)
+            try await harness.tell("CHARGES", of: Walk.absentID)
+            _ = try await discard(harness, after: 400)
             #expect(
-                try await stage.lines(
+                try await harness.lines(
                     """
                     SELECT 'redirect ' || outcome AS line FROM redirect_receipts
                     WHERE body_ciphertext IS NOT NULL AND outcome = 'received'
@@ -147,12 +149,12 @@ import Testing
     }
 
     @Test func `a pass takes no more than it may, and says that there is more`() async throws {
-        try await Stage.open { stage in
+        try await TestHarness.open { harness in
             for number in 0..<5 {
-                try await stage.tell("BANK_ACCOUNTS", of: "0b3a1c7e-90d4-4f26-8a51-0d6c2e9b7f1\(number)")
+                try await harness.tell("BANK_ACCOUNTS", of: "0b3a1c7e-90d4-4f26-8a51-0d6c2e9b7f1\(number)")
             }
-            var passes = [try await discard(stage, after: 91, limit: 2)]
-            for _ in 0..<2 { passes.append(try await discard(stage, after: 0, limit: 2)) }
+            var passes = [try await discard(harness, after: 91, limit: 2)]
+            for _ in 0..<2 { passes.append(try await discard(harness, after: 0, limit: 2)) }
             #expect(passes.map(\.examined) == [2, 2, 1])
             #expect(passes.map(\.wasFull) == [true, true, false])
         }

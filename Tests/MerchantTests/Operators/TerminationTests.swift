@@ -10,14 +10,14 @@ import Transport
 @Suite(.timeLimit(.minutes(5))) struct TerminationTests {
     @Test(arguments: [SIGTERM, SIGINT])
     func `no request that got to the server is lost when it is asked to end under load`(_ signal: Int32) async throws {
-        try await Stage.open { stage in
+        try await TestHarness.open { harness in
             let program = try #require(CommandTests.program)
-            let server = try RunningProgram([program, "serve"], environment: stage.environment)
-            let port = try await HandoverTests.generation(1, of: server, on: stage.loop).port
+            let server = try RunningProgram([program, "serve"], environment: harness.environment)
+            let port = try await HandoverTests.generation(1, of: server, on: harness.loop).port
             let load = Load(port: port)
-            let requests = try await Self.requests(of: "ana", on: stage)
-            async let answered = load.run(requests, on: stage.loop)
-            while load.count < 100 { try await stage.loop.sleep(for: .milliseconds(5)) }
+            let requests = try await Self.requests(of: "ana", on: harness)
+            async let answered = load.run(requests, on: harness.loop)
+            while load.count < 100 { try await harness.loop.sleep(for: .milliseconds(5)) }
             load.expectEnd()
             kill(server.process, signal)
             let (answers, failures) = await answered
@@ -28,10 +28,10 @@ import Transport
     }
 
     @Test func `a request that is under way holds the end up, and a second signal does not wait for it`() async throws {
-        try await Stage.open { stage in
+        try await TestHarness.open { harness in
             let program = try #require(CommandTests.program)
-            let server = try RunningProgram([program, "serve"], environment: stage.environment)
-            let port = try await HandoverTests.generation(1, of: server, on: stage.loop).port
+            let server = try RunningProgram([program, "serve"], environment: harness.environment)
+            let port = try await HandoverTests.generation(1, of: server, on: harness.loop).port
             // Half a request is under way for as long as its deadline lets it be, ten seconds.
             let client = try RawConnection(port: port)
             try client.send("GET /livez HTTP/1.1\r\nHost: a\r\n")
@@ -41,7 +41,7 @@ import Transport
             _ = try await onThread { try other.receiveToEnd() }
             kill(server.process, SIGTERM)
             while !server.lines.contains(where: { $0.contains("server.draining") }) {
-                try await stage.loop.sleep(for: .milliseconds(20))
+                try await harness.loop.sleep(for: .milliseconds(20))
             }
             let start = Monotonic.now()
             kill(server.process, SIGTERM)
@@ -52,8 +52,8 @@ import Transport
     }
 
     /// What apps ask for: from memory, and from the database.
-    private static func requests(of user: String, on stage: Stage) async throws -> [Request] {
-        let token = try #require(try await stage.app(of: user).token)
+    private static func requests(of user: String, on harness: TestHarness) async throws -> [Request] {
+        let token = try #require(try await harness.app(of: user).token)
         let headers: Headers = ["authorization": "Bearer \(token)"]
         return [
             Request(.get, "/livez"), Request(.get, "/v1/institutions", headers: headers),

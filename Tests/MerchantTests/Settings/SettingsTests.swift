@@ -76,7 +76,7 @@ struct SettingsTests {
         #expect(settings.appleAppIDs.isEmpty && settings.androidApps.isEmpty)
         #expect(settings.paymentMaxAmount.description == "500.00" && settings.orders == .required)
         #expect(settings.shopToken == nil && settings.shopWebhook == nil)
-        #expect(settings.patience == Patience())
+        #expect(settings.timeouts == Timeouts())
         #expect(settings.logLevel == .info)
     }
 
@@ -139,9 +139,9 @@ struct SettingsTests {
         #expect(settings.shopWebhook?.url.description == "http://localhost:1/x")
         #expect(settings.shopWebhook?.secret.key == [UInt8](repeating: 7, count: 32))
         #expect(
-            settings.patience.pollInterval == .milliseconds(10) && settings.patience.pollDeadline == .milliseconds(20))
+            settings.timeouts.pollInterval == .milliseconds(10) && settings.timeouts.pollDeadline == .milliseconds(20))
         #expect(
-            settings.patience.userDeadline == .milliseconds(30) && settings.patience.callDeadline == .milliseconds(1))
+            settings.timeouts.userDeadline == .milliseconds(30) && settings.timeouts.callDeadline == .milliseconds(1))
         #expect(settings.logLevel == .trace)
     }
 

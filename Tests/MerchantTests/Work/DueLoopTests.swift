@@ -82,11 +82,11 @@ import Transport
                         clock: clock)
                 }
             },
-            look: { stored in
+            poll: { stored in
                 looked.update { $0.append(stored.record) }
                 return .recorded
             },
-            rest: { _ in }, id: { $0 })
+            reschedule: { _ in }, id: { $0 })
         let pass = try await onLoop { try await poller.runOnce() }
         #expect(pass.examined == 20)
         #expect(looked.value == ids)

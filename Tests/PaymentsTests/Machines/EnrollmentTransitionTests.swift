@@ -9,7 +9,7 @@ import Testing
 
     private func enrollment(_ state: Enrollment.State) throws -> Enrollment {
         var enrollment = Enrollment(
-            id: Enrollment.ID(UUID()), origin: state == .observed ? .observed : .own, subject: try UserSubject("ana"),
+            id: Enrollment.ID(UUID()), origin: state == .foreign ? .foreign : .own, subject: try UserSubject("ana"),
             customer: Customer.ID(UUID()),
             institution: Enrollment.Institution(id: UUID(), displayName: "Bank", iconLogo: nil), platform: .ios,
             name: nil, callbackURL: "https://shop.example/enrollments/callback", metadata: nil, createdAt: .earliest)
@@ -46,11 +46,11 @@ import Testing
             (.succeeded, .timedOut, nil),
             (.atBank, .confirmationSent(digest: [7]), nil),
             (.atBank, .creationLost, nil),
-            (.observed, .redirectReceived, nil),
-            (.observed, .redirectPassedOn, nil),
-            (.observed, .optionsArrived([1]), nil),
-            (.observed, .confirmationSent(digest: [7]), nil),
-            (.observed, .timedOut, nil),
+            (.foreign, .redirectReceived, nil),
+            (.foreign, .redirectPassedOn, nil),
+            (.foreign, .optionsArrived([1]), nil),
+            (.foreign, .confirmationSent(digest: [7]), nil),
+            (.foreign, .timedOut, nil),
         ] as [(Enrollment.State, Enrollment.Event, Enrollment.State?)])
     func `each change leads where the table says`(
         state: Enrollment.State, event: Enrollment.Event, end: Enrollment.State?

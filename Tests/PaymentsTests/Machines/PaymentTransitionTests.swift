@@ -9,7 +9,7 @@ import Testing
 
     private func payment(_ state: Payment.State) throws -> Payment {
         var payment = Payment(
-            id: Payment.ID(UUID()), origin: state == .observed ? .observed : .own, subject: try UserSubject("ana"),
+            id: Payment.ID(UUID()), origin: state == .foreign ? .foreign : .own, subject: try UserSubject("ana"),
             enrollment: Enrollment.ID(UUID()),
             parties: Payment.Parties(customer: UUID(), enrollment: UUID(), beneficiaryBankAccount: UUID()),
             amount: Money(centavos: 1990), description: try PaymentDescription("Coffee"),
@@ -52,12 +52,12 @@ import Testing
             .authorizationAccepted, .authorizationKeptBack(sentBefore: false), .authorizationNotLetIn,
             .refused(.notSent), .timedOut, .creationLost, .creationUnknown, .cancelRequested(isFreshlyRead: true),
         ] as [Payment.Event])
-    func `a payment that somebody else made follows Belvo's word and nothing else`(event: Payment.Event) throws {
-        let payment = try payment(.observed)
+    func `a payment that somebody else made follows Belvo's status and nothing else`(event: Payment.Event) throws {
+        let payment = try payment(.foreign)
         #expect(throws: TransitionRefused.self) { try payment.transition(on: event) }
         for status in [ProviderStatus.pending, .processing, .unknown] {
             let open = try payment.transition(on: .reported(report(of: payment, status, options: [1])))
-            #expect(open.state == .observed)
+            #expect(open.state == .foreign)
             #expect(open.fidoOptions == nil)
         }
         let failed = try payment.transition(on: .reported(report(of: payment, .failed)))

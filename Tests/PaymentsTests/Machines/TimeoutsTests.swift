@@ -3,7 +3,7 @@ import Testing
 @testable import Payments
 
 /// How long things may take, and how often Belvo is asked.
-@Suite struct PatienceTests {
+@Suite struct TimeoutsTests {
     @Test(
         arguments: [
             (.zero, .seconds(10)), (.seconds(60), .seconds(10)), (.seconds(600), .seconds(60)),
@@ -11,6 +11,6 @@ import Testing
             (.seconds(7 * 86_400 - 1), .seconds(900)), (.seconds(7 * 86_400), .seconds(3_600)),
         ] as [(Duration, Duration)])
     func `what is in doubt is read ever less often, and never given up`(age: Duration, pause: Duration) {
-        #expect(Patience().doubtInterval(overdue: age) == pause)
+        #expect(Timeouts().doubtInterval(overdue: age) == pause)
     }
 }

@@ -9,7 +9,7 @@ import Transport
 @testable import Merchant
 
 /// Holds what Belvo has seen, what apps were told and what the rows say against each other.
-struct Judge {
+struct InvariantChecker {
     let belvo: SimulatedBelvo
     let fleet: Fleet
     let shop: Shop
@@ -24,7 +24,7 @@ struct Judge {
     }
 
     /// While Belvo still shows some intents otherwise than they were asked for.
-    mutating func judgeStorm(_ database: SimulatedDatabase) async throws {
+    mutating func checkStorm(_ database: SimulatedDatabase) async throws {
         for payment in try await Self.payments(in: database) {
             guard let id = payment.belvoID, belvo.falsified[id] != nil, payment.state == "succeeded" else { continue }
             blame(.wrong, "payment \(payment.id) counts as paid, and Belvo shows something else than was asked for")
@@ -32,11 +32,11 @@ struct Judge {
     }
 
     /// When everything has healed.
-    mutating func judgeEnd(
+    mutating func checkEnd(
         _ database: SimulatedDatabase, isQuiet: Bool, differences: [Difference]
     ) async throws {
         if !isQuiet {
-            for row in try await database.rows(Fate.open) {
+            for row in try await database.rows(BackgroundEvents.open) {
                 blame(
                     .stuck, "\(try row.decode("kind", as: String.self)) \(try row.text("id")): \(try row.text("state"))"
                 )
@@ -50,14 +50,14 @@ struct Judge {
         payments = rows.count
         paid = rows.count { $0.state == "succeeded" }
         let payments = Dictionary(uniqueKeysWithValues: rows.map { ($0.id, $0) })
-        judge(differences, payments)
-        judgeIntents(payments)
-        judgeRows(payments)
-        judgeOpenings(payments)
-        try await judgeHistory(database, payments)
-        try await judgeEnrollments(database)
-        try await judgeEvents(database, payments)
-        try await judgeMoney(database, payments)
+        check(differences, payments)
+        checkIntents(payments)
+        checkRows(payments)
+        checkOpenings(payments)
+        try await checkHistory(database, payments)
+        try await checkEnrollments(database)
+        try await checkEvents(database, payments)
+        try await checkMoney(database, payments)
         try await judgeAnswers(database, payments)
         for text in belvo.violations { blame(.double, text) }
     }
@@ -68,9 +68,9 @@ struct Judge {
 }
 
 // Belvo's world against ours.
-extension Judge {
+extension InvariantChecker {
     /// Only what was paid without us may have been paid twice; that is found, and nothing else is.
-    private mutating func judge(_ differences: [Difference], _ payments: [String: PaymentRow]) {
+    private mutating func check(_ differences: [Difference], _ payments: [String: PaymentRow]) {
         let odd = payments.values.filter { $0.belvoID.map(isOdd) ?? false }
         for difference in differences {
             let payment = difference.payment.flatMap { payments[$0.uuidString.lowercased()] }
@@ -91,7 +91,7 @@ extension Judge {
     }
 
     /// Every intent is one payment of ours, and of those for one reference one is paid.
-    private mutating func judgeIntents(_ payments: [String: PaymentRow]) {
+    private mutating func checkIntents(_ payments: [String: PaymentRow]) {
         var paid: [String: [String]] = [:]
         var seen: Set<String> = []
         for intent in belvo.intents {
@@ -127,7 +127,7 @@ extension Judge {
         }
     }
 
-    private mutating func judgeRows(_ payments: [String: PaymentRow]) {
+    private mutating func checkRows(_ payments: [String: PaymentRow]) {
         let known = Set(belvo.intents.compactMap(\.externalID))
         for payment in payments.values where payment.state != "failed" {
             if !known.contains(payment.id) {
@@ -143,7 +143,7 @@ extension Judge {
 
     /// No intent was opened beside one that had been authorized and might still be paid; and none without asking how
     /// the earlier ones stand.
-    private mutating func judgeOpenings(_ payments: [String: PaymentRow]) {
+    private mutating func checkOpenings(_ payments: [String: PaymentRow]) {
         judgeAuthorizations(payments)
         let asked = begun()
         for opening in belvo.openings {
@@ -182,7 +182,7 @@ extension Judge {
     }
 
     /// What is wrong with money has an alarm.
-    private mutating func judgeMoney(
+    private mutating func checkMoney(
         _ database: SimulatedDatabase, _ payments: [String: PaymentRow]
     ) async throws {
         var alarms: [String: Set<String>] = [:]
@@ -222,7 +222,7 @@ extension Judge {
         return steps
     }
 
-    private mutating func judgeEnrollments(_ database: SimulatedDatabase) async throws {
+    private mutating func checkEnrollments(_ database: SimulatedDatabase) async throws {
         var rows: [String: String] = [:]
         for row in try await database.rows("SELECT id::text, coalesce(belvo_id::text, '') AS belvo_id FROM enrollments")
         {
@@ -243,9 +243,9 @@ extension Judge {
 }
 
 // What was told, and what happened in which order.
-extension Judge {
+extension InvariantChecker {
     /// Each line begins where the one before ended, the last one is the present, and what was final stays.
-    private mutating func judgeHistory(_ database: SimulatedDatabase, _ payments: [String: PaymentRow]) async throws {
+    private mutating func checkHistory(_ database: SimulatedDatabase, _ payments: [String: PaymentRow]) async throws {
         var present: [String: String] = [:]
         var paidReferences: Set<String> = []
         let lines = try await database.rows(
@@ -303,7 +303,7 @@ extension Judge {
     }
 
     /// The shop was told once of each payment that was paid, and of no other.
-    private mutating func judgeEvents(
+    private mutating func checkEvents(
         _ database: SimulatedDatabase, _ payments: [String: PaymentRow]
     ) async throws {
         var told: [String: Int] = [:]
@@ -336,9 +336,9 @@ extension Judge {
                 made[name] = id
                 if path.hasSuffix("payment-intents") {
                     if payments[id] == nil { blame(.lost, "payment \(id) was answered and is not there") }
-                    let wish = try? JSONDocument(parsing: said.request.body).root["reference"]?.string
-                    if body?["reference"]?.string != wish {
-                        blame(.wrong, "\(name) asked for \(wish ?? "nothing") and was answered with another payment")
+                    let request = try? JSONDocument(parsing: said.request.body).root["reference"]?.string
+                    if body?["reference"]?.string != request {
+                        blame(.wrong, "\(name) asked for \(request ?? "nothing") and was answered with another payment")
                     }
                 }
             }
@@ -379,7 +379,7 @@ struct PaymentRow {
     let isSigned: Bool
 }
 
-extension Judge {
+extension InvariantChecker {
     private static func payments(in database: SimulatedDatabase) async throws -> [PaymentRow] {
         try await database.rows(
             """

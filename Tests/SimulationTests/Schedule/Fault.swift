@@ -25,7 +25,7 @@ enum Fault: String, CaseIterable, Sendable {
     case belvo4xxAfter = "Belvo: done, and answered 400 to 429"
     case belvoFailedOfAnother = "Belvo: FAILED, of another payment"
     case belvoTruncated = "Belvo: the answer breaks off"
-    case belvoNonsense = "Belvo: 200 with nonsense"
+    case belvoMalformedAnswer = "Belvo: 200 with nonsense"
     case belvoWithoutID = "Belvo: the id is missing"
     case belvoNewWord = "Belvo: an unknown status"
     case belvoAway = "Belvo: away for minutes"

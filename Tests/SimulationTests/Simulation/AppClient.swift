@@ -11,7 +11,7 @@ import Transport
 /// comes back with another key.
 ///
 /// `@unchecked Sendable`, because it is touched on the scheduler's loop only.
-final class Shopper: @unchecked Sendable {
+final class AppClient: @unchecked Sendable {
     let user: String
     private let token: String
     private let taxID: String
@@ -49,13 +49,13 @@ final class Shopper: @unchecked Sendable {
         else { return }
         self.customer = customer["belvo_id"]?.string
         signals = String(decoding: phone.riskSignals(accountTenure: tenure), as: UTF8.self)
-        let wish =
+        let request =
             #"{"institution": "\#(Self.bank)", "platform": "IOS", "name": "Phone", "risk_signals": \#(signals)}"#
         let key = "enroll-\(user)-\(scheduler.number(0...999_999))"
         if scheduler.chance(20) {
-            _ = scheduler.loop.task { [self] in _ = await insist(.post, "/v1/enrollments", wish, key: key, by: app) }
+            _ = scheduler.loop.task { [self] in _ = await insist(.post, "/v1/enrollments", request, key: key, by: app) }
         }
-        guard let made = await insist(.post, "/v1/enrollments", wish, key: key, by: app),
+        guard let made = await insist(.post, "/v1/enrollments", request, key: key, by: app),
             let id = made["id"]?.string
         else { return }
         guard let belvoID = await wait(for: "/v1/enrollments/\(id)", by: app, until: { $0["belvo_id"]?.string }),
@@ -86,25 +86,25 @@ final class Shopper: @unchecked Sendable {
         for attempt in 1...3 {
             guard let enrollment else { return }
             let key = "\(app)-\(reference)-\(attempt)".replacing(" ", with: "-")
-            let wish = #"{"enrollment": "\#(enrollment)", "reference": "\#(reference)"}"#
+            let request = #"{"enrollment": "\#(enrollment)", "reference": "\#(reference)"}"#
             await getToken(by: app)
             if attempt == 1, scheduler.fault(among: [.manyAttempts]) != nil {
                 for number in 1...25 {
                     let made = await insist(
-                        .post, "/v1/payment-intents", wish, key: "\(key)-\(number)", by: app)
+                        .post, "/v1/payment-intents", request, key: "\(key)-\(number)", by: app)
                     guard let id = made?["id"]?.string else { break }
                     _ = await insist(.post, "/v1/payment-intents/\(id)/cancel", nil, by: app)
                 }
             }
             var answer: Heard?
             if scheduler.chance(20) {
-                async let first = insist(.post, "/v1/payment-intents", wish, key: key, by: app)
+                async let first = insist(.post, "/v1/payment-intents", request, key: key, by: app)
                 async let second = insist(
-                    .post, "/v1/payment-intents", wish, key: scheduler.chance(50) ? key : key + "-again", by: app)
+                    .post, "/v1/payment-intents", request, key: scheduler.chance(50) ? key : key + "-again", by: app)
                 let both = await (first, second)
                 answer = both.0?["id"] == nil ? both.1 : both.0
             } else {
-                answer = await insist(.post, "/v1/payment-intents", wish, key: key, by: app)
+                answer = await insist(.post, "/v1/payment-intents", request, key: key, by: app)
             }
             if answer?.problem == "already_paid" { return }
             guard let id = answer?["id"]?.string else {
@@ -114,11 +114,11 @@ final class Shopper: @unchecked Sendable {
             if await carryOn(with: id, by: app) == "SUCCEEDED" { return }
             if scheduler.chance(10) {
                 // The first key once more, long after.
-                _ = await insist(.post, "/v1/payment-intents", wish, key: key, by: app)
+                _ = await insist(.post, "/v1/payment-intents", request, key: key, by: app)
             }
             if scheduler.chance(10) {
                 // The key once more, for something else.
-                let other = wish.replacing(reference, with: reference + "-other")
+                let other = request.replacing(reference, with: reference + "-other")
                 _ = await insist(.post, "/v1/payment-intents", other, key: key, by: app)
             }
         }
@@ -181,7 +181,7 @@ final class Shopper: @unchecked Sendable {
 }
 
 // What apps do with a network.
-extension Shopper {
+extension AppClient {
     /// An answer that an app has heard.
     struct Heard: Sendable {
         let code: Int

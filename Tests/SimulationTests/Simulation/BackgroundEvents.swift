@@ -5,32 +5,32 @@ import Transport
 @testable import Merchant
 
 /// What happens beside the apps and the servers: time passes, banks decide, servers die, webhooks travel.
-struct Fate: Sendable {
+struct BackgroundEvents: Sendable {
     let scheduler: Scheduler
     let fleet: Fleet
     let belvo: SimulatedBelvo
-    let mail: Mail
+    let webhookDelivery: WebhookDelivery
     let shop: Shop
-    let shoppers: [Shopper]
+    let clients: [AppClient]
     let database: SimulatedDatabase
 
     /// The storm: everything at once, until the apps have done what they wanted, or for so many steps.
     func play() async throws {
         // Most days the users have been customers for long.
         let areKnown = scheduler.chance(70)
-        var orders: [(shopper: Shopper, reference: String)] = []
-        for shopper in shoppers {
+        var orders: [(client: AppClient, reference: String)] = []
+        for client in clients {
             for number in 1...scheduler.number(1...3) {
-                let reference = "order-\(shopper.user)-\(number)"
-                await shop.place(reference, for: shopper.user)
-                await shop.place(reference + "-other", for: shopper.user)
-                orders.append((shopper, reference))
+                let reference = "order-\(client.user)-\(number)"
+                await shop.place(reference, for: client.user)
+                await shop.place(reference + "-other", for: client.user)
+                orders.append((client, reference))
             }
         }
         setGoing("bank", every: .seconds(3), weight: 3) { belvo.decideSomething() }
-        setGoing("mailman", every: .seconds(2), weight: 3) { mail.collect(from: belvo.sandbox) }
+        setGoing("mailman", every: .seconds(2), weight: 3) { webhookDelivery.collect(from: belvo.sandbox) }
         if !areKnown { scheduler.storm() }
-        await together(shoppers.map { ($0, "") }) { shopper, _, _ in await shopper.enroll(by: .app(shopper.user)) }
+        await together(clients.map { ($0, "") }) { client, _, _ in await client.enroll(by: .app(client.user)) }
         scheduler.storm()
         setGoing("killer", every: .seconds(4), weight: 2) {
             if scheduler.fault(among: [.crash]) != nil {
@@ -52,14 +52,14 @@ struct Fate: Sendable {
         }
         setGoing("postman", every: .seconds(5), weight: 1) { try? await shop.hear(database) }
         setGoing("operator", every: .seconds(10), weight: 1) {
-            guard scheduler.chance(10), let shopper = scheduler.pick(shoppers),
+            guard scheduler.chance(10), let client = scheduler.pick(clients),
                 scheduler.fault(among: [.erasure]) != nil
             else { return }
-            await fleet.erase(shopper.user)
+            await fleet.erase(client.user)
         }
         let isTwofold = scheduler.chance(40)
-        await together(isTwofold ? orders + orders : orders) { shopper, reference, place in
-            await shopper.pay(reference, by: .app("\(shopper.user)/\(place)"))
+        await together(isTwofold ? orders + orders : orders) { client, reference, place in
+            await client.pay(reference, by: .app("\(client.user)/\(place)"))
         }
     }
 
@@ -99,7 +99,7 @@ struct Fate: Sendable {
             belvo.decideEverything()
             // By then everything that ends by time has ended.
             if pass > 15 { belvo.letLapse() }
-            mail.collect(from: belvo.sandbox)
+            webhookDelivery.collect(from: belvo.sandbox)
             // The servers look by themselves meanwhile.
             scheduler.leastSleep = pause / 2
             await scheduler.pause(.fate("healing"), "lets time pass", for: pause)
@@ -134,12 +134,12 @@ struct Fate: Sendable {
     }
 
     private func together(
-        _ work: [(shopper: Shopper, reference: String)],
-        _ body: @escaping @Sendable (Shopper, String, Int) async -> Void
+        _ work: [(client: AppClient, reference: String)],
+        _ body: @escaping @Sendable (AppClient, String, Int) async -> Void
     ) async {
         await withDiscardingTaskGroup { group in
             for (place, item) in work.enumerated() {
-                group.addTask { await body(item.shopper, item.reference, place) }
+                group.addTask { await body(item.client, item.reference, place) }
             }
         }
     }

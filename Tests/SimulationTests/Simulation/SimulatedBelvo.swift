@@ -75,8 +75,8 @@ final class SimulatedBelvo: @unchecked Sendable {
         self.scheduler = scheduler
     }
 
-    var intents: [PaymentIntent] { sandbox.withWorld { $0.intents.all } }
-    var enrollments: [Enrollment] { sandbox.withWorld { $0.enrollments.all } }
+    var intents: [PaymentIntent] { sandbox.withState { $0.intents.all } }
+    var enrollments: [Enrollment] { sandbox.withState { $0.enrollments.all } }
 
     /// Carries one request of a server's, as `HTTP.Client` does.
     func carry(_ request: Request, within limit: Duration, from server: Party) async throws -> Response {
@@ -192,7 +192,8 @@ final class SimulatedBelvo: @unchecked Sendable {
         }
         let attempt = Attempt(request)
         if let last = attempts[subject]?.last {
-            // Who was paused between reading and sending, or whose clock has leapt, cannot know that others were faster.
+            // Who was paused between reading and sending, or whose clock has leapt, cannot know that others were
+            // faster.
             let isExcused =
                 scheduler.elapsed < scheduler.disturbedUntil + .seconds(60) && !path.hasSuffix("/authorize/")
             if !last.leftNothing, !last.isShownAbsent, !isExcused {
@@ -215,8 +216,8 @@ final class SimulatedBelvo: @unchecked Sendable {
     }
 
     private func answer(to request: Request, _ fault: Fault?) async -> SandboxAnswer {
-        if let planned = planned(fault, for: request) ?? falsification(of: request) {
-            sandbox.next(planned, on: nil)
+        if let plan = plan(fault, for: request) ?? falsification(of: request) {
+            sandbox.next(plan, on: nil)
         }
         let before = intents
         let answer = await sandbox.respond(to: request)
@@ -233,7 +234,7 @@ final class SimulatedBelvo: @unchecked Sendable {
     }
 
     /// The fault in the sandbox's words.
-    private func planned(_ fault: Fault?, for request: Request) -> BelvoSandbox.Fault? {
+    private func plan(_ fault: Fault?, for request: Request) -> BelvoSandbox.Fault? {
         switch fault {
         case .belvo4xxAfter?: scheduler.pick([400, 401, 403, 404, 409, 410, 422, 425, 429]).map { .statusAfter($0) }
         case .belvoFailedOfAnother?:
@@ -320,12 +321,12 @@ extension SimulatedBelvo {
     private func takeBack(_ intent: PaymentIntent) {
         scheduler.note("Belvo takes its last word on intent \(intent.id) back")
         takenBack.insert(intent.id)
-        sandbox.change { world in
-            world.intents.change(intent.id) { $0.status = .processing }
+        sandbox.change { dependencies in
+            dependencies.intents.change(intent.id) { $0.status = .processing }
             if intent.status == .succeeded {
-                world.failIntent(intent.id, .insufficientFunds)
+                dependencies.failIntent(intent.id, .insufficientFunds)
             } else {
-                world.succeedIntent(intent.id)
+                dependencies.succeedIntent(intent.id)
             }
         }
     }
@@ -375,7 +376,7 @@ extension Fault {
         case .belvo500: .refused(500, code: "unexpected")
         case .belvo500After: .statusAfter(500)
         case .belvoTruncated: .truncated(20)
-        case .belvoNonsense: .garbageBody
+        case .belvoMalformedAnswer: .garbageBody
         case .belvoWithoutID: .missingID
         case .belvoNewWord: .unknownStatus
         default: nil

@@ -39,8 +39,8 @@ final class SimulatedDatabase: @unchecked Sendable {
         // One statement is under way at a time.
         configuration.readConnectionsMax = 1
         configuration.writeConnectionsMax = 1
-        configuration.passage = Passage { [self] errand, statement, send in
-            try await carry(errand, statement, from: server, send)
+        configuration.interceptor = StatementInterceptor { [self] kind, statement, send in
+            try await carry(kind, statement, from: server, send)
         }
         return try Database(connectionString, configuration: configuration)
     }
@@ -54,21 +54,21 @@ final class SimulatedDatabase: @unchecked Sendable {
     }
 
     private func carry(
-        _ errand: Passage.Errand, _ statement: SQL, from server: Party, _ send: (SQL) async throws -> Void
+        _ kind: StatementInterceptor.Kind, _ statement: SQL, from server: Party, _ send: (SQL) async throws -> Void
     ) async throws {
-        let name = errand == .transaction ? "a transaction" : statement.text.firstWords
+        let name = kind == .transaction ? "a transaction" : statement.text.firstWords
         await scheduler.pause(server, "database: \(name)")
-        switch scheduler.fault(among: errand == .read ? Fault.beforeRead : Fault.beforeWrite) {
+        switch scheduler.fault(among: kind == .read ? Fault.beforeRead : Fault.beforeWrite) {
         case .statementNotSent?: throw DatabaseError.unavailable(reason: "no connection")
         case .writeLost?: throw DatabaseError.outcomeUnknown(reason: "the connection was lost")
-        case .lockTimeout?: throw DatabaseError.refused(Refusal(state: .lockNotAvailable))
+        case .lockTimeout?: throw DatabaseError.refused(StatementError(state: .lockNotAvailable))
         default: break
         }
         try await scheduler.really {
             try await tellTime()
             try await send(statement.rewritten(mutant?.rewrite(statement.text) ?? statement.text))
         }
-        guard errand != .read else { return }
+        guard kind != .read else { return }
         await scheduler.pause(server, "database has done \(name)")
         if scheduler.fault(among: Fault.afterWrite) != nil {
             throw DatabaseError.outcomeUnknown(reason: "the connection was lost")

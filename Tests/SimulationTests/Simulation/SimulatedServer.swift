@@ -14,7 +14,7 @@ struct SimulatedServer: Sendable {
     let party: Party
     private let api: API
     private let due: DueLoop
-    private let background: World
+    private let background: Dependencies
     private let database: Database
     private let scheduler: Scheduler
 
@@ -40,28 +40,28 @@ struct SimulatedServer: Sendable {
         let send: Belvo.Client.Send = { try await belvo.carry($0, within: $1, from: party) }
         var configuration = Belvo.Configuration(
             origin: settings.belvoBaseURL.origin, credentials: settings.belvoCredentials)
-        configuration.timeout = settings.patience.callDeadline
-        let world = World(
+        configuration.timeout = settings.timeouts.callDeadline
+        let dependencies = Dependencies(
             settings, database: reached,
             belvo: Belvo.Client(carry: gate.carry(for: .person, by: send), configuration: configuration), gate: gate,
-            changes: Changes(loops: [scheduler.loop], database: reached), log: log, monotonic: monotonic,
+            changes: ChangeFeed(loops: [scheduler.loop], database: reached), log: log, monotonic: monotonic,
             identities: Identities(
                 now: { SimulatedTime.moment(scheduler.elapsed) }, draw: { scheduler.bits() }))
-        var background = world
+        var background = dependencies
         background.belvo = Belvo.Client(carry: gate.carry(for: .background, by: send), configuration: configuration)
         self.background = background
-        let store = world.store
+        let store = dependencies.store
         due = DueLoop(
             workers: background.workers, due: { try await store.dueTables(among: $0) }, pause: .seconds(1), log: log,
             sleep: clock.sleep)
         let authenticator = Authenticator(
             settings.auth, now: { SimulatedTime.moment(scheduler.elapsed) },
-            surroundings: try .live(settings.auth, clock, log))
+            dependencies: try .live(settings.auth, clock, log))
         api = API(
-            world: world, authenticator: authenticator,
-            institutions: InstitutionCatalog(belvo: world.belvo, loop: scheduler.loop, log: log, now: monotonic),
+            dependencies: dependencies, authenticator: authenticator,
+            institutions: InstitutionCatalog(belvo: dependencies.belvo, loop: scheduler.loop, log: log, now: monotonic),
             health: Health(store: store, authenticator: authenticator, gate: gate),
-            callbackPage: CallbackPage(appLink: nil, pollInterval: settings.patience.pollInterval),
+            callbackPage: CallbackPage(appLink: nil, pollInterval: settings.timeouts.pollInterval),
             access: AccessRules(settings, clock: clock), associations: AppAssociations(settings),
             vault: store.vault, counts: RequestCounts())
     }
@@ -81,7 +81,7 @@ struct SimulatedServer: Sendable {
 
     /// Compares the day with Belvo, as an operator has it done every night.
     func reconcile() async throws -> [Difference] {
-        try await Reconciliation(world: background).run(UTCDay(of: SimulatedTime.beginning))
+        try await Reconciliation(dependencies: background).run(UTCDay(of: SimulatedTime.beginning))
     }
 
     /// Erases a person; false when there is none.

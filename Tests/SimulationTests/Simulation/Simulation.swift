@@ -43,52 +43,53 @@ struct Simulation {
         let database = try SimulatedDatabase(connectionString, scheduler: scheduler, mutant: mutant)
         try await database.prepare()
         let settings = try Settings.read(environment: Self.environment(connectionString))
-        let mail = Mail(scheduler: scheduler)
-        let belvo = SimulatedBelvo(sandbox: Self.sandbox(scheduler, mail), scheduler: scheduler)
+        let webhookDelivery = WebhookDelivery(scheduler: scheduler)
+        let belvo = SimulatedBelvo(sandbox: Self.sandbox(scheduler, webhookDelivery), scheduler: scheduler)
         let log = Logger(label: "merchant") { _ in SwiftLogNoOpLogHandler() }
         let fleet = Fleet(scheduler: scheduler) { number in
             try SimulatedServer(
                 number: number, settings: settings, database: database, belvo: belvo, scheduler: scheduler, log: log)
         }
-        mail.fleet = fleet
+        webhookDelivery.fleet = fleet
         let shop = Shop(fleet: fleet, scheduler: scheduler)
         belvo.meanwhile = { await shop.changePrice() }
-        var shoppers: [Shopper] = []
+        var clients: [AppClient] = []
         for number in 0..<scheduler.number(1...2) {
             let user = "user-\(number)"
             let token = try await DemoTokens.issue(
                 subject: try UserSubject(user), secret: SharedSecret(Self.secret)!, lifetime: .seconds(864_000),
                 now: SimulatedTime.beginning)
-            shoppers.append(
-                Shopper(
+            clients.append(
+                AppClient(
                     user: user, token: token, taxID: ["529.982.247-25", "111.444.777-35"][number], fleet: fleet,
                     belvo: belvo, scheduler: scheduler))
         }
 
         scheduler.begin()
-        let fate = Fate(
-            scheduler: scheduler, fleet: fleet, belvo: belvo, mail: mail, shop: shop, shoppers: shoppers,
+        let fate = BackgroundEvents(
+            scheduler: scheduler, fleet: fleet, belvo: belvo, webhookDelivery: webhookDelivery, shop: shop,
+            clients: clients,
             database: database)
         for _ in 0..<scheduler.number(1...3) { try await fleet.add() }
-        var judge = Judge(belvo: belvo, fleet: fleet, shop: shop)
+        var check = InvariantChecker(belvo: belvo, fleet: fleet, shop: shop)
         do {
             try await fate.play()
-            try await judge.judgeStorm(database)
+            try await check.checkStorm(database)
             let healed = try await fate.heal()
-            try await judge.judgeEnd(database, isQuiet: healed.isQuiet, differences: healed.differences)
+            try await check.checkEnd(database, isQuiet: healed.isQuiet, differences: healed.differences)
         } catch {
             // Nothing may throw when all is well again: the trace shows who did.
-            judge.blame(.wrong, "it ended with an error: \(error)")
+            check.blame(.wrong, "it ended with an error: \(error)")
         }
         scheduler.end()
         await fleet.closeAll()
         await database.observer.close()
         return Outcome(
-            seed: seed, violations: judge.violations, faults: scheduler.faults, trace: scheduler.trace,
-            paid: judge.paid, payments: judge.payments, resendings: belvo.resendings)
+            seed: seed, violations: check.violations, faults: scheduler.faults, trace: scheduler.trace,
+            paid: check.paid, payments: check.payments, resendings: belvo.resendings)
     }
 
-    private static func sandbox(_ scheduler: Scheduler, _ mail: Mail) -> Sandbox {
+    private static func sandbox(_ scheduler: Scheduler, _ webhookDelivery: WebhookDelivery) -> Sandbox {
         var configuration = SandboxConfiguration.test()
         configuration.now = { SimulatedTime.atBelvo(scheduler.elapsed) }
         configuration.sleep = { await scheduler.pause(.fate("sandbox"), "sleeps", for: $0) }
@@ -96,7 +97,7 @@ struct Simulation {
         }
         configuration.webhookSubscriptions = [
             WebhookSubscription(url: URL("https://shop.example/webhooks/belvo")!, token: webhookToken) {
-                await mail.deliver($0)
+                await webhookDelivery.deliver($0)
             }
         ]
         // Lists lag behind, for less than the grace time.

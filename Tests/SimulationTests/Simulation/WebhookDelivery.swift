@@ -5,7 +5,7 @@ import Transport
 /// Belvo's webhooks on their way: late, lost, twice, and in any order.
 ///
 /// `@unchecked Sendable`, because it is touched on the scheduler's loop only.
-final class Mail: @unchecked Sendable {
+final class WebhookDelivery: @unchecked Sendable {
     private let scheduler: Scheduler
     /// Where they are delivered to.
     var fleet: Fleet?

@@ -4,7 +4,7 @@ import Postgres
 import Transport
 
 /// Holds what apps were told, what Belvo has, and what the rows say against each other, after everything has healed.
-struct Judge: Sendable {
+struct InvariantChecker: Sendable {
     let site: Site
     /// The database that is the true one in the end.
     let database: Database
@@ -15,27 +15,27 @@ struct Judge: Sendable {
     }
 
     /// Waits until everything has come to its end, for as long as healing may take, and judges.
-    func judge(_ verdict: inout Verdict) async throws {
+    func check(_ report: inout Report) async throws {
         let isQuiet = await site.heals {
             // While the database is away nothing is at its end.
             (try? await open().isEmpty) ?? false
         }
-        if !isQuiet { verdict.stuck += try await open() }
+        if !isQuiet { report.stuck += try await open() }
         for row in try await database.rows("SELECT record_type, id::text FROM ops.orphans") {
-            verdict.stuck.append("orphan: \(try row.text("record_type")) \(try row.text("id"))")
+            report.stuck.append("orphan: \(try row.text("record_type")) \(try row.text("id"))")
         }
-        verdict.stuck += site.testimony.unpaid.map { "purchase \($0) is not paid for the app" }
-        verdict.wrong += site.testimony.complaints
+        report.stuck += site.testimony.unpaid.map { "purchase \($0) is not paid for the app" }
+        report.wrong += site.testimony.complaints
         try await site.belvo.readCalls()
         let rows = try await payments()
-        verdict.payments = rows.count
-        verdict.paid = rows.count { $0.state == "succeeded" }
+        report.payments = rows.count
+        report.paid = rows.count { $0.state == "succeeded" }
         let byID = Dictionary(uniqueKeysWithValues: rows.map { ($0.id, $0) })
-        judgeIntents(byID, try await site.belvo.intents(), &verdict)
-        judgeCalls(&verdict)
-        judgeAnswers(byID, &verdict)
-        try await judgeHistory(byID, &verdict)
-        verdict.differences = try await reconcile()
+        checkIntents(byID, try await site.belvo.intents(), &report)
+        checkCalls(&report)
+        checkAnswers(byID, &report)
+        try await checkHistory(byID, &report)
+        report.differences = try await reconcile()
     }
 
     private struct PaymentRow: Sendable {
@@ -76,79 +76,79 @@ struct Judge: Sendable {
     }
 
     /// Every intent is one payment of ours; of those for one reference one is paid.
-    private func judgeIntents(
-        _ payments: [String: PaymentRow], _ intents: [BelvoStandIn.Intents], _ verdict: inout Verdict
+    private func checkIntents(
+        _ payments: [String: PaymentRow], _ intents: [BelvoStandIn.Intents], _ report: inout Report
     ) {
         var paid: [String: Int] = [:]
         for intent in intents {
             if intent.created > 1 {
-                verdict.double.append("\(intent.created) intents for payment \(intent.externalID)")
+                report.double.append("\(intent.created) intents for payment \(intent.externalID)")
             }
             guard let payment = payments[intent.externalID] else {
-                verdict.lost.append("intent \(intent.ids.joined(separator: " ")) was opened and never remembered")
+                report.lost.append("intent \(intent.ids.joined(separator: " ")) was opened and never remembered")
                 continue
             }
             paid["\(payment.subject)/\(payment.reference)", default: 0] += intent.succeeded
             if intent.authorized > 0, !payment.isSigned {
-                verdict.lost.append("payment \(payment.id) was authorized, and its signature is not remembered")
+                report.lost.append("payment \(payment.id) was authorized, and its signature is not remembered")
             }
             if intent.succeeded > 0, payment.state != "succeeded" {
-                verdict.lost.append("payment \(payment.id) is paid at Belvo and \(payment.state) here")
+                report.lost.append("payment \(payment.id) is paid at Belvo and \(payment.state) here")
             }
             if intent.succeeded == 0, payment.state == "succeeded" {
-                verdict.wrong.append("payment \(payment.id) counts as paid here and is not")
+                report.wrong.append("payment \(payment.id) counts as paid here and is not")
             }
         }
-        for (reference, count) in paid where count > 1 { verdict.double.append("\(reference) was paid \(count) times") }
+        for (reference, count) in paid where count > 1 { report.double.append("\(reference) was paid \(count) times") }
         let known = Set(intents.map(\.externalID))
         for payment in payments.values where payment.state != "failed" && !known.contains(payment.id) {
-            verdict.wrong.append("payment \(payment.id) is \(payment.state) and unknown to Belvo")
+            report.wrong.append("payment \(payment.id) is \(payment.state) and unknown to Belvo")
         }
     }
 
     /// Nothing that changes something at Belvo was sent twice.
-    private func judgeCalls(_ verdict: inout Verdict) {
+    private func checkCalls(_ report: inout Report) {
         let book = site.belvo.calls
-        if book.missing > 0 { verdict.wrong.append("\(book.missing) calls to Belvo were not seen") }
+        if book.missing > 0 { report.wrong.append("\(book.missing) calls to Belvo were not seen") }
         for (path, count) in book.counts(of: "authorize_payment_intent", by: \.path) where count > 1 {
-            verdict.double.append("\(path) was called \(count) times")
+            report.double.append("\(path) was called \(count) times")
         }
         for (id, count) in book.counts(of: "create_payment_intent", by: \.externalID) where count > 1 {
-            verdict.double.append("the creation of \(id) was sent \(count) times")
+            report.double.append("the creation of \(id) was sent \(count) times")
         }
     }
 
     /// What was answered is still true, and one key has one answer.
-    private func judgeAnswers(_ payments: [String: PaymentRow], _ verdict: inout Verdict) {
+    private func checkAnswers(_ payments: [String: PaymentRow], _ report: inout Report) {
         var records: [String: String] = [:]
         var bodies: [String: Set<[UInt8]>] = [:]
         for told in site.testimony.answers {
             if told.call == "POST /v1/payment-intents" {
                 guard let id = (try? JSONDocument(parsing: told.body).root)?["id"]?.string else { continue }
                 if payments[id] == nil {
-                    verdict.lost.append("payment \(id) was answered and is not there")
-                    verdict.forgotten += 1
+                    report.lost.append("payment \(id) was answered and is not there")
+                    report.forgotten += 1
                 }
                 let key = "\(told.subject) \(told.key ?? "")"
                 if let other = records.updateValue(id, forKey: key), other != id {
-                    verdict.double.append("key \(key) made \(other) and \(id)")
+                    report.double.append("key \(key) made \(other) and \(id)")
                 }
                 if told.status == 201 { bodies[key, default: []].insert(told.body) }
             } else if told.call.hasSuffix("/authorize") {
                 let id = String(told.call.split(separator: "/").dropLast().last ?? "")
                 if payments[id]?.isSigned != true {
-                    verdict.lost.append("payment \(id): the signature was taken and is not there")
-                    verdict.forgotten += 1
+                    report.lost.append("payment \(id): the signature was taken and is not there")
+                    report.forgotten += 1
                 }
             }
         }
         for (key, texts) in bodies where texts.count > 1 {
-            verdict.wrong.append("key \(key) was answered in \(texts.count) ways")
+            report.wrong.append("key \(key) was answered in \(texts.count) ways")
         }
     }
 
     /// Each line begins where the one before ended, the last one is the present, and no end was left.
-    private func judgeHistory(_ payments: [String: PaymentRow], _ verdict: inout Verdict) async throws {
+    private func checkHistory(_ payments: [String: PaymentRow], _ report: inout Report) async throws {
         let lines = try await database.rows(
             """
             SELECT record_id::text AS id, state_before, state_after FROM state_history
@@ -159,16 +159,16 @@ struct Judge: Sendable {
             let id = try line.text("id")
             let before: String? = try line.decode("state_before")
             if before != present[id] {
-                verdict.wrong.append("payment \(id) went on from \(before ?? "") and was \(present[id] ?? "")")
+                report.wrong.append("payment \(id) went on from \(before ?? "") and was \(present[id] ?? "")")
             }
             if before == "succeeded" || before == "failed" {
-                verdict.wrong.append(
+                report.wrong.append(
                     "payment \(id) left its end: \(before ?? "") became \(try line.text("state_after"))")
             }
             present[id] = try line.text("state_after")
         }
         for payment in payments.values where present[payment.id] != payment.state {
-            verdict.wrong.append("payment \(payment.id) is \(payment.state); the history: \(present[payment.id] ?? "")")
+            report.wrong.append("payment \(payment.id) is \(payment.state); the history: \(present[payment.id] ?? "")")
         }
     }
 

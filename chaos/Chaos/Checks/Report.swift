@@ -1,7 +1,7 @@
 import Transport
 
 /// What a scenario has shown.
-public struct Verdict: Sendable {
+public struct Report: Sendable {
     /// What was done, in words.
     public let scenario: String
     /// What was done how often.

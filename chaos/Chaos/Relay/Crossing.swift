@@ -29,7 +29,7 @@ public struct Crossing: Sendable, Hashable {
 }
 
 /// Whether a message goes on.
-public enum Passage: Sendable {
+public enum RelayDecision: Sendable {
     case pass
     /// It does not, and both connections are reset.
     case cut
@@ -38,7 +38,7 @@ public enum Passage: Sendable {
 /// Who watches the borders. Called on the threads of relays, which may be made to wait.
 public protocol Warden: Sendable {
     /// A message has come and has not been passed on.
-    func before(_ crossing: Crossing) -> Passage
+    func before(_ crossing: Crossing) -> RelayDecision
     /// It has been passed on.
     func after(_ crossing: Crossing)
 }
@@ -47,6 +47,6 @@ public protocol Warden: Sendable {
 public struct OpenBorder: Warden {
     public init() {}
 
-    public func before(_ crossing: Crossing) -> Passage { .pass }
+    public func before(_ crossing: Crossing) -> RelayDecision { .pass }
     public func after(_ crossing: Crossing) {}
 }

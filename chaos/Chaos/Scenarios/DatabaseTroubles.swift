@@ -7,7 +7,7 @@ struct DatabaseRestarts: Sendable {
     /// How long it runs before it is stopped, in milliseconds.
     var respite = 1_000...3_000
 
-    func play() async throws -> [Verdict] {
+    func play() async throws -> [Report] {
         var plan = Site.Plan()
         plan.users = tools.users
         return try await Site.open("restart", with: tools, plan) { site in
@@ -21,11 +21,11 @@ struct DatabaseRestarts: Sendable {
                     restarts.update { $0 += 1 }
                 }
             }
-            var verdict = Verdict(
+            var report = Report(
                 "PostgreSQL restarted under load", deeds: "\(restarts.value) times `-m immediate` and started again")
-            verdict.gap = gap
-            try await Judge(site).judge(&verdict)
-            return [verdict]
+            report.gap = gap
+            try await InvariantChecker(site).check(&report)
+            return [report]
         }
     }
 }
@@ -42,7 +42,7 @@ public struct LostCommits: Sendable {
         self.tools = tools
     }
 
-    public func play() async throws -> [Verdict] {
+    public func play() async throws -> [Report] {
         let thief = CommitThief(rate: rate, label: label)
         var plan = Site.Plan()
         plan.users = tools.users
@@ -53,13 +53,13 @@ public struct LostCommits: Sendable {
                 defer { thief.isAtWork.value = false }
                 try await Loop.sleep(tools.load)
             }
-            var verdict = Verdict(
+            var report = Report(
                 "answers to commits lost",
                 deeds:
                     "\(thief.taken.value) answers of \(thief.seen.value) swallowed after the commit, connection reset")
-            verdict.gap = gap
-            try await Judge(site).judge(&verdict)
-            return [verdict]
+            report.gap = gap
+            try await InvariantChecker(site).check(&report)
+            return [report]
         }
     }
 }
@@ -77,7 +77,7 @@ final class CommitThief: Warden {
         self.label = label
     }
 
-    func before(_ crossing: Crossing) -> Passage {
+    func before(_ crossing: Crossing) -> RelayDecision {
         guard crossing.kind == .commit, isAtWork.value, crossing.label == label ?? crossing.label else { return .pass }
         seen.update { $0 += 1 }
         guard Int.random(in: 0..<rate) == 0 else { return .pass }
@@ -94,19 +94,19 @@ struct FullDisk: Sendable {
     /// How often it is filled.
     var times = 2
 
-    func play() async throws -> [Verdict] {
+    func play() async throws -> [Report] {
         let disk = "\(tools.scratch)/small-disk"
         try await runTool(["mkdir", "-p", disk], log: "\(tools.scratch)/mkdir.log")
         try await runTool(
             ["mount", "-t", "tmpfs", "-o", "size=160m,mode=0777", "tmpfs", disk], log: "\(tools.scratch)/mount.log")
-        let result: Result<[Verdict], any Error>
+        let result: Result<[Report], any Error>
         do { result = .success(try await play(on: disk)) } catch { result = .failure(error) }
         // What the scenario found matters more than a file system left behind.
         _ = try? await runTool(["umount", "--lazy", disk], log: "\(tools.scratch)/umount.log")
         return try result.get()
     }
 
-    private func play(on disk: String) async throws -> [Verdict] {
+    private func play(on disk: String) async throws -> [Report] {
         var plan = Site.Plan()
         plan.users = tools.users
         plan.dataDirectory = disk
@@ -138,15 +138,15 @@ struct FullDisk: Sendable {
                 try await site.trade(for: tools.load / 10)
             }
             let refused = Self.complaints(site)
-            var verdict = Verdict(
+            var report = Report(
                 "disk full",
                 deeds:
-                    "\(fills.value) times for \(Verdict.tenths(tools.load / 4)) s: \(refused) complaints, PostgreSQL "
+                    "\(fills.value) times for \(Report.tenths(tools.load / 4)) s: \(refused) complaints, PostgreSQL "
                     + "ended itself \(deaths.value) times")
-            verdict.gap = gap
-            if refused == 0 { verdict.wrong.append("the disk was never full for PostgreSQL") }
-            try await Judge(site).judge(&verdict)
-            return [verdict]
+            report.gap = gap
+            if refused == 0 { report.wrong.append("the disk was never full for PostgreSQL") }
+            try await InvariantChecker(site).check(&report)
+            return [report]
         }
     }
 
@@ -161,7 +161,7 @@ struct HeldLock: Sendable {
     let tools: Tools
     var span = Duration.seconds(10)
 
-    func play() async throws -> [Verdict] {
+    func play() async throws -> [Report] {
         var plan = Site.Plan()
         plan.users = tools.users
         return try await Site.open("lock", with: tools, plan) { site in
@@ -174,12 +174,12 @@ struct HeldLock: Sendable {
                 }
                 try await site.trade(for: tools.load / 5)
             }
-            var verdict = Verdict(
-                "a lock on `payments`", deeds: "`ACCESS EXCLUSIVE` for \(Verdict.tenths(span)) s under load")
-            verdict.gap = gap
-            if gap < span / 2 { verdict.wrong.append("the lock held up nobody") }
-            try await Judge(site).judge(&verdict)
-            return [verdict]
+            var report = Report(
+                "a lock on `payments`", deeds: "`ACCESS EXCLUSIVE` for \(Report.tenths(span)) s under load")
+            report.gap = gap
+            if gap < span / 2 { report.wrong.append("the lock held up nobody") }
+            try await InvariantChecker(site).check(&report)
+            return [report]
         }
     }
 }

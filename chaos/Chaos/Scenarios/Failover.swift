@@ -6,7 +6,7 @@ import Transport
 ///
 /// Before that, the standby gets nothing for a while. Where it is synchronous nothing can be confirmed meanwhile, and
 /// what the server gave up waiting for must not count as done; where it is not, what is confirmed then is lost with the
-/// primary, and the judge has to notice.
+/// primary, and the invariant checker has to notice.
 struct Failover: Sendable {
     let tools: Tools
     /// For how long the standby gets nothing.
@@ -14,7 +14,7 @@ struct Failover: Sendable {
     /// How long it takes somebody to notice that the primary is gone.
     var notice = Duration.seconds(2)
 
-    func play() async throws -> [Verdict] {
+    func play() async throws -> [Report] {
         [
             try await playSynchronous(),
             try await play("failover-control", isSynchronous: false, isSilent: false),
@@ -22,16 +22,16 @@ struct Failover: Sendable {
     }
 
     /// Without the control.
-    func playSynchronous() async throws -> Verdict {
+    func playSynchronous() async throws -> Report {
         try await play("failover", isSynchronous: true, isSilent: false)
     }
 
     /// The primary is not killed but falls silent: nobody refuses a connection, and nobody answers.
-    func playSilence() async throws -> [Verdict] {
+    func playSilence() async throws -> [Report] {
         [try await play("silence", isSynchronous: true, isSilent: true)]
     }
 
-    private func play(_ name: String, isSynchronous: Bool, isSilent: Bool) async throws -> Verdict {
+    private func play(_ name: String, isSynchronous: Bool, isSilent: Bool) async throws -> Report {
         let standby = LockedBox<Cluster?>(nil)
         let line = Line()
         var plan = Site.Plan()
@@ -48,7 +48,7 @@ struct Failover: Sendable {
             return "postgresql://postgres@127.0.0.1:\(primary.port),127.0.0.1:\(other.port)/merchant"
                 + "?target_session_attrs=read-write"
         }
-        let result: Result<Verdict, any Error>
+        let result: Result<Report, any Error>
         do {
             result = .success(
                 try await Site.open(name, with: tools, plan) { site in
@@ -79,7 +79,7 @@ struct Failover: Sendable {
 
     private func play(
         on site: Site, _ standby: Cluster, _ line: Line, isSynchronous: Bool, isSilent: Bool
-    ) async throws -> Verdict {
+    ) async throws -> Report {
         let promotion = LockedBox(Duration.zero)
         let outage = LockedBox(Duration.zero)
         let begun = LockedBox(Monotonic.now())
@@ -100,16 +100,16 @@ struct Failover: Sendable {
         await site.cluster.kill()
         let kind = isSynchronous ? "synchronous" : "asynchronous"
         let deed = isSilent ? "primary silent (SIGSTOP)" : "primary killed"
-        var verdict = Verdict(
+        var report = Report(
             isSynchronous ? deed + ", standby promoted" : "control: the same with an asynchronous standby",
-            deeds: "\(kind) standby, cut off for \(Verdict.tenths(isSynchronous ? lag : lag / 4)) s, then the primary "
-                + "gone, the standby promoted \(Verdict.tenths(promotion.value)) s later; gap counted from there")
-        verdict.isControl = !isSynchronous
-        verdict.gap = outage.value
+            deeds: "\(kind) standby, cut off for \(Report.tenths(isSynchronous ? lag : lag / 4)) s, then the primary "
+                + "gone, the standby promoted \(Report.tenths(promotion.value)) s later; gap counted from there")
+        report.isControl = !isSynchronous
+        report.gap = outage.value
         let database = try Database(standby.url())
-        try await Judge(site, database: database).judge(&verdict)
+        try await InvariantChecker(site, database: database).check(&report)
         await database.close()
-        return verdict
+        return report
     }
 }
 
@@ -125,7 +125,7 @@ private final class Line: Warden {
 
     let state = LockedBox(State.up)
 
-    func before(_ crossing: Crossing) -> Passage {
+    func before(_ crossing: Crossing) -> RelayDecision {
         while case .held = state.value { usleep(10_000) }
         if case .down = state.value { return .cut }
         return .pass

@@ -18,7 +18,7 @@ public struct KillAtEveryStep: Sendable {
         self.tools = tools
     }
 
-    public func play() async throws -> [Verdict] {
+    public func play() async throws -> [Report] {
         let hand = KillingHand()
         var plan = Site.Plan()
         plan.users = min(60, tools.purchases)
@@ -36,15 +36,15 @@ public struct KillAtEveryStep: Sendable {
             hand.disarm()
             let end = Monotonic.now()
             await queue.finish()
-            var verdict = Verdict(
+            var report = Report(
                 "`kill -9` at every step",
                 deeds:
                     "\(hand.deeds.count) kills, \(aimed) of them aimed at \(2 * steps.count) places of one purchase: "
                     + hand.summary)
-            try await Judge(site).judge(&verdict)
-            verdict.gap = site.testimony.longestGap(from: start, to: end)
-            verdict.wrong += steps.flatMap(hand.missed).map { "no kill \($0)" }
-            return [verdict]
+            try await InvariantChecker(site).check(&report)
+            report.gap = site.testimony.longestGap(from: start, to: end)
+            report.wrong += steps.flatMap(hand.missed).map { "no kill \($0)" }
+            return [report]
         }
     }
 

@@ -58,7 +58,7 @@ final class KillingHand: Warden {
     var hasStruck: Bool { state.value.hasStruck }
     var deeds: [Place] { state.value.deeds }
 
-    func before(_ crossing: Crossing) -> Passage {
+    func before(_ crossing: Crossing) -> RelayDecision {
         state.update { $0.heard?.append(crossing) }
         return step(Place(crossing, isBefore: true)) ? .cut : .pass
     }

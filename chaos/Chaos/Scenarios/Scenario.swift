@@ -11,7 +11,7 @@ public enum Scenario: String, CaseIterable, Sendable {
     case storm
 
     /// Plays it, and gives a verdict for each thing that it has shown.
-    public func play(with tools: Tools) async throws -> [Verdict] {
+    public func play(with tools: Tools) async throws -> [Report] {
         switch self {
         case .kill: try await KillAtEveryStep(tools: tools).play()
         case .restart: try await DatabaseRestarts(tools: tools).play()

@@ -15,7 +15,7 @@ public struct Storms: Sendable {
         self.tools = tools
     }
 
-    public func play() async throws -> [Verdict] {
+    public func play() async throws -> [Report] {
         let brake = WriteBrake()
         var plan = Site.Plan()
         plan.users = tools.users
@@ -32,16 +32,16 @@ public struct Storms: Sendable {
             )
             let receipts: Int64 = try received[0].decode("receipts")
             let count: Int64 = try received[0].decode("received")
-            var verdict = Verdict(
+            var report = Report(
                 "webhook and redirect storms",
                 deeds:
                     "\(count) webhooks of \(receipts) kinds, \(copies) copies at once, in reverse, and before our own "
                     + "commit; \(3 * copies) forged ones; \(3 * copies) redirects of which 3 were different")
-            verdict.gap = gap
-            verdict.wrong = wrong
-            if count < Int64(copies) { verdict.wrong.append("only \(count) webhooks came") }
-            try await Judge(site).judge(&verdict)
-            return [verdict]
+            report.gap = gap
+            report.wrong = wrong
+            if count < Int64(copies) { report.wrong.append("only \(count) webhooks came") }
+            try await InvariantChecker(site).check(&report)
+            return [report]
         }
     }
 
@@ -194,7 +194,7 @@ private final class WriteBrake: Warden {
     let isOn = LockedBox(false)
     let holds = LockedBox(false)
 
-    func before(_ crossing: Crossing) -> Passage {
+    func before(_ crossing: Crossing) -> RelayDecision {
         guard isOn.value, crossing.kind == .write, crossing.label == "UPDATE payments",
             holds.update({ holds in
                 defer { holds = true }

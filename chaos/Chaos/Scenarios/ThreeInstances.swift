@@ -20,10 +20,10 @@ struct ThreeInstances: Sendable {
     /// How much longer than it has to be a record may be left alone: how slow the machine may be.
     var tolerance = Duration.milliseconds(1_500)
 
-    /// What the server leases a record for: `World.workers`.
+    /// What the server leases a record for: `Dependencies.workers`.
     private var lease: Duration { callDeadline * 2 + .seconds(5) }
 
-    func play() async throws -> [Verdict] {
+    func play() async throws -> [Report] {
         let balancer = LockedBox<Balancer?>(nil)
         let sleeper = Sleeper()
         var plan = Site.Plan()
@@ -46,15 +46,15 @@ struct ThreeInstances: Sendable {
             guard let balancer = balancer.value else { throw CommandFailed(description: "no HAProxy") }
             let load = try await underLoad(site, balancer)
             let looks = try await whileWaiting(site, sleeper)
-            var verdict = Verdict(
+            var report = Report(
                 "three instances behind HAProxy",
                 deeds:
-                    "one killed, one paused for longer than its lease (\(Verdict.tenths(lease)) s) and woken, twice; "
+                    "one killed, one paused for longer than its lease (\(Report.tenths(lease)) s) and woken, twice; "
                     + "failed requests: \(load.told); \(looks.told)")
-            verdict.gap = load.gap
-            verdict.wrong = load.wrong + looks.wrong
-            try await Judge(site).judge(&verdict)
-            return [verdict]
+            report.gap = load.gap
+            report.wrong = load.wrong + looks.wrong
+            try await InvariantChecker(site).check(&report)
+            return [report]
         }
     }
 
@@ -149,8 +149,8 @@ struct ThreeInstances: Sendable {
         let (least, greatest) = (gaps.min() ?? 0, gaps.max() ?? 0)
         finding.told =
             "\(open.value.count) waiting payments looked at \(gaps.count + open.value.count) times, "
-            + "\(Verdict.hundredths(least))–\(Verdict.hundredths(greatest)) s apart at an interval of "
-            + "\(Verdict.tenths(interval)) s; \(sleeper.late.value) late writes, none of which won"
+            + "\(Report.hundredths(least))–\(Report.hundredths(greatest)) s apart at an interval of "
+            + "\(Report.tenths(interval)) s; \(sleeper.late.value) late writes, none of which won"
         let seconds = Double(interval.wholeNanoseconds) / 1e9
         if gaps.isEmpty { finding.wrong.append("nothing was looked at") }
         if least < seconds * 0.95 { finding.wrong.append("a payment was looked at twice within \(least) s") }
@@ -179,7 +179,7 @@ private final class Sleeper: Warden {
     let isAwake = LockedBox(false)
     let late = LockedBox(0)
 
-    func before(_ crossing: Crossing) -> Passage {
+    func before(_ crossing: Crossing) -> RelayDecision {
         if isAwake.value, crossing.kind == .write, crossing.label == "UPDATE payments" { late.update { $0 += 1 } }
         guard crossing.kind == .reply, crossing.label == "GET /payments/br/payment-intents/*" else { return .pass }
         if let instance = victim.update({ victim in

@@ -150,15 +150,15 @@ final class Site: Sendable {
     /// lease: these minutes are made to pass.
     func heals(_ isSo: () async -> Bool) async -> Bool {
         let deadline = Monotonic.now() + tools.healing
-        var patience = tools.patience
+        var timeouts = tools.timeouts
         while true {
             let rest = deadline - .now()
-            if await eventually(within: min(patience, rest), every: .milliseconds(50), isSo) { return true }
-            if rest <= patience { return false }
+            if await eventually(within: min(timeouts, rest), every: .milliseconds(50), isSo) { return true }
+            if rest <= timeouts { return false }
             // A database that is away has its minutes another time.
             try? await pass(.seconds(310))
             // Who is slow needs more time, and what is under way lapses with each of these jumps.
-            patience += patience / 2
+            timeouts += timeouts / 2
         }
         return false
     }

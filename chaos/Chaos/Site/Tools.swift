@@ -15,7 +15,7 @@ public struct Tools: Sendable {
     /// How long everything may take to come to its end when nothing is wrong any more.
     public var healing = Duration.seconds(150)
     /// How long apps may have to wait at first until time is made to pass.
-    public var patience = Duration.seconds(25)
+    public var timeouts = Duration.seconds(25)
     /// Whether PostgreSQL waits until the disk has what it writes. No machine fails here, so that it may do without.
     public var waitsForDisk = true
     /// Settings of the server in place of the scenario's.
