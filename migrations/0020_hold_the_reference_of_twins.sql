@@ -1,6 +1,7 @@
 -- Belvo may have made two intents for one payment of ours: an answer was lost, or something sent the creation twice.
 -- The one whose id is not the payment's is taken in as made by somebody else, and names the reference too: once it may
--- be paid, nothing else is opened or authorized for it, and once it is paid the alarms are raised.
+-- be paid, nothing else is opened or authorized for it, and once it is paid the alarms are raised. And nobody forgets a
+-- token that may still sign.
 ALTER TABLE payments DROP CONSTRAINT observed_payments_hold_no_reference;
 
 COMMENT ON COLUMN payments.contradicted_at IS
@@ -128,3 +129,19 @@ CREATE OR REPLACE VIEW order_progress AS
         WHERE payments.reference = orders.reference AND (payments.subject = orders.subject OR priced_by_order)
             AND takes_reference(payments)
     ) AS payment;
+
+-- Who deletes the row of a token forgets that its user may sign with it.
+CREATE FUNCTION keep_held_tokens() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF least(OLD.held_until, OLD.obtained_at + interval '1 day') > app_now() THEN
+        RAISE EXCEPTION 'the user % may hold this token until %', OLD.subject, OLD.held_until
+            USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = 'held_tokens_are_remembered',
+                TABLE = 'widget_tokens',
+                HINT = 'Empty its columns instead, as docs/widget-token.md says; held_until has to stay.';
+    END IF;
+    RETURN OLD;
+END
+$$;
+
+CREATE TRIGGER held_tokens_are_remembered
+    BEFORE DELETE ON widget_tokens FOR EACH ROW EXECUTE FUNCTION keep_held_tokens();

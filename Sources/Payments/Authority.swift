@@ -37,7 +37,9 @@ public struct Failure: Sendable, Hashable {
     public static let timedOut = Failure(code: "timed_out", authority: .merchant)
     /// The user gave it up before it was authorized.
     public static let canceled = Failure(code: "canceled", authority: .merchant)
-    /// Its creation never left this machine, or was not let in: Belvo does not have it.
+    /// Its creation was answered as not let in. What answers may not be what acts: Belvo may have it.
+    public static let notLetIn = Failure(code: "not_let_in", authority: .merchant)
+    /// Its creation never left this machine: Belvo does not have it.
     public static let notSent = Failure(code: "not_sent", authority: .merchant)
     /// Its creation was sent, and Belvo did not know it after the grace time.
     public static let creationLost = Failure(code: "creation_lost", authority: .merchant)

@@ -90,9 +90,11 @@ extension Payment {
 
     /// Whether Belvo takes its own last word back with this report. It changes no state: somebody has to look.
     public func isContradicted(by report: Report) -> Bool {
-        guard isClosedAtBelvo, differences(from: report).isEmpty else { return false }
-        return switch (state, report.status) {
-        case (.succeeded, .failed), (.failed, .succeeded): true
+        guard isClosedAtBelvo else { return false }
+        return switch state {
+        case .succeeded: report.status == .failed && differences(from: report).isEmpty
+        // Whatever else the report shows: the intent of this id is not at its end, and money may move.
+        case .failed: belvoID == report.belvoID && [.processing, .succeeded].contains(report.status)
         default: false
         }
     }

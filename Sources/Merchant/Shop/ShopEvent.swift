@@ -25,8 +25,8 @@ extension ShopEvent {
     /// What a payment's change is worth telling; nothing for a change that leads to no end and no doubt.
     init?(_ after: Payment, before: Payment, at moment: Timestamp, id: () -> UUID) {
         guard after.historyState != before.historyState else { return nil }
-        // A creation that never left is the app's to repeat, and nothing to the shop.
-        if before.state == .creating, after.failure == .notSent { return nil }
+        // A creation that was not let in is the app's to repeat, and nothing to the shop.
+        if before.state == .creating, [.notSent, .notLetIn].contains(after.failure) { return nil }
         let kind: Kind
         switch after.state {
         case .succeeded: kind = .paymentSucceeded

@@ -103,6 +103,11 @@ extension Store {
             SELECT 'token until ' || held_until FROM widget_tokens
             WHERE subject = \(subject) AND least(held_until, obtained_at + interval '1 day') > app_now()
             UNION ALL
+            SELECT 'webhook ' || id FROM webhook_receipts
+            WHERE outcome = 'received' AND object_id IN (
+                SELECT belvo_id FROM payments WHERE subject = \(subject)
+                UNION ALL SELECT belvo_id FROM enrollments WHERE subject = \(subject))
+            UNION ALL
             SELECT 'alarm ' || id FROM money_alarms
             WHERE next_poll_at IS NOT NULL AND payment_id IN (SELECT id FROM payments WHERE subject = \(subject))
             ORDER BY name

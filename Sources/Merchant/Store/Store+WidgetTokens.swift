@@ -105,7 +105,11 @@ extension Store {
                     next_poll_at = CASE WHEN state = 'failed' THEN app_now() ELSE next_poll_at END,
                     deadline_at = CASE WHEN state = 'failed' THEN app_now() ELSE deadline_at END
                 FROM kept
-                WHERE payments.subject = kept.subject AND belvo_id IS NOT NULL AND closed_at_belvo IS NULL
+                WHERE payments.subject = kept.subject AND closed_at_belvo IS NULL AND (
+                    belvo_id IS NOT NULL
+                    -- What was refused or counted as lost may be there all the same; what is older has lapsed there.
+                    OR state = 'failed' AND failure_code <> 'not_sent'
+                        AND payments.created_at > app_now() - interval '7 days')
             )
             SELECT id FROM kept
             """

@@ -20,8 +20,18 @@ extension PaymentWorkflow {
         }
         for twin in found.named where twin.id != intent.id {
             try await noteTwin(twin.id.uuid, of: intent.id.uuid, of: payment.id)
+            try await importLater(twin.id)
         }
         return .reported(try await checked(report(intent), against: payment))
+    }
+
+    /// Has a twin imported once the payment has an id of its own, as if Belvo had told of it.
+    private func importLater(_ twin: Belvo.PaymentIntent.ID) async throws {
+        try await dependencies.store.insertWebhook(
+            id: dependencies.identities.next(),
+            digest: dependencies.store.vault.lookup("listed \(twin)", for: .webhook),
+            type: WebhookWorkflow.Kind.paymentIntents.rawValue, code: "LISTED_TWICE", object: twin.uuid,
+            outcome: .received, body: [])
     }
 
     /// Throws when Belvo lists something that can be this payment but for its name, so that nobody may call it absent.

@@ -78,6 +78,7 @@ extension PaymentWorkflow {
         if let taken = try await write(payment, seen: seen, of: owner, on: context) {
             logImport(taken, remote)
             if taken.record.state == .succeeded { try await logAlarms(of: taken.record.id) }
+            try await alarmOfNamesake(taken.record, remote)
             return .taken
         }
         // Overtaken; or two payments are to be one Pix, and this one is not believed.
@@ -91,6 +92,15 @@ extension PaymentWorkflow {
         _ = try await dependencies.store.raise(.endToEndIDRepeated, of: taken.record.id, "made without us")
         logImport(taken, remote)
         return .taken
+    }
+
+    /// Raises the alarm where what bears the name of a payment of ours, and is another one, was paid.
+    private func alarmOfNamesake(_ taken: Payment, _ remote: Belvo.PaymentIntent) async throws {
+        guard taken.state == .succeeded, taken.reference == nil,
+            let name = remote.externalID.flatMap({ Payment.ID($0) }),
+            let known = try await dependencies.store.payment(name)?.record, known.subject == taken.subject
+        else { return }
+        try await raise(.differs, of: known, "another intent of its name was paid: \(remote.id)")
     }
 
     /// The payment of ours that it equals in all but Belvo's id; anybody can give a cheaper one the same name.

@@ -211,7 +211,7 @@ extension PaymentWorkflow: PolledWorkflow {
     }
 
     /// Keeps an alarm until somebody has settled it, and logs it once.
-    private func raise(_ kind: MoneyAlarm.Kind, of payment: Payment, _ detail: String) async throws {
+    func raise(_ kind: MoneyAlarm.Kind, of payment: Payment, _ detail: String) async throws {
         guard try await dependencies.store.raise(kind, of: payment.id, detail) else { return }
         dependencies.log.critical(
             "payment.\(kind.rawValue)", metadata: ["payment_id": "\(payment.id)", "detail": "\(detail)"])

@@ -81,8 +81,9 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
         } catch let error as BelvoError {
             if !workflow.mayBeThere(after: error), !error.mayHaveArrived {
                 _ = try await workflow.recordCreation(
-                    Record.notCreated(error.refusal.map(Failure.refused) ?? .notSent), on: remembered,
-                    cause: context.cause
+                    Record.notCreated(
+                        error.refusal.map(Failure.refused) ?? (error.neverLeft ? .notSent : .notLetIn)),
+                    on: remembered, cause: context.cause
                 ) { _ in (error.refusal == nil ? key?.released : key?.answered(error)) ?? .unchanged }
                 throw error
             }
@@ -194,7 +195,9 @@ extension Customer: Creatable {
             firstPoll: timeouts.askingDeadline + .seconds(5), deadline: timeouts.callDeadline + timeouts.creationGrace)
     }
 
-    static func notCreated(_ failure: Failure) -> Event { .notCreated(code: failure.code) }
+    static func notCreated(_ failure: Failure) -> Event {
+        .notCreated(code: (failure == .notLetIn ? .notSent : failure).code)
+    }
     static var creationUnknown: Event { .creationUnknown }
 
     static func belvoID(in event: Event) -> UUID? {
@@ -210,7 +213,7 @@ extension Enrollment: Creatable {
 
     func creationSchedule(_ timeouts: Timeouts) -> Schedule { Enrollment.creationSchedule(timeouts) }
 
-    static func notCreated(_ failure: Failure) -> Event { .refused(failure) }
+    static func notCreated(_ failure: Failure) -> Event { .refused(failure == .notLetIn ? .notSent : failure) }
     static var creationUnknown: Event { .creationUnknown }
 
     static func belvoID(in event: Event) -> UUID? {

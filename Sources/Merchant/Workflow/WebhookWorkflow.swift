@@ -63,7 +63,7 @@ struct WebhookWorkflow: Sendable {
     }
 
     /// The types that say something about a record.
-    private enum Kind: String {
+    enum Kind: String {
         case enrollments = "ENROLLMENTS"
         case paymentIntents = "PAYMENT_INTENTS"
         case charges = "CHARGES"

@@ -40,7 +40,7 @@ public enum RetryReason: String, CaseIterable, Sendable {
         "timed_out": .now,
         "canceled": .now,
         "not_sent": .now,
-        "creation_lost": .now,
+        "creation_lost": .now, "not_let_in": .now,
         // Belvo refused a request without a code.
         "refused": .later,
         "revoked": .enrollAgain,

@@ -62,7 +62,8 @@ struct ShopDemo: Sendable {
 
     /// What the shop's backend does before its app may pay. Gives the answer's status.
     func placeOrder(_ reference: String, of subject: String, amount: String) async throws -> Int {
-        let client = HTTP.Client(origin: try #require(HTTP.URL("\(server)/")).origin)
+        let url = HTTP.URL("\(server)/")
+        let client = HTTP.Client(origin: try #require(url).origin)
         let shop = App(client: client, token: Self.shopToken)
         let order = #"{"subject": "\#(subject)", "amount": "\#(amount)", "description": "Two coffees"}"#
         let status = try await shop.send(.put, "/orders/\(reference)", order).status

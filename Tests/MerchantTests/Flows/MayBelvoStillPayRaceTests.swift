@@ -120,12 +120,13 @@ import Transport
         }
     }
 
-    @Test func `a creation that was refused and made all the same is watched while a token could sign it`()
+    @Test(arguments: [400, 401, 403, 422, 425, 429])
+    func `a creation that was refused and made all the same is watched while a token could sign it`(status: Int)
         async throws
     {
         try await MayBelvoStillPayTests.open { harness, client, bond in
             #expect(try await client.app.send(.post, "/v1/widget-token").status == 201)
-            harness.sandbox.next(.statusAfter(400), on: .createPaymentIntent)
+            harness.sandbox.next(.statusAfter(status), on: .createPaymentIntent)
             #expect(try await client.openPayment(bond, key: "tap-1").status >= 400)
             let id = try #require(try await harness.lines("SELECT id::text AS line FROM payments").first)
             let intent = try #require(harness.sandbox.intentIDs(externalID: id).first)
@@ -139,13 +140,60 @@ import Transport
         }
     }
 
-    @Test func `a creation that never left keeps no reference, whatever its user holds`() async throws {
+    @Test(arguments: [400, 401, 403, 404, 422])
+    func `a token given out after a refusal has the refused creation looked for`(status: Int) async throws {
         try await MayBelvoStillPayTests.open { harness, client, bond in
+            harness.sandbox.next(.statusAfter(status), on: .createPaymentIntent)
+            #expect(try await client.openPayment(bond, key: "tap-1").status >= 400)
+            let id = try #require(try await harness.lines("SELECT id::text AS line FROM payments").first)
+            let intent = try #require(harness.sandbox.intentIDs(externalID: id).first)
             #expect(try await client.app.send(.post, "/v1/widget-token").status == 201)
-            harness.sandbox.next(.tooManyRequests(retryAfter: 1), on: .createPaymentIntent)
-            #expect(try await client.openPayment(bond, key: "tap-1").status == 503)
-            try await harness.advance(by: .seconds(2))
-            #expect(try await client.openPayment(bond, key: "tap-2").status == 201)
+            try harness.sandbox.turn(intent: intent, to: "PROCESSING")
+            try await harness.poll()
+            #expect(try await client.openPayment(bond, key: "tap-2").string("code") == "payment_in_doubt")
+        }
+    }
+
+    @Test func `nobody is forgotten of whom Belvo has told and that has not been read yet`() async throws {
+        try await MayBelvoStillPayTests.open { harness, client, bond in
+            let bill = try await client.bill(bond)
+            _ = try await client.cancel(bill)
+            harness.sandbox.next(.refused(503, code: "away"), on: .getPaymentIntent, count: nil)
+            try harness.sandbox.settle(intent: bill.belvoID)
+            try await harness.hear(of: bill.belvoID)
+            func erase() async throws { _ = try await harness.operate { try await $0.erase(UserSubject("ana")) } }
+            await #expect(throws: RecordsStillOpen.self) { try await erase() }
+            harness.sandbox.clearFaults()
+            try await harness.pass(.seconds(30))
+            #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
+            try await erase()
+        }
+    }
+
+    @Test func `the row of a token that may still sign is not deleted`() async throws {
+        try await MayBelvoStillPayTests.open { harness, client, _ in
+            #expect(try await client.app.send(.post, "/v1/widget-token").status == 201)
+            await #expect(throws: DatabaseError.self) {
+                try await harness.database.execute("DELETE FROM widget_tokens")
+            }
+            try await harness.pass(.seconds(700))
+            try await harness.database.execute("DELETE FROM widget_tokens")
+        }
+    }
+
+    @Test(arguments: ["PROCESSING", "SUCCEEDED"])
+    func `what goes on after Belvo called it FAILED keeps its reference, whatever it shows`(status: String) async throws
+    {
+        try await MayBelvoStillPayTests.open { harness, client, bond in
+            let bill = try await client.bill(bond)
+            try await client.authorize(bill)
+            try harness.sandbox.fail(intent: bill.belvoID)
+            try await harness.hear(of: bill.belvoID)
+            let changes = [Fault.Alteration("/status", "\"\(status)\""), Fault.Alteration("/amount", "\"400.00\"")]
+            harness.sandbox.next(.altered(changes), on: .getPaymentIntent, count: nil)
+            try await harness.hear(of: bill.belvoID)
+            #expect(harness.log.holds("payment.contradiction"))
+            #expect(try await client.openPayment(bond, key: "tap-2").string("code") == "payment_in_doubt")
         }
     }
 

@@ -153,12 +153,23 @@ import Testing
             try known.transition(on: .reported(report(of: known, .pending, options: [1]))).state == .awaitingSignature)
     }
 
+    @Test func `a refused creation may be paid while a token could sign it, and one that never left may not`() throws {
+        let refused = Failure(code: "no", authority: .merchant)
+        for (failure, mayBePaid) in [(Failure.notSent, false), (.notLetIn, true), (refused, true)] {
+            var payment = try payment(.creating).transition(on: .refused(failure))
+            #expect(!payment.mayBelvoStillPay)
+            payment.isSignableElsewhere = true
+            #expect(payment.mayBelvoStillPay == mayBePaid)
+        }
+    }
+
     @Test func `Belvo taking its last word back is noticed, and keeps a reference where money may have arrived`() throws
     {
         let payment = try payment(.authorizing)
         let failed = try payment.transition(on: .reported(report(of: payment, .failed)))
         #expect(failed.isContradicted(by: report(of: payment, .succeeded)))
-        #expect(!failed.isContradicted(by: report(of: payment, .processing)))
+        #expect(failed.isContradicted(by: report(of: payment, .processing)))
+        #expect(!failed.isContradicted(by: report(of: payment, .pending)))
         let contradicted = try failed.transition(on: .reported(report(of: payment, .succeeded)))
         #expect(contradicted.state == .failed)
         #expect(contradicted.mayBelvoStillPay)

@@ -59,7 +59,8 @@ struct RetryReasonTests {
             ("payer_account_timeout_error", .later), ("account_not_allowed", .otherBank),
             ("authorization_expired", .now), ("bank_user_mismatch", .enrollAgain),
 
-            ("timed_out", .now), ("canceled", .now), ("not_sent", .now), ("creation_lost", .now), ("refused", .later),
+            ("timed_out", .now), ("canceled", .now), ("not_sent", .now), ("not_let_in", .now), ("creation_lost", .now),
+            ("refused", .later),
         ] as [(String, RetryReason)])
     func `every documented code has its reason on purpose, and not for want of one`(
         code: String, reason: RetryReason

@@ -8,7 +8,7 @@ final class Journal: Sendable {
     private struct State {
         var lines: [[UInt8]] = []
         var count = 0
-        var bells: [LoopBound<Bell>] = []
+        var signals: [LoopBound<WakeSignal>] = []
     }
 
     /// Tells the page that another shop has taken over, which counts from 1 again.
@@ -17,7 +17,7 @@ final class Journal: Sendable {
 
     /// Adds a line, and wakes the pages that wait for one. On the server's loop.
     func add(_ kind: String, at moment: String? = nil, _ members: (inout JSONWriter) -> Void) {
-        let bells = state.withLock { state in
+        let signals = state.withLock { state in
             state.count += 1
             state.lines.append(
                 JSONWriter.object {
@@ -27,17 +27,17 @@ final class Journal: Sendable {
                     members(&$0)
                 })
             if state.lines.count > 4000 { state.lines.removeFirst(2000) }
-            defer { state.bells = [] }
-            return state.bells
+            defer { state.signals = [] }
+            return state.signals
         }
-        for bell in bells { bell.value.ring() }
+        for signal in signals { signal.value.wake() }
     }
 
-    /// The lines behind a number; nil when there are none yet, and then the bell rings once there are.
-    func lines(after number: Int, orRing bell: LoopBound<Bell>) -> [UInt8]? {
+    /// The lines behind a number; nil when there are none yet, and then the signal is given once there are.
+    func lines(after number: Int, orWake signal: LoopBound<WakeSignal>) -> [UInt8]? {
         state.withLock { state in
             guard state.count != number else {
-                state.bells.append(bell)
+                state.signals.append(signal)
                 return nil
             }
             return answer(state, after: number)

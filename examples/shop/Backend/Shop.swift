@@ -206,10 +206,10 @@ extension Shop {
         let after = query["after"].flatMap { Int($0) } ?? 0
         guard query["run"] == "\(journal.run)" else { return .response(json(.ok, journal.lines(after: 0))) }
         guard let loop = EventLoop.current else { return .response(json(.ok, journal.lines(after: after))) }
-        let bell = LoopBound(Bell(), on: loop)
-        if let lines = journal.lines(after: after, orRing: bell) { return .response(json(.ok, lines)) }
+        let signal = LoopBound(WakeSignal(), on: loop)
+        if let lines = journal.lines(after: after, orWake: signal) { return .response(json(.ok, lines)) }
         return .held(
-            HeldReply(bell: bell, until: Monotonic.now() + .seconds(20)) { _ in
+            HeldReply(signal: signal, until: Monotonic.now() + .seconds(20)) { _ in
                 finish(json(.ok, journal.lines(after: after)))
             })
     }
