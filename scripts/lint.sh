@@ -20,7 +20,7 @@ PYTHON
     python3 -m doctest bench/measure/figures.py || fail "the figures of measurements are wrong; see above."
 fi
 # What is sourced is checked where it is sourced.
-shell_scripts=(dev .ci/run scripts/*.sh scripts/lib/make-demo-secrets scripts/lib/embed-commit)
+shell_scripts=(dev .ci/run scripts/*.sh scripts/lib/make-demo-secrets scripts/lib/keep-running scripts/lib/embed-commit)
 for script in "${shell_scripts[@]}" scripts/lib/*.sh; do bash -n "$script"; done
 if command -v shellcheck >/dev/null; then
     # Left out: what it says of a variable or function that another sourced file sets or calls (SC2034, SC2119, SC2120,

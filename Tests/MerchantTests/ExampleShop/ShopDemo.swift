@@ -62,8 +62,7 @@ struct ShopDemo: Sendable {
 
     /// What the shop's backend does before its app may pay. Gives the answer's status.
     func placeOrder(_ reference: String, of subject: String, amount: String) async throws -> Int {
-        let url = HTTP.URL("\(server)/")
-        let client = HTTP.Client(origin: try #require(url).origin)
+        let client = Self.client(to: server)
         let shop = App(client: client, token: Self.shopToken)
         let order = #"{"subject": "\#(subject)", "amount": "\#(amount)", "description": "Two coffees"}"#
         let status = try await shop.send(.put, "/orders/\(reference)", order).status
@@ -119,7 +118,7 @@ struct ShopDemo: Sendable {
 
     /// Tries until somebody answers there.
     private static func wait(for port: UInt16, on loop: EventLoop) async throws {
-        let client = HTTP.Client(origin: HTTP.URL("http://127.0.0.1:\(port)/")!.origin)
+        let client = client(to: "http://127.0.0.1:\(port)")
         for _ in 0..<600 {
             if let answer = try? await client.send(Request(.get, "/readyz"), deadline: .seconds(5)),
                 answer.status.code > 0
@@ -129,6 +128,10 @@ struct ShopDemo: Sendable {
             try await loop.sleep(for: .milliseconds(50))
         }
         throw BrowserFailure("nobody answers at port \(port)")
+    }
+
+    private static func client(to origin: String) -> HTTP.Client {
+        HTTP.Client(origin: HTTP.URL("\(origin)/")!.origin)
     }
 
     /// Ports that were free a moment ago.

@@ -182,7 +182,7 @@ struct ShopPageTests {
           const dialog = document.querySelector("dialog[open]");
           const seen = e => e.checkVisibility({visibilityProperty: true}) && (!dialog || dialog.contains(e))
             && !e.closest(".visually-hidden, .skip");
-          const name = e => `${e.tagName.toLowerCase()}${e.id ? "#" + e.id : ""}.${e.className} ${e.textContent}`.slice(0, 60);
+          const name = e => `${e.tagName.toLowerCase()}#${e.id}.${e.className} ${e.textContent}`.slice(0, 60);
           const texts = [...document.querySelectorAll("body *")].filter(e => seen(e) && !e.closest("svg, :disabled")
             && [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim()));
           for (const e of texts) {
@@ -191,9 +191,12 @@ struct ShopPageTests {
             if (contrast < 4.5) faults.push(`contrast ${contrast.toFixed(2)}: ${name(e)}`);
             if (parseFloat(getComputedStyle(e).fontSize) < 11.5) faults.push(`small: ${name(e)}`);
           }
-          for (const e of [...document.querySelectorAll("button, a[href], input, summary, [tabindex='0']")].filter(seen)) {
+          const usable = document.querySelectorAll("button, a[href], input, summary, [tabindex='0']");
+          for (const e of [...usable].filter(seen)) {
             const {width, height} = e.getBoundingClientRect();
-            if (Math.min(width, height) < 24 && e.type !== "radio") faults.push(`target ${width}×${height}: ${name(e)}`);
+            // A radio button's label is part of its target.
+            const isSmall = Math.min(width, height) < 24 && e.type !== "radio";
+            if (isSmall) faults.push(`target ${width}×${height}: ${name(e)}`);
             const label = e.getAttribute("aria-label") || e.innerText?.trim() || e.labels?.[0]?.innerText;
             if (!label) faults.push(`no name: ${name(e)}`);
             if (e.tabIndex > 0) faults.push(`order of its own: ${name(e)}`);

@@ -124,7 +124,7 @@ const noting = async (address, options) => {
     const answer = await fetch(address, options);
     const text = await answer.clone().text();
     Object.assign(exchange, {
-      status: answer.status, answer: text, requestId: answer.headers.get("x-request-id"), took: Date.now() - exchange.at,
+      status: answer.status, answer: text, took: Date.now() - exchange.at,
       isReplay: answer.headers.has("idempotent-replayed"),
     });
     return answer;

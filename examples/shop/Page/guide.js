@@ -41,27 +41,28 @@ const verdict = () => {
   return h(`div.verdict${isRight ? ".right" : ".wrong"}`, {role: "status", id: "verdict", "data-paid": count},
     draw(isRight ? icons.check : icons.cross), h("div",
       h("h3", t("happened")),
-      h("p", h("b", t(count === 0 ? "never" : count === 1 ? "once" : "twice", {n: count})), " ", t(`mishap_${verdict.name}`), "."),
+      h("p", h("b", t(["never", "once"][count] ?? "twice", {n: count})), " ", t(`mishap_${verdict.name}`), "."),
       h("p", t("counted", {
         made: verdict.created_at_belvo, belvo: count, attempts: verdict.attempts, paid: verdict.paid,
       }))));
 };
 
+const expectation = name => h("div.expect", h("h3", t("expect")), h("p", t(`mishap_${name}_expect`)),
+  app.enrollment ? h("button.main.small", {type: "button", id: "try", onclick: () => {
+    if (!cartCount()) put("honey", 1);
+    app.show("cart");
+    $("#pay").click();
+  }}, draw(icons.finger), t("try_it")) : h("p.none", t("break_needs")));
+
 const mishaps = () => {
   const chosen = app.mishap?.name ?? "";
-  const option = (name, text) => h(`label.choice${name === chosen ? ".chosen" : ""}`,
+  const option = (name, text) => [h(`label.choice${name === chosen ? ".chosen" : ""}`,
     h("input", {type: "radio", name: "mishap", id: `mishap-${name || "none"}`, value: name, checked: name === chosen,
-      onchange: () => choose(name)}), h("span", text));
+      onchange: () => choose(name)}), h("span", text)), name && name === chosen ? expectation(name) : null];
   return h("section.card.breaks", {"aria-labelledby": "break-title"},
     h("h2", {id: "break-title"}, t("break_title")), h("p", t("break_text")), verdict(),
     h("fieldset", h("legend.visually-hidden", t("break_title")),
-      option("", t("break_none")), names.filter(isPossible).map(name => option(name, t(`mishap_${name}`)))),
-    chosen ? h("div.expect", h("h3", t("expect")), h("p", t(`mishap_${chosen}_expect`)),
-      app.enrollment ? h("button.main.small", {type: "button", id: "try", onclick: () => {
-        if (!cartCount()) put("honey", 1);
-        app.show("cart");
-        $("#pay").click();
-      }}, draw(icons.finger), t("try_it")) : h("p.none", t("break_needs"))) : null);
+      option("", t("break_none")), names.filter(isPossible).map(name => option(name, t(`mishap_${name}`)))));
 };
 
 /** Draws the guide; the focus stays where it was. */

@@ -8,7 +8,8 @@ import {language, teach, t} from "./texts.js";
 
 teach({
   state_title: ["Estado", "State"],
-  state_none: ["Aqui acende o estado do cadastro ou do pagamento.", "The state of the enrollment or payment lights up here."],
+  state_none: ["Aqui acende o estado do cadastro ou do pagamento.",
+    "The state of the enrollment or payment lights up here."],
   timeline: ["O que acontece", "What happens"],
   timeline_none: ["Cada pedido, resposta, webhook e evento aparece aqui.",
     "Every request, answer, webhook and event appears here."],
@@ -24,7 +25,8 @@ teach({
   lane_webhook: ["Belvo → Servidor", "Belvo → Server"], lane_event: ["Servidor → Loja", "Server → Shop"],
   lane_order: ["Loja → Servidor", "Shop → Server"], lane_state: ["PostgreSQL", "PostgreSQL"],
   lane_trouble: ["Falha", "Trouble"],
-  server_up: ["o servidor está de volta", "the server is back"], server_down: ["o servidor não responde", "the server is away"],
+  server_up: ["o servidor está de volta", "the server is back"],
+  server_down: ["o servidor não responde", "the server is away"],
   killed: ["kill -9: o servidor morreu", "kill -9: the server is dead"],
   armed: ["falha ligada: {name}", "switched on: {name}"], over: ["falha desligada", "switched off"],
   lost: ["resposta perdida", "answer lost"], refused_request: ["recusado sem processar", "not taken"],
@@ -35,7 +37,8 @@ teach({
 });
 
 const paths = {
-  enrollment: ["creating", "at_bank", "completing", "awaiting_options", "awaiting_fingerprint", "confirming", "succeeded"],
+  enrollment: [
+    "creating", "at_bank", "completing", "awaiting_options", "awaiting_fingerprint", "confirming", "succeeded"],
   payment: ["creating", "awaiting_signature", "authorizing", "succeeded"],
 };
 
@@ -100,17 +103,20 @@ const describe = line => {
       const {pathname, search} = new URL(line.address);
       const isWait = search.includes("wait=");
       return {lane: "exchange", text: `${line.method} ${shortened(pathname)}${isWait ? " (wait)" : ""}`,
-        outcome: line.status === null ? "…" : line.status || t("no_reply"), isBad: line.status === 0 || line.status >= 400,
+        outcome: line.status === null ? "…" : line.status || t("no_reply"),
+        isBad: line.status === 0 || line.status >= 400,
         remark: line.isReplay ? t("same_again") : null};
     }
     case "belvo_call": {
       const isLost = line.fault === "drop_answer" || line.fault === "dropAnswer";
-      return {lane: "belvo_call", text: `${line.method} ${shortened(line.path).replace("/payments/br", "").replace(/\/$/, "")}`,
+      const path = shortened(line.path).replace("/payments/br", "").replace(/\/$/, "");
+      return {lane: "belvo_call", text: `${line.method} ${path}`,
         outcome: line.processed ? line.status : "✕", isBad: !!line.fault || line.status >= 400,
         remark: isLost ? t("lost") : line.fault ? line.processed ? line.fault : t("refused_request") : null};
     }
     case "webhook":
-      return {lane: "webhook", text: `${line.webhook_type} ${line.webhook_code}`, outcome: line.state === "lost" ? "✕" : "200",
+      return {lane: "webhook", text: `${line.webhook_type} ${line.webhook_code}`,
+        outcome: line.state === "lost" ? "✕" : "200",
         isBad: line.state === "lost", remark: line.state === "lost" ? t("webhook_lost") : null};
     case "event":
       return {lane: "event", text: line.body.type, outcome: "204", remark: line.repeated ? t("repeated") : null};
@@ -150,18 +156,21 @@ const copier = (text, label = "copy_curl") => h("button.copy", {type: "button", 
   button.textContent = t("copied_curl");
 }}, t(label));
 
+const block = text => h("pre", {tabindex: "0"}, text);
+
 const inside = line => {
   if (line.kind === "exchange") {
     const head = Object.entries(line.headers).map(([name, value]) => `${name}: ${value}\n`).join("");
     return [
-      h("p.label", t("request")), h("pre", {tabindex: "0"}, `${line.method} ${line.address}\n${head}\n${pretty(maskedBody(line.body))}`.trim()),
+      h("p.label", t("request")),
+      block(`${line.method} ${line.address}\n${head}\n${pretty(maskedBody(line.body))}`.trim()),
       h("p.label", `${t("answer")} ${line.status || ""} ${line.took === undefined ? "" : `· ${line.took} ms`}`),
-      h("pre", {tabindex: "0"}, line.status ? pretty(line.answer) || "—" : t(line.status === null ? "waiting_answer" : "no_reply")),
+      block(line.status ? pretty(line.answer) || "—" : t(line.status === null ? "waiting_answer" : "no_reply")),
       copier(curl(line)),
     ];
   }
   const {key, number, at, kind, count, ...rest} = line;
-  return h("pre", {tabindex: "0"}, JSON.stringify(rest.body ?? rest, null, 2));
+  return block(JSON.stringify(rest.body ?? rest, null, 2));
 };
 
 const time = value => {
@@ -191,12 +200,15 @@ const gathered = () => {
   return result.slice(-120);
 };
 
-const row = ({line, view, count}) => h(`details.line.${view.lane}${view.isBad ? ".bad" : ""}${view.isGood ? ".good" : ""}`, {
+const mood = view => view.isBad ? ".bad" : view.isGood ? ".good" : "";
+
+const row = ({line, view, count}) => h(`details.line.${view.lane}${mood(view)}`, {
   open: opened.has(line.key), "data-kind": line.kind, ontoggle: event => {
     if (event.currentTarget.open) opened.add(line.key); else opened.delete(line.key);
   },
 }, h("summary", h("time", time(line.at)), h("span.lane", t(`lane_${view.lane}`)),
-  h("span.what", h("span", view.text), count > 1 ? h("i", `×${count}`) : null, view.remark ? h("em", view.remark) : null),
+  h("span.what", h("span", view.text), count > 1 ? h("i", `×${count}`) : null,
+    view.remark ? h("em", view.remark) : null),
   h(`b${view.isWord ? ".word" : ""}`, view.outcome ?? "")), opened.has(line.key) ? inside(line) : h("div.later"));
 
 // The state machine.
@@ -218,7 +230,7 @@ const machineView = () => {
     h("ol.machine", {"aria-label": t("state_title")}, ends.map((state, index) => {
       const isVisited = visited.some(line => line.state_after === state);
       return h(`li.${state}${state === present ? ".now" : isVisited || index < place ? ".done" : ""}`,
-        {"aria-current": state === present ? "step" : null, "data-state": state}, h("span", t(state)), h("code", state));
+        {"aria-current": state === present ? "step" : null, "data-state": state}, t(state));
     })),
   ];
 };

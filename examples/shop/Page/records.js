@@ -6,7 +6,8 @@ import {teach, t} from "./texts.js";
 
 teach({
   rows: ["PostgreSQL", "PostgreSQL"],
-  rows_none: ["A linha do registro aparece aqui e muda a cada passo.", "The record's row appears here, and changes at every step."],
+  rows_none: ["A linha do registro aparece aqui e muda a cada passo.",
+    "The record's row appears here, and changes at every step."],
   sql: ["Ver o SQL", "Show the SQL"],
   sql_title: ["O que um operador pergunta", "What an operator asks"],
   sql_text: [
@@ -24,6 +25,8 @@ teach({
 
 const shown = value => value === null ? "∅" : typeof value === "boolean" ? (value ? "t" : "f")
   : String(value).replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d(\.\d{3})?).*$/, "$1 $2");
+
+const brief = text => text.replace(/^([0-9a-f]{8})-[0-9a-f-]{27}$/, "$1…");
 
 /** The newest row that was told of the record, with what has changed since the one before. */
 const present = lines => {
@@ -70,5 +73,5 @@ export const showRecords = (lines, copier) => {
       found ? h("button.quiet", {type: "button", id: "show-sql", onclick: app.openSQL}, t("sql")) : null),
     found ? h("dl.columns", Object.entries(found.row).map(([name, value]) => h(
       `div${found.before && shown(found.before[name]) !== shown(value) ? ".changed" : ""}`,
-      h("dt", name), h("dd", shown(value))))) : h("p.none", t("rows_none")));
+      h("dt", name), h("dd", brief(shown(value)))))) : h("p.none", t("rows_none")));
 };

@@ -12,7 +12,7 @@ const header = (title, back) => h("header.bar",
   back ? h("button.round", {type: "button", "aria-label": t("back"), onclick: back}, draw(icons.back)) : h("span"),
   title ? h("h1", {tabindex: "-1"}, title) : h("span"), h("span"));
 
-const heading = (title, text, ...more) => h("div.heading", more, h("h1", {tabindex: "-1"}, title), text && h("p", text));
+const heading = (title, text) => h("div.heading", h("h1", {tabindex: "-1"}, title), text && h("p", text));
 
 const button = (id, text, action, more = {}) =>
   h("button.main", {type: "button", id, onclick: action, ...more}, text);
@@ -56,10 +56,11 @@ const screens = {
       h(`div.picture.${id}`, products[id]()),
       h("h2", t(id)), h("p", t(`${id}_more`)),
       h("p.price", money(centavos)),
-      h("button.add", {type: "button", id: `add-${id}`, "aria-label": t("add", {name: t(id)}), onclick: () => put(id, 1)},
-        app.cart.items[id] ? h("b", app.cart.items[id]) : draw(icons.plus))))),
-    cartCount() ? h("div.foot", button("to-cart",
-      [h("span", t("cart_go")), h("small", itemCount()), h("b", money(cartTotal()))], toCart, {class: "main split"})) : null,
+      h("button.add", {type: "button", id: `add-${id}`, "aria-label": t("add", {name: t(id)}),
+        onclick: () => put(id, 1)}, app.cart.items[id] ? h("b", app.cart.items[id]) : draw(icons.plus))))),
+    cartCount() ? h("div.foot", button("to-cart", [
+      h("span", t("cart_go")), h("small", itemCount()), h("b", money(cartTotal())),
+    ], toCart, {class: "main split"})) : null,
   ],
 
   person() {
@@ -101,7 +102,8 @@ const screens = {
   redirect: () => [
     header("", home), h("div.stack.middle", dots(3), badge(app.bank),
       heading(t("redirect_title"), t("redirect_text", {bank: app.bank})),
-      h("div.foot", h("a.main", {id: "open-bank", href: app.url}, t("redirect_go", {bank: app.bank}), draw(icons.out)))),
+      h("div.foot",
+        h("a.main", {id: "open-bank", href: app.url}, t("redirect_go", {bank: app.bank}), draw(icons.out)))),
   ],
 
   waiting: () => h("div.center", dots(app.record?.details?.redirect_url ? 4 : 3), h("span.ring"),
@@ -157,7 +159,8 @@ const screens = {
       h("dt", t("order")), h("dd", h("code", app.record.reference)),
       h("dt", t("end_to_end")), h("dd", h("code", {id: "end-to-end"},
         app.record.payment_method_information.open_finance_biometric_pix.end_to_end_id ?? "—"))),
-    h("p.told", {"data-state": app.order?.state ?? "open"}, draw(app.order?.state === "paid" ? icons.check : icons.bell),
+    h("p.told", {"data-state": app.order?.state ?? "open"},
+      draw(app.order?.state === "paid" ? icons.check : icons.bell),
       h("span", {id: "told"}, t(app.order?.state === "paid" ? "told" : "telling"))),
     h("div.foot", button("more", t("more"), home))),
 
