@@ -100,7 +100,7 @@ def make(program, directory, version=None):
         finally:
             os.umask(old)
         package = pathlib.Path(directory, f"{NAME}_{version}_{architecture}.deb")
-        output_of("dpkg-deb", "--root-owner-group", "--build", tree, package)
+        output_of("dpkg-deb", "--root-owner-group", "-Zgzip", "--build", tree, package)
     return package
 
 
