@@ -9,6 +9,7 @@ network and mount namespace of its own, as `./dev package` does.
 """
 
 import argparse
+import http.client
 import json
 import os
 import pathlib
@@ -17,6 +18,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -177,6 +179,37 @@ class Shopper:
         return self.wait(path, lambda found: found["status"] != "PENDING")
 
 
+class Visitors:
+    """Somebody who comes again and again on a new connection, and is to be let in each time."""
+
+    def __init__(self):
+        self.seen, self.refused, self.longest, self.is_over = 0, [], 0.0, threading.Event()
+        self.thread = threading.Thread(target=self._come)
+        self.thread.start()
+
+    def _come(self):
+        while not self.is_over.is_set():
+            began = time.monotonic()
+            try:
+                connection = http.client.HTTPConnection("127.0.0.1", 8080, timeout=20)
+                connection.request("GET", "/livez", headers={"Connection": "close"})
+                if connection.getresponse().status != 200:
+                    raise Failure("not alive")
+                self.seen += 1
+            except (OSError, http.client.HTTPException, Failure) as error:
+                self.refused.append(repr(error))
+            self.longest = max(self.longest, time.monotonic() - began)
+            time.sleep(0.01)
+
+    def leave(self):
+        self.is_over.set()
+        self.thread.join()
+        if self.refused or self.seen < 10:
+            raise Failure(f"{len(self.refused)} of {self.seen} were turned away: {self.refused[:3]}")
+        return (f"Meanwhile {self.seen} requests came, each on a new connection: none was refused, the longest waited "
+                f"{self.longest:.1f} s.")
+
+
 def make_certificates(directory):
     place = pathlib.Path(directory, "tls")
     place.mkdir()
@@ -230,7 +263,8 @@ def play(machine, wishes, directory, tls):
     paid = shopper.pay("order-1", "19.90")
     if paid["status"] != "SUCCEEDED":
         raise Failure(f"the first payment ended with {paid}")
-    page.say(f"{page.clock()}: paid, `{paid['end_to_end_id']}`.")
+    transfer = re.search(r'"end_to_end_id": "(E\w+)"', json.dumps(paid))
+    page.say(f"{page.clock()}: paid, by the transfer `{transfer[1]}`.")
     page.run("merchant inspect order-1 --config /etc/merchant/merchant.env\n")
     page.run("journalctl --unit merchant --no-pager --output cat | head -3\n")
 
@@ -238,7 +272,9 @@ def play(machine, wishes, directory, tls):
     (machine.root / "root" / pathlib.Path(wishes.package).name).unlink()
     shutil.copy(wishes.newer, machine.root / "root")
     before = machine.enter("systemctl", "show", "--property=MainPID", "merchant").stdout
+    visitors = Visitors()
     said = page.run(steps["upgrade"])
+    page.say(visitors.leave())
     after = machine.enter("systemctl", "show", "--property=MainPID", "merchant").stdout
     if "is upgraded" not in said or before == after:
         raise Failure(f"it was not upgraded:\n{said}")
