@@ -19,8 +19,8 @@ FROM debian:bookworm-slim AS server
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends ca-certificates libpq5 libssl3 \
     && rm -rf /var/lib/apt/lists/* \
-    && useradd --uid 65532 --user-group --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin \
-        merchant
+    && groupadd --gid 65532 merchant \
+    && useradd --uid 65532 --gid 65532 --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin merchant
 COPY --from=build /programs/merchant /usr/local/bin/
 # By number, so that Kubernetes can see that it is not root.
 USER 65532:65532
