@@ -3,10 +3,10 @@
     try_image.py build --programs DIRECTORY --base DIRECTORY --scratch DIRECTORY
     try_image.py run --scratch DIRECTORY [--libraries DIRECTORY]
 
-There is no registry and no Docker engine here: `debian:bookworm-slim` is what debootstrap made, buildah runs every line from
-there on, and podman runs the image. The stage `build` is not run, since its image comes from a registry: its programs are
-those of this machine. With programs that are not linked statically, their libraries are mounted where they look for them.
-`run` belongs into a network namespace of its own, as `./dev image` does it: the ports are free there.
+There is no registry and no Docker engine here: `debian:bookworm-slim` is what debootstrap made, buildah runs every line
+from there on, and podman runs the image. The stage `build` is not run, since its image comes from a registry: its
+programs are those of this machine. With programs that are not linked statically, their libraries are mounted where they
+look for them. `run` belongs into a network namespace of its own, as `./dev image` does it: the ports are free there.
 """
 
 import argparse

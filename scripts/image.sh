@@ -8,8 +8,8 @@ cd "$(dirname "$0")/.."
 . scripts/lib/toolchain.sh
 
 # ./dev image [PROGRAMS=DIRECTORY] [BASE=DIRECTORY] [LIBRARIES=DIRECTORY]: with the programs that are built there, or a
-# release build of its own; with a Debian that was made before, or one that debootstrap makes; and with the libraries that
-# programs need which are not linked statically.
+# release build of its own; with a Debian that was made before, or one that debootstrap makes; and with the libraries
+# that programs need which are not linked statically.
 main() {
     local wish programs='' base='' libraries=()
     for wish in "$@"; do
