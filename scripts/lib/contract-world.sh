@@ -43,7 +43,8 @@ write_settings() {
     sandbox_url=https://127.0.0.1:$sandbox_port
     scripts/lib/make-demo-secrets "$scratch/secrets" || fail "could not make keys and certificates in $scratch."
     {
-        cat "$scratch/secrets/secrets.env"
+        # Without the demonstration's shop: nobody listens for its events here.
+        grep -v '^SHOP_' "$scratch/secrets/secrets.env"
         printf '%s\n' \
             "DATABASE_URL=postgresql://postgres:$database_password@127.0.0.1:$database_port/$database" \
             "PUBLIC_BASE_URL=$merchant_url" \

@@ -3,6 +3,8 @@
 enum Metric: String, CaseIterable, Sendable {
     case requests = "merchant_requests_total"
     case requestSeconds = "merchant_request_seconds"
+    case stateEntries = "merchant_state_entries_total"
+    case failures = "merchant_failures_total"
     case waitingRequests = "merchant_waiting_requests"
     case unsentBytes = "merchant_unsent_bytes"
     case hungUp = "merchant_slow_readers_hung_up_total"
@@ -46,7 +48,8 @@ enum Metric: String, CaseIterable, Sendable {
 
     var kind: Kind {
         switch self {
-        case .requests, .hungUp, .strangersRefused, .linesLeftOut, .belvoCalls, .belvoOpenings, .belvoDenials,
+        case .requests, .stateEntries, .failures, .hungUp, .strangersRefused, .linesLeftOut, .belvoCalls,
+            .belvoOpenings, .belvoDenials,
             .processCPU:
             .counter
         case .requestSeconds, .belvoSeconds: .histogram
@@ -59,6 +62,8 @@ enum Metric: String, CaseIterable, Sendable {
         switch self {
         case .requests: ["operation", "status"]
         case .requestSeconds: ["operation"]
+        case .stateEntries: ["record", "state"]
+        case .failures: ["record", "code", "reason"]
         case .belvoCalls: ["call", "outcome"]
         case .belvoSeconds: ["call"]
         case .belvoUnderWay, .belvoInLine: ["caller"]
@@ -77,6 +82,8 @@ enum Metric: String, CaseIterable, Sendable {
         case .requests: "Requests to the API that were answered, by operation and class of status."
         case .requestSeconds:
             "Time from a request's last byte to its answer; of a long poll only what follows the end of its wait."
+        case .stateEntries: "Enrollments and payments that entered a state, by the state."
+        case .failures: "Enrollments and payments that failed, by why and by what their users may do next."
         case .waitingRequests: "Long polls that wait for a record to change."
         case .unsentBytes: "Bytes of answers that clients have not taken yet."
         case .hungUp: "Connections that were hung up on because too many bytes waited for slow readers."

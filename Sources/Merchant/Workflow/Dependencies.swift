@@ -20,6 +20,8 @@ struct Dependencies: Sendable {
     let identities: Identities
     /// Hears of every change of a record that apps can see, once it is committed.
     let changes: ChangeFeed
+    /// Counts the states that records enter here.
+    let journeyCounts: JourneyCounts
     let log: Logger
 }
 

@@ -58,6 +58,7 @@ struct EnrollmentWorkflow: Sendable {
             }
             return known
         }
+        dependencies.journeyCounts.count(remembered.record)
         return .made(try await creation(of: requested, payer: payer, request, on: context).begin(remembered))
     }
 
@@ -269,6 +270,7 @@ extension EnrollmentWorkflow: PolledWorkflow {
     func publish(_ written: Stored<Enrollment>, after stored: Stored<Enrollment>, cause: Cause) {
         if written.record != stored.record { dependencies.changes.announce(written.record.id) }
         guard written.record.state != stored.record.state else { return }
+        dependencies.journeyCounts.count(written.record)
         dependencies.log.info(
             "enrollment.\(written.record.state.rawValue)",
             metadata: [

@@ -140,6 +140,7 @@ extension PaymentWorkflow {
 
     /// Somebody should know of money that moves without an order.
     private func logImport(_ taken: Stored<Payment>, _ remote: Belvo.PaymentIntent) {
+        dependencies.journeyCounts.count(taken.record)
         dependencies.log.warning(
             "payment.taken_in",
             metadata: [

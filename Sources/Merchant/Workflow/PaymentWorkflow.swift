@@ -39,6 +39,7 @@ struct PaymentWorkflow: Sendable {
                 payment, pricedBy: terms.order, claiming: request.claim, plan: plan, cause: context.cause)
             {
             case .payment(let remembered):
+                dependencies.journeyCounts.count(remembered.record)
                 return .made(try await creation(request, on: context).begin(remembered))
             case .referenceTaken, .keyIsTaken:
                 // Somebody was faster: with this key, or another payment for the reference, which is said next time
@@ -276,6 +277,7 @@ extension PaymentWorkflow: PolledWorkflow {
             try await logAlarms(of: written.record.id)
         }
         guard written.record.historyState != stored.record.historyState else { return }
+        dependencies.journeyCounts.count(written.record)
         dependencies.log.log(
             level: written.record.isInDoubt ? .error : .info, "payment.\(written.record.historyState)",
             metadata: [

@@ -80,6 +80,45 @@ import Transport
         }
     }
 
+    @Test func `a journey is counted step by step, and a failure by its code and what may be done next`() async throws {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            let paid = try await client.bill(bond)
+            try await client.authorize(paid)
+            try harness.sandbox.settle(intent: paid.belvoID)
+            try await harness.poll()
+            let failed = try await client.bill(bond, reference: "order-2", key: "tap-2")
+            try await client.authorize(failed)
+            try harness.sandbox.fail(intent: failed.belvoID)
+            try await harness.poll()
+            let page = try await harness.metrics()
+            func entries(_ record: String) -> [String: Double] {
+                var counted: [String: Double] = [:]
+                for sample in page["merchant_state_entries_total"]?.samples ?? []
+                where sample.value > 0 && sample.labels["record"] == record {
+                    counted[sample.labels["state"] ?? ""] = sample.value
+                }
+                return counted
+            }
+            #expect(
+                entries("enrollments") == [
+                    "creating": 1, "at_bank": 1, "completing": 1, "awaiting_options": 1, "awaiting_fingerprint": 1,
+                    "confirming": 1, "succeeded": 1,
+                ])
+            #expect(
+                entries("payments") == [
+                    "creating": 2, "awaiting_signature": 2, "authorizing": 2, "succeeded": 1, "failed": 1,
+                ])
+            let failures = page["merchant_failures_total"]?.samples.filter { $0.value > 0 }
+            #expect(
+                failures?.map(\.labels) == [
+                    ["record": "payments", "code": "insufficient_funds", "reason": "insufficient_funds"]
+                ])
+            #expect(failures?.map(\.value) == [1])
+        }
+    }
+
     @Test func `records that are not at their end are shown with their age, lateness and doubt`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
@@ -295,7 +334,7 @@ import Transport
             try await app.send(.get, "/v1/enrollments?device_id=secret-device", headers: ["x-request-id": "r-1"])
             try await app.send(.get, "/v1/nothing?a=secret", headers: ["x-request-id": "r-2"])
             let lines = harness.log.all.filter { $0.hasPrefix("request.answered") }.map {
-                $0.replacing(/milliseconds=\d+/, with: "milliseconds=N")
+                $0.replacing(/milliseconds=\d+/, with: "milliseconds=N").replacing(/\ trace_id=[0-9a-f]{32}$/, with: "")
             }
             #expect(
                 lines == [

@@ -1,0 +1,94 @@
+import Payments
+import Synchronization
+
+/// How many enrollments and payments entered each state, and why those that failed did: the funnel of the journey.
+///
+/// Counted by the process that made the change, once it is committed, with two additions and no lock. What another
+/// process changes is counted there, so the sum over all processes is the truth.
+final class JourneyCounts: Sendable {
+    /// A kind of record that has a journey, as the label `record` shows it.
+    enum Kind: String, Sendable, CaseIterable {
+        case enrollments, payments
+
+        /// The states that it can enter, as the history calls them.
+        var states: [String] {
+            switch self {
+            case .enrollments: Enrollment.State.allCases.map(\.rawValue)
+            case .payments: Payment.State.allCases.map(\.rawValue) + ["in_doubt"]
+            }
+        }
+    }
+
+    /// A failure's code as the label shows it: those that are known, and one word for all others, so that nobody can
+    /// make up series without end.
+    private struct Code: Sendable {
+        let name: String
+        let reason: RetryReason
+    }
+
+    private static let otherCode = "other"
+    private static let codes: [Code] =
+        RetryReason.allCases.flatMap { reason in
+            reason.failureCodes.map { Code(name: $0, reason: reason) }
+        } + [Code(name: otherCode, reason: RetryReason(failureCode: nil))]
+    private static let codePlaces = Dictionary(
+        uniqueKeysWithValues: codes.enumerated().map { ($1.name, $0) })
+
+    private final class Count: Sendable {
+        let value = Atomic<UInt64>(0)
+    }
+
+    private struct Counts: Sendable {
+        let states: [String: Count]
+        let failures: [Count]
+
+        init(_ kind: Kind) {
+            states = Dictionary(uniqueKeysWithValues: kind.states.map { ($0, Count()) })
+            failures = JourneyCounts.codes.map { _ in Count() }
+        }
+
+        func count(_ state: String, _ failure: Failure?) {
+            states[state]?.value.wrappingAdd(1, ordering: .relaxed)
+            guard let failure else { return }
+            let known = JourneyCounts.codePlaces[failure.code.lowercased()]
+            failures[known ?? JourneyCounts.codes.count - 1].value.wrappingAdd(1, ordering: .relaxed)
+        }
+    }
+
+    private let enrollments = Counts(.enrollments)
+    private let payments = Counts(.payments)
+
+    /// Counts the state that an enrollment has just entered.
+    func count(_ enrollment: Enrollment) {
+        enrollments.count(
+            enrollment.state.rawValue, enrollment.state == .failed ? enrollment.failure : nil)
+    }
+
+    /// Counts the state that a payment has just entered.
+    func count(_ payment: Payment) {
+        payments.count(payment.historyState, payment.state == .failed ? payment.failure : nil)
+    }
+
+    /// Writes what was counted. Every series is there from the start, so that its first step can be seen.
+    func write(to text: inout MetricsText) {
+        let kinds = Kind.allCases.map { ($0, $0 == .enrollments ? enrollments : payments) }
+        text.write(.stateEntries) { samples in
+            for (kind, counts) in kinds {
+                for state in kind.states {
+                    samples.add([kind.rawValue, state], Self.read(counts.states[state]))
+                }
+            }
+        }
+        text.write(.failures) { samples in
+            for (kind, counts) in kinds {
+                for (code, count) in zip(Self.codes, counts.failures) {
+                    samples.add([kind.rawValue, code.name, code.reason.rawValue], Self.read(count))
+                }
+            }
+        }
+    }
+
+    private static func read(_ count: Count?) -> MetricValue {
+        .whole(Int64(clamping: count?.value.load(ordering: .relaxed) ?? 0))
+    }
+}
