@@ -62,6 +62,7 @@ let package = Package(
                 .embedInCode("0018_show_what_may_be_paid.sql"),
                 .embedInCode("0019_encrypt_what_tells_of_persons.sql"),
                 .embedInCode("0020_hold_the_reference_of_twins.sql"),
+                .embedInCode("0021_show_merchants_their_figures.sql"),
             ],
             swiftSettings: strict
         ),

@@ -32,6 +32,7 @@ public let migrations: [Migration] = [
     Migration("0018_show_what_may_be_paid", PackageResources._018_show_what_may_be_paid_sql),
     Migration("0019_encrypt_what_tells_of_persons", PackageResources._019_encrypt_what_tells_of_persons_sql),
     Migration("0020_hold_the_reference_of_twins", PackageResources._020_hold_the_reference_of_twins_sql),
+    Migration("0021_show_merchants_their_figures", PackageResources._021_show_merchants_their_figures_sql),
 ]
 
 extension Migration {

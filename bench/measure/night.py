@@ -195,10 +195,12 @@ class Night:
     def outputs(self) -> dict[str, str]:
         """What stands in the document's places, by name; in a fixed order, since some commands change what others
         show."""
-        rows = {"workload": 10, "overdue": 10, "totals_per_day": 10, "failures_per_day": 10, "orders": 3}
+        rows = {"workload": 10, "overdue": 10, "totals_per_day": 10, "failures_per_day": 10, "orders": 3,
+                "figures_by_bank": 10}
         views = (
             "payments_open enrollments_open in_doubt orphans overdue workload webhooks_unprocessed redirects_unsettled"
-            " events_undelivered late_corrections double_paid taken_in orders totals_per_day failures_per_day history")
+            " events_undelivered late_corrections double_paid taken_in orders totals_per_day failures_per_day history"
+            " enrollment_figures_per_day payment_figures_per_day figures_by_bank")
         outputs = {name: self._view(name, rows.get(name, 2)) for name in views.split()}
         steps: dict[str, Callable[[], str]] = {
             "readonly": self._readonly_role,

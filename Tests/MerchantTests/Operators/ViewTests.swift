@@ -150,6 +150,56 @@ import Testing
         }
     }
 
+    @Test func `figures: how many came to each step, at which bank, and for how much`() async throws {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            // Another one that its user refuses at the bank, and one that is still there.
+            let refused = try await client.startEnrollment()
+            try await client.complete(client.decide(refused, .refuse(error: "access_denied", description: "No.")))
+            _ = try await client.startEnrollment()
+            let paid = try await client.bill(bond)
+            try await client.authorize(paid)
+            try harness.sandbox.settle(intent: paid.belvoID)
+            let failed = try await client.bill(bond, reference: "order-2", key: "tap-2")
+            try await client.authorize(failed)
+            try harness.sandbox.fail(intent: failed.belvoID)
+            _ = try await client.bill(bond, reference: "order-3", key: "tap-3")
+            try await harness.poll()
+            #expect(
+                try await harness.lines(
+                    """
+                    SELECT concat_ws(' ', begun, approved, registered, approved_percent, registered_percent,
+                        median_at_bank BETWEEN '0' AND '1 min') AS line FROM ops.enrollment_figures_per_day
+                    """) == ["3 1 1 33.3 33.3 t"])
+            #expect(
+                try await harness.lines(
+                    """
+                    SELECT concat_ws(' ', begun, signed, paid, signed_percent, paid_percent, payers, revenue,
+                        mean_amount) AS line FROM ops.payment_figures_per_day
+                    """) == ["3 2 1 66.7 33.3 1 19.90 19.90"])
+            #expect(
+                try await harness.lines(
+                    """
+                    SELECT concat_ws(' ', enrollments_begun, enrollments_approved, enrollments_registered,
+                        registered_percent, payments, payments_paid, paid_percent, revenue) AS line
+                    FROM ops.figures_by_bank
+                    """) == ["3 1 1 33.3 3 1 33.3 19.90"])
+            // What is older than a month is no answer to how a bank does now.
+            try await harness.advance(by: .seconds(31 * 86_400))
+            #expect(try await harness.texts("SELECT * FROM ops.figures_by_bank").isEmpty)
+        }
+    }
+
+    @Test func `the operations page has every view, and no other`() async throws {
+        try await TestHarness.open { harness in
+            let views = try await harness.lines("SELECT viewname::text AS line FROM pg_views WHERE schemaname = 'ops'")
+            let page = try Guide.lines(of: "docs/operations.md")
+            let shown = page.compactMap { $0.firstMatch(of: /^`ops\.(\w+)`/).map { String($0.1) } }
+            #expect(Set(shown) == Set(views))
+        }
+    }
+
     @Test func `orders, totals and failures: how the day went`() async throws {
         try await TestHarness.open(environment: ["SHOP_TOKEN": OrderTests.token, "ORDERS": "required"]) { harness in
             let shop = App(client: harness.client, token: OrderTests.token)
