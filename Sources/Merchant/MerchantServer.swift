@@ -79,7 +79,7 @@ public final class MerchantServer: Sendable {
                 pollInterval: settings.timeouts.pollInterval),
             access: access, associations: AppAssociations(settings),
             vault: dependencies.store.vault,
-            counts: counts)
+            counts: counts, logsRequests: settings.logsRequests)
         let refusal: @Sendable (MessageFault) -> Response = { fault in
             let requestID = RequestID.made()
             var response = APIError(fault).response(requestID: requestID)

@@ -11,6 +11,9 @@ public struct TraceParent: Hashable, Sendable {
         self.text = text
     }
 
+    /// The trace's id: the 32 digits of the second field.
+    public var traceID: String { String(text.dropFirst(3).prefix(32)) }
+
     private static func isHexadecimal(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): true

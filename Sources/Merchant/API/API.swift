@@ -21,13 +21,15 @@ final class API: Sendable {
     let associations: AppAssociations
 
     private let counts: RequestCounts
+    /// At which level each answer is told to the log.
+    private let answerLevel: Logger.Level
     private let router = Router()
     private let vault: Vault
 
     init(
         dependencies: Dependencies, authenticator: Authenticator, institutions: InstitutionCatalog, health: Health,
         callbackPage: CallbackPage, access: AccessRules, associations: AppAssociations, vault: Vault,
-        counts: RequestCounts
+        counts: RequestCounts, logsRequests: Bool = false
     ) {
         self.dependencies = dependencies
         self.authenticator = authenticator
@@ -38,25 +40,29 @@ final class API: Sendable {
         self.associations = associations
         self.vault = vault
         self.counts = counts
+        answerLevel = logsRequests ? .info : .debug
     }
 
     /// Answers one request, whatever it is.
     nonisolated(nonsending) func respond(to request: Request, _ context: RequestContext) async -> Reply {
+        let made = RequestID.made()
         let inbound = Inbound(
-            request: request, requestID: RequestID.taken(from: request) ?? RequestID.made(),
+            request: request, requestID: RequestID.taken(from: request) ?? made,
             client: access.proxies.client(of: request, from: context.peer))
         // Behind a proxy a connection is many clients'.
         if inbound.client != context.peer { context.setOwner(seededHash(of: inbound.client.subscriber)) }
         let match = router.match(request.method, request.target.path)
-        let reply: Reply
-        do {
-            reply = try await dispatch(inbound, to: match, context)
-        } catch {
-            reply = .response(refusal(error, to: inbound))
+        let trace = request.headers["traceparent"].flatMap { TraceParent($0) }?.traceID ?? made
+        let reply = await Trace.$current.withValue(trace) {
+            do {
+                return try await dispatch(inbound, to: match, context)
+            } catch {
+                return Reply.response(refusal(error, to: inbound))
+            }
         }
         let answered = Answered(
-            route: RequestCounts.Route(match, request.method), requestID: inbound.requestID, client: inbound.client,
-            sharing: access.crossOrigin.sharing(with: request))
+            route: RequestCounts.Route(match, request.method), requestID: inbound.requestID, trace: trace,
+            client: inbound.client, sharing: access.crossOrigin.sharing(with: request))
         switch consume reply {
         case .response(var response):
             complete(&response, of: answered, since: context.arrivedAt)
@@ -70,6 +76,7 @@ final class API: Sendable {
     private struct Answered: Sendable {
         let route: RequestCounts.Route
         let requestID: String
+        let trace: String
         let client: IPAddress
         let sharing: CrossOrigin.Sharing?
     }
@@ -84,10 +91,10 @@ final class API: Sendable {
         counts.count(answered.route, status, took: duration)
         // Only for who asks for it: what an operator must hear of has a line of its own, and no stranger shall be able
         // to fill the log.
-        dependencies.log.debug(
-            "request.answered",
+        dependencies.log.log(
+            level: answerLevel, "request.answered",
             metadata: [
-                "request_id": "\(answered.requestID)", "client": "\(answered.client)",
+                "request_id": "\(answered.requestID)", "trace_id": "\(answered.trace)", "client": "\(answered.client)",
                 "operation": "\(answered.route.name)", "status": "\(status.code)",
                 "milliseconds": "\(duration.wholeNanoseconds / 1_000_000)",
             ])

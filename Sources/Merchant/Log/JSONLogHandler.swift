@@ -61,11 +61,15 @@ public struct JSONLogHandler: LogHandler {
 }
 
 extension Logger {
-    /// A logger of JSON lines, on standard output unless told otherwise.
+    /// A logger of JSON lines, on standard output unless told otherwise. Each line has the trace that it belongs to.
     public static func jsonLines(
         label: String, level: Logger.Level, to output: LogOutput = .standardOutput,
         now: @escaping @Sendable () -> Timestamp
     ) -> Logger {
-        Logger(label: label) { JSONLogHandler(label: $0, level: level, output: output, now: now) }
+        Logger(label: label) { label in
+            var handler = JSONLogHandler(label: label, level: level, output: output, now: now)
+            handler.metadataProvider = Trace.metadata
+            return handler
+        }
     }
 }

@@ -12,6 +12,9 @@ final class LogThrottle: Sendable {
     /// Events that are told apart; what comes under further names shares one bucket.
     static let eventsMax = 1_024
 
+    /// Events of which every line is written: who switches them on wants all of them.
+    static let unbounded: Set<String> = ["request.answered"]
+
     private struct Event {
         /// When its bucket of lines will be full, in nanoseconds.
         var fullAt: Int64
@@ -98,7 +101,9 @@ struct ThrottledLogHandler: LogHandler {
     }
 
     func log(event: LogEvent) {
-        guard event.level >= .info else { return base.log(event: event) }
+        guard event.level >= .info, !LogThrottle.unbounded.contains(event.message.description) else {
+            return base.log(event: event)
+        }
         guard let leftOut = throttle.admit(event.message.description) else { return }
         guard leftOut > 0 else { return base.log(event: event) }
         var event = event

@@ -67,6 +67,7 @@ enum SettingName: String, CaseIterable {
     case pollDeadline = "POLL_DEADLINE_MS"
     case userDeadline = "USER_DEADLINE_MS"
     case logLevel = "LOG_LEVEL"
+    case logRequests = "LOG_REQUESTS"
 
     /// Those whose values nobody but the server may know.
     static let secrets: [SettingName] = [

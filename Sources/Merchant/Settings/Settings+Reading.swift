@@ -48,6 +48,7 @@ extension Settings {
         connectionLimits = reader.connectionLimits(timeouts: timeouts)
         inFlightLimits = reader.inFlightLimits()
         logLevel = reader.optional(.logLevel, .word, default: .info)
+        logsRequests = reader.optional(.logRequests, .onOrOff, default: false)
 
         if let listen, let adminListen { reader.compare(listen: listen, adminListen: adminListen) }
         if let appDeepLink, let publicBaseURL { reader.compare(appDeepLink: appDeepLink, publicBaseURL: publicBaseURL) }

@@ -98,6 +98,8 @@ public struct Settings: Sendable {
     public var timeouts: Timeouts
     /// `LOG_LEVEL`.
     public var logLevel: Logger.Level
+    /// `LOG_REQUESTS`: whether each answer has a line at the level `info`.
+    public var logsRequests: Bool
 
     /// What works and makes an attack easier than it has to be.
     public var warnings: [SettingsProblem] = []

@@ -83,6 +83,10 @@ struct Poller<Record: Sendable>: DueWorker {
 
     /// One poll. A failure leaves the record as it is; its lease brings it back.
     private func attempt(_ stored: Stored<Record>) async -> Attempt {
+        await Trace.$current.withValue(RequestID.made()) { await attemptTraced(stored) }
+    }
+
+    private func attemptTraced(_ stored: Stored<Record>) async -> Attempt {
         do {
             guard case .unchanged(let wait) = try await poll(stored) else { return .done }
             return .rescheduled(Reschedule(id: id(stored.record), version: stored.version, wait: wait))

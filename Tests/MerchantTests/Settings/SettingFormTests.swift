@@ -120,7 +120,7 @@ struct SettingFormTests {
             ("POLL_INTERVAL_MS", ["0", "two"]),
             ("POLL_DEADLINE_MS", ["0"]),
             ("USER_DEADLINE_MS", ["forever"]),
-            ("LOG_LEVEL", ["INFO", "verbose", "3"]),
+            ("LOG_LEVEL", ["INFO", "verbose", "3"]), ("LOG_REQUESTS", ["yes", "ON", "1"]),
         ] as [(String, [String])])
     func `a malformed value is told by its name and what was expected, and not repeated`(
         name: String, values: [String]

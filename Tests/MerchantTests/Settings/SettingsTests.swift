@@ -116,12 +116,14 @@ struct SettingsTests {
             "PAYMENT_MAX_AMOUNT": "0.01", "ORDERS": "optional", "USER_RATE": "0", "SHOP_TOKEN": "sixteen-of-these",
             "SHOP_WEBHOOK_URL": "http://localhost:1/x", "SHOP_WEBHOOK_SECRET": "whsec_\(key(7))",
             "POLL_INTERVAL_MS": "10", "POLL_DEADLINE_MS": "20", "USER_DEADLINE_MS": "30", "LOG_LEVEL": "trace",
+            "LOG_REQUESTS": "on",
         ]) { $1 }
         let settings = try Settings.read(environment: environment)
         #expect(settings.listen.description == "[::1]:0" && settings.adminListen.port == 1)
         #expect(settings.tls?.certificateFile == file.path && settings.tls?.keyFile == file.path)
         #expect(settings.trustedProxies.count == 2 && settings.corsOrigins.count == 2)
         #expect(settings.belvoCAFile == file.path && !settings.mintsWidgetTokens)
+        #expect(settings.logsRequests)
         #expect(settings.belvoTokenRefreshPath == "/token/refresh/")
         #expect(settings.belvoDialect.amount == .string && settings.belvoDialect.customerVersion == .v2)
         #expect(settings.belvoDialect.intentCustomer == Dialect().intentCustomer)
