@@ -12,6 +12,7 @@ struct Erase: ParsableCommand {
 
     @OptionGroup var options: SettingsOptions
     @Option(help: "The user's id, 1 to 128 characters.") var subject: String
+    @Flag(help: "Prints JSON.") var json = false
 
     func validate() throws {
         guard (try? UserSubject(subject)) != nil else { throw ValidationError("--subject has 1 to 128 characters.") }
@@ -19,10 +20,18 @@ struct Erase: ParsableCommand {
 
     func run() throws {
         let user = try UserSubject(subject)
-        try options.operate { operators in
+        try options.operate { [json] operators in
             guard let erasure = try await operators.erase(user) else {
-                print("there is no such user")
+                print(json ? commandJSON(["erased": false]) : "there is no such user")
                 return Failing.noInput
+            }
+            guard !json else {
+                print(
+                    commandJSON([
+                        "erased": true, "pseudonym": .text(erasure.pseudonym),
+                        "enrollments": .number(erasure.enrollments), "payments": .number(erasure.payments),
+                    ]))
+                return 0
             }
             print(
                 """

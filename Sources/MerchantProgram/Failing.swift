@@ -8,9 +8,13 @@ enum Failing {
     /// sysexits.h: something needed is not there.
     static let unavailable: Int32 = 69
 
+    /// Says something on standard error, where standard output is for a script.
+    static func tell(_ text: String) {
+        "merchant: \(text)\n".withCString { _ = write(STDERR_FILENO, $0, strlen($0)) }
+    }
+
     static func exit(_ error: any Error) -> Never {
-        let text = "merchant: \(error)\n"
-        text.withCString { _ = write(STDERR_FILENO, $0, strlen($0)) }
+        tell("\(error)")
         Glibc.exit(error is SettingsFault || error is SchemaRefused ? configuration : unavailable)
     }
 

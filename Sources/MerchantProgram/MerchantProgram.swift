@@ -7,8 +7,8 @@ struct MerchantProgram: ParsableCommand {
         abstract: "The merchant backend for Biometric Pix: between a shop's mobile apps and Belvo.",
         version: "merchant 1.1.0, commit \(BuiltFrom.commit)",
         subcommands: [
-            Serve.self, Migrate.self, Ready.self, Token.self, Doctor.self, Inspect.self, Requeue.self,
-            Reconcile.self, Erase.self, RotateKeys.self,
+            Serve.self, Migrate.self, Ready.self, Token.self, Doctor.self, Status.self, Inspect.self, Requeue.self,
+            Reconcile.self, Export.self, Erase.self, RotateKeys.self,
         ])
 }
 

@@ -10,16 +10,21 @@ struct Migrate: ParsableCommand {
         discussion: "Forward only, one transaction for each migration. Several at once wait for each other.")
 
     @OptionGroup var options: SettingsOptions
+    @Flag(help: "Prints JSON.") var json = false
 
     func run() throws {
         let settings = options.settings()
         let loop = try EventLoop()
-        _ = loop.task {
+        _ = loop.task { [json] in
             do {
                 let database = try Database(settings.databaseURL.text)
                 let applied = try await Migrator(.merchant, of: database).migrate()
-                for name in applied { print("applied \(name)") }
-                if applied.isEmpty { print("the schema is up to date") }
+                if json {
+                    print(commandJSON(["applied": .texts(applied)]))
+                } else {
+                    for name in applied { print("applied \(name)") }
+                    if applied.isEmpty { print("the schema is up to date") }
+                }
                 loop.stop()
             } catch {
                 Failing.exit(error)

@@ -12,11 +12,24 @@ struct RotateKeys: ParsableCommand {
             """)
 
     @OptionGroup var options: SettingsOptions
+    @Flag(help: "Prints JSON.") var json = false
 
     func run() throws {
-        try options.operate { operators in
+        try options.operate { [json] operators in
             let columns = try await operators.rotateKeys()
-            for column in columns { print("\(column.name): \(column.encrypted) encrypted anew, \(column.left) left") }
+            if json {
+                let rows = columns.map { column -> [(name: String, value: CommandValue)] in
+                    [
+                        ("column", .text(column.name)), ("encrypted", .number(column.encrypted)),
+                        ("left", .number(column.left)),
+                    ]
+                }
+                print(commandJSON(["columns": .objects(rows)]))
+            } else {
+                for column in columns {
+                    print("\(column.name): \(column.encrypted) encrypted anew, \(column.left) left")
+                }
+            }
             return columns.allSatisfy { $0.left == 0 } ? 0 : Failing.found
         }
     }

@@ -10,6 +10,7 @@ struct Token: ParsableCommand {
     @OptionGroup var options: SettingsOptions
     @Option(help: "The user's id, 1 to 128 characters.") var subject: String
     @Option(help: "How long it is good for, in seconds.") var lifetime = 86_400
+    @Flag(help: "Prints JSON.") var json = false
 
     func validate() throws {
         guard lifetime > 0 else { throw ValidationError("--lifetime is at least a second.") }
@@ -23,12 +24,12 @@ struct Token: ParsableCommand {
         }
         let user = try UserSubject(subject)
         let loop = try EventLoop()
-        _ = loop.task { [lifetime] in
+        _ = loop.task { [lifetime, json] in
             do {
-                print(
-                    try await DemoTokens.issue(
-                        subject: user, secret: secret, lifetime: .seconds(lifetime), now: WallClock.now(),
-                        issuer: auth.issuer, audience: auth.audience))
+                let token = try await DemoTokens.issue(
+                    subject: user, secret: secret, lifetime: .seconds(lifetime), now: WallClock.now(),
+                    issuer: auth.issuer, audience: auth.audience)
+                print(json ? commandJSON(["token": .text(token)]) : token)
                 loop.stop()
             } catch {
                 Failing.exit(error)

@@ -80,7 +80,7 @@ extension Operators {
         return finding(.ok, "commits are on disk before they are confirmed (synchronous_commit \(commit))")
     }
 
-    private func examineBelvo() async -> Finding {
+    func examineBelvo() async -> Finding {
         func finding(_ severity: Finding.Severity, _ detail: String) -> Finding {
             Finding(severity: severity, subject: "belvo", detail: detail)
         }

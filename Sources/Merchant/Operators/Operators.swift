@@ -41,10 +41,12 @@ public struct Operators: Sendable {
         try await Reconciliation(dependencies: dependencies).run(day)
     }
 
-    /// Everything that an id stands for: ours, Belvo's, an end-to-end id, a reference or a user.
+    /// Everything that an id stands for: ours, Belvo's, an end-to-end id or a reference; of a user's id the customer
+    /// with the latest enrollments and payments.
     public func inspect(_ id: String) async throws -> [Inspection] {
         var found: [Inspection] = []
-        for (kind, id) in try await dependencies.store.findRecords(id) {
+        let records = try await dependencies.store.findRecords(id) + dependencies.store.findRecords(of: id)
+        for (kind, id) in records {
             found.append(
                 Inspection(
                     kind: kind, facts: try await dependencies.store.facts(of: kind, id),

@@ -18,7 +18,20 @@ struct TimelineEntry: Sendable, Equatable {
 
 // What `merchant inspect` and `merchant requeue` ask. No ciphertext, digest or text of a person's is read here.
 extension Store {
-    /// The records that an id stands for: ours or Belvo's, an end-to-end id, or a reference.
+    /// What belongs to a user, as customer: the latest records of each kind.
+    func findRecords(of subject: String) async throws -> [(kind: InspectedKind, id: UUID)] {
+        try await database.rows(
+            """
+            (SELECT 'enrollment' AS kind, id FROM enrollments WHERE subject = \(subject) ORDER BY id DESC LIMIT 20)
+            UNION ALL
+            (SELECT 'payment', id FROM payments WHERE subject = \(subject) ORDER BY id DESC LIMIT 20)
+            ORDER BY id
+            """
+        ).map { (try $0.decode("kind"), try $0.decode("id")) }
+    }
+
+    /// The records that an id stands for: ours or Belvo's, an end-to-end id, or a reference; of a user's id the
+    /// customer.
     func findRecords(_ text: String) async throws -> [(kind: InspectedKind, id: UUID)] {
         let uuid = UUID(uuidString: text)
         return try await database.rows(
