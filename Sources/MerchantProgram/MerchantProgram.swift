@@ -8,7 +8,7 @@ struct MerchantProgram: ParsableCommand {
         version: "merchant 1.1.0, commit \(BuiltFrom.commit)",
         subcommands: [
             Serve.self, Migrate.self, Ready.self, Token.self, Doctor.self, Status.self, Inspect.self, Requeue.self,
-            Reconcile.self, Export.self, Erase.self, RotateKeys.self,
+            Reconcile.self, Export.self, Erase.self, RotateKeys.self, Probe.self,
         ])
 }
 
