@@ -2,9 +2,12 @@ import Belvo
 import BelvoSandbox
 import FoundationEssentials
 import HTTP
+import Payments
 import Postgres
 import Testing
 import Transport
+
+@testable import Merchant
 
 /// May Belvo still pay this attempt? What comes between two steps of the answer: a token, another user, an order, an
 /// older server.

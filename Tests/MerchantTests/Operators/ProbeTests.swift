@@ -71,7 +71,7 @@ import Testing
         let customer = try await harness.lines("SELECT belvo_id::text AS line FROM customers")
         var means = ProbeMeans()
         means.person = ("Rui Lima", "11144477735")
-        means.enrollment = try #require(ProbeMeans.Enrollment(bond.belvoID, of: customer[0]))
+        means.enrollment = ProbeMeans.Enrollment(bond.belvoID, of: customer[0])
         means.repeatsCustomer = repeatsCustomer
         prepare(harness.sandbox)
         return try await harness.operate { [means] in try await $0.probe(means) }
