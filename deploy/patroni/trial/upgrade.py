@@ -33,9 +33,9 @@ class SmallSite(Site):
         output_of(*as_user, self.programs_of_postgres / "initdb", f"--pgdata={place}", "--username=postgres",
                   "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8")
         with open(place / "pg_hba.conf", "a") as rules:
-            rules.write("host all all 10.77.0.0/24 trust\n")
+            rules.write("host all,replication all 10.77.0.0/24 trust\n")
         node.start(self.programs_of_postgres / "postgres", "-D", place, "-c", f"listen_addresses={node.address}", "-c",
-                   "unix_socket_directories=", "-c", "max_connections=200", user="postgres")
+                   "unix_socket_directories=", "-c", "max_connections=200", *self.postgres_options(), user="postgres")
         wait_for("PostgreSQL", 30, self._is_up)
         self.query("CREATE ROLE merchant_readonly NOLOGIN")
         self.query("CREATE ROLE merchant LOGIN")
@@ -47,6 +47,9 @@ class SmallSite(Site):
         for server in self.servers[:2]:
             self.start_release(server, self.before)
         self._start_proxy()
+
+    def postgres_options(self):
+        return []
 
     def leader(self, besides=None):
         return self.nodes[0]
