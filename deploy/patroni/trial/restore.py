@@ -30,7 +30,8 @@ class ArchivedSite(SmallSite):
         os.chown(self.archive, account.pw_uid, account.pw_gid)
 
     def postgres_options(self):
-        return ["-c", "archive_mode=on", "-c", f"archive_command=test ! -f {self.archive}/%f && cp %p {self.archive}/%f"]
+        command = f"test ! -f {self.archive}/%f && cp %p {self.archive}/%f"
+        return ["-c", "archive_mode=on", "-c", f"archive_command={command}"]
 
     def back_up(self):
         node, account = self.nodes[0], ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"]
@@ -64,7 +65,8 @@ class ArchivedSite(SmallSite):
         # What the restored one archives is another history: elsewhere.
         node.start(self.programs_of_postgres / "postgres", "-D", place, "-c", f"listen_addresses={node.address}", "-c",
                    "unix_socket_directories=", "-c", "max_connections=200", *options, user="postgres")
-        wait_for("the restored PostgreSQL", 60, lambda: self._is_up() and self.query("SELECT pg_is_in_recovery()") == "f")
+        wait_for("the restored PostgreSQL", 60, lambda: self._is_up() and self.query(
+            "SELECT pg_is_in_recovery()") == "f")
         self.migrate(self.programs)
 
     def merchant(self, *words, expect=(0,)):
@@ -117,8 +119,8 @@ def main():
     left = settle(site)
     rows = dict(line.split("|") for line in lines(site, "SELECT id, state FROM payments"))
     missing = {told.id for told in testimony.answers} - set(rows)
-    report.append(f"Restored to {moments['target'][:19]}: {len(rows)} payments, {len(in_flight)} of them in flight then, "
-                  f"{len(left)} of them without an end after a minute.")
+    report.append(f"Restored to {moments['target'][:19]}: {len(rows)} payments, {len(in_flight)} of them in flight "
+                  f"then, {len(left)} of them without an end after a minute.")
     # What was answered before the moment is there; what is missing began after it.
     too_many = missing & moments["before"]
     wrong = [told.id for told in testimony.answers
