@@ -7,8 +7,8 @@ extension Rule {
     static let lineLength = Rule.line(
         "no line is longer than 120 columns",
         // A table's row is one line, however long, and so is a text in a document of JSON; a patch has a column more
-        // than what it is put on.
-        applies: { file in ![".md", ".json", ".patch"].contains(where: file.path.hasSuffix) },
+        // than what it is put on; what a test of alerts expects is quoted whole.
+        applies: { file in ![".md", ".json", ".patch", "_test.yml"].contains(where: file.path.hasSuffix) },
         fault: { lines, index in lines[index].count > 120 ? "\(lines[index].count) columns" : nil },
         forbidden: [String(repeating: "x", count: 121)],
         allowed: [String(repeating: "x", count: 120), String(repeating: "é", count: 120)]
@@ -16,8 +16,10 @@ extension Rule {
 
     static let fileLength = Rule(
         description: "no file is longer than 450 lines",
-        // The OpenAPI document is one file by its nature.
-        applies: { $0.path != "contract/openapi.json" },
+        // The OpenAPI document is one file by its nature, and so are a dashboard and the test of all alerts.
+        applies: { file in
+            !["contract/openapi.json", "/dashboard.json", "/rules_test.yml"].contains(where: file.path.hasSuffix)
+        },
         faults: { $0.lines.count > 450 ? [(nil, "\($0.lines.count) lines: does it still have one purpose?")] : [] },
         forbidden: [String(repeating: "x\n", count: 451)],
         allowed: [String(repeating: "x\n", count: 450)]
