@@ -148,8 +148,8 @@ def faults_of_the_two_proxies():
     texts = [path.read_text().partition("global\n")[2] for path in files]
     first = [line for line in texts[0].splitlines() if "SERVER_3" not in line]
     # Where names are resolved while it runs stands in one of them alone.
-    own = re.sub(r"# A container.*?\n\n", "", texts[1], flags=re.DOTALL).replace(" resolvers network init-addr none", "")
-    second = own.splitlines()
+    own = re.sub(r"# A container.*?\n\n", "", texts[1], flags=re.DOTALL)
+    second = own.replace(" resolvers network init-addr none", "").splitlines()
     return [] if first == second else ["compose/haproxy.cfg and patroni/haproxy.cfg are not of one mind"]
 
 
