@@ -8,7 +8,7 @@ public struct StatusReport: Sendable {
     /// How long a record's next step may be late before somebody has to look.
     static let latenessMax = Duration.seconds(60)
     /// How long each question may take: the screen is wanted now.
-    static let patience = Duration.seconds(5)
+    static let deadline = Duration.seconds(5)
 
     /// How the database, Belvo and the shop answer.
     let answers: [Finding]
@@ -121,8 +121,8 @@ extension Operators {
     private func askDatabase() async -> (Finding, [Workload], [(kind: String, count: Int64)]) {
         let begin = Monotonic.now()
         do {
-            let workload = try await dependencies.store.workload(within: StatusReport.patience)
-            let alarms = try await dependencies.store.openAlarms(within: StatusReport.patience)
+            let workload = try await dependencies.store.workload(within: StatusReport.deadline)
+            let alarms = try await dependencies.store.openAlarms(within: StatusReport.deadline)
             let counts = MoneyAlarm.Kind.allCases.compactMap { kind in
                 alarms[kind].flatMap { $0 > 0 ? (kind: kind.rawValue, count: $0) : nil }
             }
@@ -146,7 +146,7 @@ extension Operators {
         do {
             let origin = shop.url.origin
             let client = HTTP.Client(origin: origin, tls: origin.scheme == .https ? try TLSContext.client() : nil)
-            let response = try await client.send(Request(.head, shop.url.target), deadline: StatusReport.patience)
+            let response = try await client.send(Request(.head, shop.url.target), deadline: StatusReport.deadline)
             return answered("shop", since: begin, and: "HEAD gets \(response.status.code)")
         } catch {
             return Finding(severity: .failed, subject: "shop", detail: "cannot be reached: \(error)")

@@ -59,7 +59,8 @@ import Testing
                 let concerns = late["look_at"]?.elements.compactMap(\.string) ?? []
                 #expect(concerns.contains { $0.hasPrefix("payments: the next step is ") }, "\(concerns)")
                 #expect(late["money_alarms"]?["double_paid"]?.int64 == 1)
-                let away = try await run(harness, ["status"], ["DATABASE_URL": "postgresql://nobody@127.0.0.1:1/nothing"])
+                let elsewhere = ["DATABASE_URL": "postgresql://nobody@127.0.0.1:1/nothing"]
+                let away = try await run(harness, ["status"], elsewhere)
                 #expect(away.code == 1)
                 #expect(away.output.contains("look at  database: "), "\(away)")
             }
