@@ -32,8 +32,8 @@ public enum BelvoError: Error, Sendable, Equatable {
     /// rarely helps, and nothing may be concluded from it: an operator has to know.
     case malformedAnswer(reason: String)
 
-    /// A call that changes something may have arrived, and how it ended is not known. Only reading can tell;
-    /// never send it again.
+    /// A call that changes something may have arrived, and how it ended is not known. Only reading can tell; what
+    /// moves money is never sent again, and all else only after it was read to be absent.
     case outcomeUnknown(UnknownOutcome)
 }
 

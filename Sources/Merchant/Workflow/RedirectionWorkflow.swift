@@ -202,14 +202,16 @@ struct RedirectionWorkflow: Sendable {
         after error: BelvoError?, on context: CallContext
     ) async throws -> Result {
         guard let remote, !remote.lacksRedirect || error?.refusal != nil else {
-            _ = try await dependencies.store.update(sent, to: .sent, nextPoll: retryPause(after: age(of: sent)))
+            _ = try await dependencies.store.update(sent, to: .sent, nextPoll: pause(of: sent))
             return .pending(enrollment)
         }
         // Whose code it was that has arrived is not known: this receipt proves nothing (`CallbackResult.isProven`).
         let settled = try await settle(sent, as: .unknown, enrollment, .redirectPassedOn, cause: context.cause)
         guard let owner = settled?.enrollment else { return .pending(enrollment) }
-        let now = try await enrollments.record(
-            .reported(enrollments.report(remote)), on: owner, cause: context.cause)
+        let event = Enrollment.Event.reported(enrollments.report(remote))
+        // Nothing new is not written: that would put off the next poll.
+        let isNew = try owner.record.transition(on: event) != owner.record
+        let now = isNew ? try await enrollments.record(event, on: owner, cause: context.cause) : owner
         return remote.lacksRedirect ? .pending(now) : .settled(now)
     }
 
@@ -316,8 +318,9 @@ struct RedirectionWorkflow: Sendable {
         throw WorkflowRefusal.contended
     }
 
+    /// Every second at first, since a user waits for it, and then ever less often.
     private func pause(of receipt: Stored<RedirectReceipt>) -> Duration {
-        min(max(age(of: receipt) / 4, dependencies.timeouts.pollInterval), .seconds(60))
+        min(max(age(of: receipt) / 10, .seconds(1)), .seconds(60))
     }
 
     func age(of receipt: Stored<RedirectReceipt>) -> Duration {

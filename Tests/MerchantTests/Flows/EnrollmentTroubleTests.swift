@@ -108,7 +108,7 @@ import Testing
             #expect(try await client.complete(client.decide(bond)).status == 202)
             #expect(harness.countCalls(.completeRedirection) == 2)
             for calls in 3...5 {
-                try await harness.pass(.milliseconds(1_200 << (calls - 3)))
+                try await harness.pass(.milliseconds(1_050))
                 #expect(harness.countCalls(.completeRedirection) == calls)
             }
             try await client.awaitOptions(of: bond)
