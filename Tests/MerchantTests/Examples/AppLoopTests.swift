@@ -285,6 +285,24 @@ import Testing
         }
     }
 
+    @Test func `what was lost on its way is brought again in the same words, and made once`() async throws {
+        try await Self.play { app in
+            let api = try await app.api()
+            let handset = try await Self.handset(app, api)
+            // The server sends it twice by itself, and once more when the app has brought it again.
+            for endpoint in [Endpoint.createEnrollment, .confirmEnrollment, .createPaymentIntent] {
+                app.harness.sandbox.next(.dropRequest, on: endpoint, count: 2)
+            }
+            let enrollment = try await Self.enroll(app, api, on: handset)
+            let payment = try Self.done(try await app.runner(api, on: handset).run(Self.payment(from: enrollment)))
+            for endpoint in [Endpoint.createEnrollment, .confirmEnrollment, .createPaymentIntent] {
+                #expect(app.harness.countCalls(endpoint) == 3, "\(endpoint)")
+            }
+            try await Self.expectOnePayment(payment.id, of: "order-1", on: app.harness)
+            #expect(await handset.fingerprints == 2)
+        }
+    }
+
     @Test func `a request that the server refuses is forgotten, and the reason named`() async throws {
         try await Self.play { app in
             let api = try await app.api()
