@@ -14,7 +14,7 @@ import Transport
             try await waiting.wake(on: server.loop)
             try client.send(get("/next", closing: true))
             let answers = try await onThread { try client.receiveToEnd() }
-            #expect(transcript(answers) == ["200 rung", "200 /next"])
+            #expect(transcript(answers) == ["200 signaled", "200 /next"])
         }
     }
 
@@ -26,7 +26,7 @@ import Transport
             await waiting.isHeld.pass()
             try await waiting.wake(on: server.loop)
             let answer = try await onThread { try client.receiveToEnd() }
-            #expect(answer.contains("content-length: 4"))
+            #expect(answer.contains("content-length: 8"))
             #expect(answer.hasSuffix("\r\n\r\n"))
         }
     }
@@ -35,7 +35,7 @@ import Transport
         let waiting = Waiting(ringsFirst: true)
         try await RunningServer.run(handler: waiting.handler) { server in
             let answer = try await server.answer(to: get("/wait", closing: true))
-            #expect(transcript(answer) == ["200 rung"])
+            #expect(transcript(answer) == ["200 signaled"])
         }
     }
 
@@ -82,7 +82,7 @@ import Transport
             let answers = try await server.answer(to: get("/before") + get("/ring") + get("/after", closing: true))
             #expect(transcript(answers) == ["200 /before", "200 /ring", "200 /after"])
             let answer = try await onThread { try client.receiveToEnd() }
-            #expect(transcript(answer) == ["200 rung"])
+            #expect(transcript(answer) == ["200 signaled"])
         }
     }
 
@@ -106,7 +106,7 @@ import Transport
             #expect(waiting.paths == ["/wait", "/other"])
             try await waiting.wake(on: server.loop)
             let answers = try await onThread { try client.receiveToEnd() }
-            #expect(transcript(answers) == ["200 rung", "200 /second", "200 /third"])
+            #expect(transcript(answers) == ["200 signaled", "200 /second", "200 /third"])
         }
     }
 
@@ -119,7 +119,7 @@ import Transport
             try await waiting.wake(on: server.loop)
             let lines = transcript(try await onThread { try client.receiveToEnd() })
             #expect(lines.count == 2)
-            #expect(lines.first == "200 rung")
+            #expect(lines.first == "200 signaled")
             #expect(lines.last?.hasPrefix("400 ") == true)
         }
     }
@@ -206,7 +206,7 @@ import Transport
             async let received = onThread { try client.receiveToEnd() }
             await waiting.isHeld.pass()
             try await waiting.wake(on: server.loop)
-            #expect(try await received.hasSuffix("\r\n\r\nrung"))
+            #expect(try await received.hasSuffix("\r\n\r\nsignaled"))
         }
     }
 }
