@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `an enrollment shows the bank's redirect, and a user's id leads to the customer`() async throws {
+    @Test func `an enrollment shows the bank's redirect, and a user's id leads to all of theirs`() async throws {
         try await TestHarness.open { harness in
             let client = try await AppClient.arrive(on: harness)
             let bond = try await client.reachFingerprint()
@@ -67,7 +67,7 @@ import Testing
             #expect(what.contains("redirect received, now taken"))
             #expect(what.contains { $0.hasPrefix("at_bank → completing") })
             let customers = try await harness.operate { try await $0.inspect("ana") }
-            #expect(customers.map(\.kind) == [.customer])
+            #expect(customers.map(\.kind) == [.customer, .enrollment])
             let receipts = try await harness.lines("SELECT id::text AS line FROM redirect_receipts")
             let receipt = try await harness.operate { try await $0.inspect(receipts[0]) }
             #expect(receipt.map(\.kind) == [.redirect])
@@ -89,7 +89,7 @@ import Testing
             ]
             for id in ["ana", bond.id, bill.id] + receipts {
                 let found = try await harness.operate { try await $0.inspect(id) }
-                #expect(found.count == 1)
+                #expect(found.count == (id == "ana" ? 3 : 1))
                 for text in [found.map(\.text).joined(), found.json] {
                     for secret in secrets { #expect(!text.contains(secret), "\(id) shows \(secret)") }
                 }
