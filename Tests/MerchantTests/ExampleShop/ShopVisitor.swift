@@ -33,7 +33,8 @@ struct ShopVisitor: Sendable {
     func see(_ selector: String) async throws {
         _ = try await tab.value(
             """
-            new Promise(done => {
+            new Promise((done, fail) => {
+              setTimeout(() => fail(new Error(`never seen: \(selector)`)), 60_000);
               const isThere = () => {
                 const element = document.querySelector("\(selector)");
                 return element && !element.disabled && element.checkVisibility();

@@ -5,7 +5,7 @@ import {$, draw, h} from "./dom.js";
 import {icons} from "./drawings.js";
 import {choose, isPossible, names} from "./mishaps.js";
 import {teach, t} from "./texts.js";
-import {next, tourStep} from "./tour.js";
+import {isTourBusy, next, tourStep} from "./tour.js";
 
 teach({
   break_title: ["E se algo falhar?", "What if something fails?"],
@@ -30,7 +30,8 @@ const tour = () => {
     h("p.progress", {role: "img", "aria-label": `${step} / 8`},
       Array.from({length: 8}, (_, index) => h(`i${index + 1 < step ? ".done" : index + 1 === step ? ".now" : ""}`))),
     h("h3", h("span", step), t(`tour_${step}`)), h("p", t(`tour_${step}_text`)),
-    h("button.main", {type: "button", id: "next", onclick: next}, t("tour_next"), draw(icons.go)));
+    h("button.main", {type: "button", id: "next", onclick: next, disabled: isTourBusy()},
+      t("tour_next"), draw(icons.go)));
 };
 
 const verdict = () => {

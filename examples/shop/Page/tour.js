@@ -53,9 +53,10 @@ const goTo = step => {
   app.tell();
 };
 
-/** Presses a button of the phone as soon as it is there. */
-const press = async selector => {
+/** Presses a button of the phone as soon as it is there; not once the phone has got further by itself. */
+const press = async (selector, further = null) => {
   for (let attempt = 0; attempt < 150; attempt += 1) {
+    if (further && $(further)) return;
     const button = $(selector);
     if (button && !button.disabled) return button.click();
     await pause(100);
@@ -85,7 +86,7 @@ const actions = {
     if (app.enrollment) return;
     // What comes next stands there when the bank leads back.
     goTo(5);
-    await press("#open-bank");
+    await press("#open-bank", "#register");
   },
   async 5() {
     if (!app.enrollment) await press("#register");
@@ -106,14 +107,19 @@ const actions = {
 
 let isBusy = false;
 
+/** Whether a step is under way, so that the next one has to wait. */
+export const isTourBusy = () => isBusy;
+
 export const next = async () => {
   if (isBusy) return;
   isBusy = true;
+  app.tell();
   const step = tourStep();
   try {
     await actions[step]();
     goTo(step === 8 ? 1 : step + 1);
   } finally {
     isBusy = false;
+    app.tell();
   }
 };
