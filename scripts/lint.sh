@@ -19,6 +19,11 @@ for name in sys.argv[1:]:
 PYTHON
     python3 -m doctest bench/measure/figures.py || fail "the figures of measurements are wrong; see above."
 fi
+# A history keeps a large file for ever: what was only downloaded does not belong here.
+if git rev-parse --git-dir >/dev/null 2>&1; then
+    large=$(git ls-files -z | xargs -0 -r -I{} find {} -maxdepth 0 -size +1024k)
+    [ -z "$large" ] || fail "larger than 1 MiB, and tracked: $large"
+fi
 # What is sourced is checked where it is sourced.
 shell_scripts=(dev .ci/run scripts/*.sh scripts/lib/make-demo-secrets scripts/lib/keep-running scripts/lib/embed-commit)
 for script in "${shell_scripts[@]}" scripts/lib/*.sh; do bash -n "$script"; done
