@@ -75,8 +75,8 @@ let package = Package(
         .target(
             name: "Merchant",
             dependencies: [
-                "Transport", "JSON", "HTTP", "Postgres", "Belvo", "Payments", "Migrations", "Contract", logging,
-                .product(name: "Crypto", package: "swift-crypto"),
+                "CLinux", "Transport", "JSON", "HTTP", "Postgres", "Belvo", "Payments", "Migrations", "Contract",
+                logging, .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "JWTKit", package: "jwt-kit"),
             ],
             swiftSettings: strict

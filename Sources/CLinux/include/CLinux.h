@@ -14,6 +14,7 @@
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,6 +31,18 @@ int clinux_set_nonblocking(int descriptor);
 int clinux_set_thread_name(const char *name);
 /// `prctl(PR_SET_DUMPABLE, 0)`: no core dump, no ptrace by others.
 int clinux_forbid_core_dumps(void);
+
+/// `stat`: the size of what is at a path; -1 where nothing is, or it cannot be asked about.
+static inline int64_t clinux_size(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0 ? status.st_size : -1;
+}
+
+/// `stat`: whether everybody may read what is at a path.
+static inline bool clinux_is_readable_by_all(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0 && (status.st_mode & S_IROTH) != 0;
+}
 
 /// `malloc_trim(0)`: freed memory goes back to the system.
 static inline void clinux_give_memory_back(void) { malloc_trim(0); }

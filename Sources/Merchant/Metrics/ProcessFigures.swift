@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// What the system says about this process. Where it says nothing, the figure is missing.
@@ -13,9 +14,8 @@ enum ProcessFigures {
 
     /// Descriptors that are open. The directory's size tells without reading it (Linux 6.2 and later).
     static var openDescriptors: Int? {
-        var status = stat()
-        guard stat("/proc/self/fd", &status) == 0 else { return nil }
-        return status.st_size > 0 ? Int(status.st_size) : countedDescriptors
+        let size = clinux_size("/proc/self/fd")
+        return size == 0 ? countedDescriptors : size < 0 ? nil : Int(size)
     }
 
     static var descriptorsMax: Int? {

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import Transport
 
@@ -24,8 +25,7 @@ enum SmallFile {
 
     /// Whether everybody on this machine may read the file. Wraps `stat`.
     static func isReadableByAll(_ path: String) -> Bool {
-        var status = stat()
-        return stat(path, &status) == 0 && status.st_mode & S_IROTH != 0
+        clinux_is_readable_by_all(path)
     }
 
     private static func nextPart(of raw: Int32) throws(SmallFileFault) -> [UInt8] {
