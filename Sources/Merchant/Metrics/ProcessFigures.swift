@@ -1,5 +1,5 @@
-import CLinux
 import Glibc
+import Transport
 
 /// What the system says about this process. Where it says nothing, the figure is missing.
 ///
@@ -14,8 +14,7 @@ enum ProcessFigures {
 
     /// Descriptors that are open. The directory's size tells without reading it (Linux 6.2 and later).
     static var openDescriptors: Int? {
-        let size = clinux_size("/proc/self/fd")
-        return size == 0 ? countedDescriptors : size < 0 ? nil : Int(size)
+        FileStatus.size(of: "/proc/self/fd").flatMap { $0 > 0 ? $0 : countedDescriptors }
     }
 
     static var descriptorsMax: Int? {

@@ -1,3 +1,5 @@
+import Transport
+
 /// Settings as a file holds them: one `NAME=value` a line, comments behind `#` at a line's beginning.
 ///
 /// The value is what stands behind the first `=` without the blanks around it: no quotes, no escapes, no variables,
@@ -33,7 +35,7 @@ public struct SettingsFile: Sendable {
             return file
         }
         var file = parse(text)
-        file.isReadableByAll = SmallFile.isReadableByAll(path)
+        file.isReadableByAll = FileStatus.isReadableByAll(path)
         return file
     }
 

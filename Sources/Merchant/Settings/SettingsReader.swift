@@ -1,3 +1,5 @@
+import Transport
+
 /// Reads settings by name, remembering everything that is wrong with them.
 ///
 /// The environment wins over the file, name by name. Nothing stops at the first fault: what could not be read is nil,
@@ -68,7 +70,7 @@ final class SettingsReader {
 
     /// Warns of a file with a secret in it that everybody on this machine may read.
     func warnIfReadable(_ path: String, named name: String) {
-        if SmallFile.isReadableByAll(path) { warn(name, "names a file that every user of this machine may read") }
+        if FileStatus.isReadableByAll(path) { warn(name, "names a file that every user of this machine may read") }
     }
 
     /// All that works and should be otherwise.

@@ -1,4 +1,3 @@
-import CLinux
 import Glibc
 import Transport
 
@@ -21,11 +20,6 @@ enum SmallFile {
             bytes.append(contentsOf: part)
             guard bytes.count <= bytesMax else { throw .tooLarge }
         }
-    }
-
-    /// Whether everybody on this machine may read the file. Wraps `stat`.
-    static func isReadableByAll(_ path: String) -> Bool {
-        clinux_is_readable_by_all(path)
     }
 
     private static func nextPart(of raw: Int32) throws(SmallFileFault) -> [UInt8] {
