@@ -63,6 +63,7 @@ let package = Package(
                 .embedInCode("0019_encrypt_what_tells_of_persons.sql"),
                 .embedInCode("0020_hold_the_reference_of_twins.sql"),
                 .embedInCode("0021_show_merchants_their_figures.sql"),
+                .embedInCode("0022_dispute_orders_paid_beside.sql"),
             ],
             swiftSettings: strict
         ),
@@ -75,8 +76,8 @@ let package = Package(
         .target(
             name: "Merchant",
             dependencies: [
-                "CLinux", "Transport", "JSON", "HTTP", "Postgres", "Belvo", "Payments", "Migrations", "Contract",
-                logging, .product(name: "Crypto", package: "swift-crypto"),
+                "Transport", "JSON", "HTTP", "Postgres", "Belvo", "Payments", "Migrations", "Contract", logging,
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "JWTKit", package: "jwt-kit"),
             ],
             swiftSettings: strict

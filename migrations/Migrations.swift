@@ -33,6 +33,7 @@ public let migrations: [Migration] = [
     Migration("0019_encrypt_what_tells_of_persons", PackageResources._019_encrypt_what_tells_of_persons_sql),
     Migration("0020_hold_the_reference_of_twins", PackageResources._020_hold_the_reference_of_twins_sql),
     Migration("0021_show_merchants_their_figures", PackageResources._021_show_merchants_their_figures_sql),
+    Migration("0022_dispute_orders_paid_beside", PackageResources._022_dispute_orders_paid_beside_sql),
 ]
 
 extension Migration {

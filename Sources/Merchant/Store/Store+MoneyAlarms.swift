@@ -23,12 +23,13 @@ struct MoneyAlarm: Sendable {
 }
 
 extension Store {
-    /// Raises an alarm about a payment, unless the same is open already, word by word: false then.
+    /// Raises an alarm about a payment, unless the same is open already, word by word: false then. Of money that came
+    /// beside an order the shop has to be told.
     func raise(_ kind: MoneyAlarm.Kind, of payment: Payment.ID, _ detail: String) async throws -> Bool {
         try await !database.execute(
             """
             INSERT INTO money_alarms (kind, payment_id, detail, next_poll_at)
-            VALUES (\(kind), \(payment), \(detail), NULL)
+            VALUES (\(kind), \(payment), \(detail), CASE WHEN \(kind == .paidBesideOrder) THEN app_now() END)
             ON CONFLICT (payment_id, kind) WHERE settled_at IS NULL DO UPDATE SET detail = excluded.detail
             WHERE money_alarms.detail IS DISTINCT FROM excluded.detail
             RETURNING id

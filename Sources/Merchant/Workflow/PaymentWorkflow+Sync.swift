@@ -94,13 +94,14 @@ extension PaymentWorkflow {
         return .taken
     }
 
-    /// Raises the alarm where what bears the name of a payment of ours, and is another one, was paid.
+    /// Raises the alarm where what bears the name of a payment of ours, and is another one, was paid: money arrived for
+    /// its reference that is not its own, and the shop is told (promise 1).
     private func alarmOfNamesake(_ taken: Payment, _ remote: Belvo.PaymentIntent) async throws {
         guard taken.state == .succeeded, taken.reference == nil,
             let name = remote.externalID.flatMap({ Payment.ID($0) }),
             let known = try await dependencies.store.payment(name)?.record, known.subject == taken.subject
         else { return }
-        try await raise(.differs, of: known, "another intent of its name was paid: \(remote.id)")
+        try await raise(.paidBesideOrder, of: known, "another intent of its name was paid: \(remote.id)")
     }
 
     /// The payment of ours that it equals in all but Belvo's id; anybody can give a cheaper one the same name.
