@@ -84,7 +84,8 @@ extension Store {
     }
 
     /// What is not at its end of the user's, and what the shop has yet to be told of it. A token that the user may hold
-    /// counts: who comes back under the same id could sign with it what nobody here knows to be signable any more.
+    /// counts: who comes back under the same id could sign with it what nobody here knows to be signable any more. So
+    /// does a webhook about what nobody knows yet: it may tell of money of this user's.
     private static func openRecords(of subject: UserSubject, in transaction: Transaction) async throws -> [String] {
         try await transaction.execute(
             """
@@ -104,9 +105,11 @@ extension Store {
             WHERE subject = \(subject) AND least(held_until, obtained_at + interval '1 day') > app_now()
             UNION ALL
             SELECT 'webhook ' || id FROM webhook_receipts
-            WHERE outcome = 'received' AND object_id IN (
-                SELECT belvo_id FROM payments WHERE subject = \(subject)
-                UNION ALL SELECT belvo_id FROM enrollments WHERE subject = \(subject))
+            WHERE outcome = 'received' AND (
+                object_id IN (
+                    SELECT belvo_id FROM payments WHERE subject = \(subject)
+                    UNION ALL SELECT belvo_id FROM enrollments WHERE subject = \(subject))
+                OR webhook_type <> 'ENROLLMENTS' AND NOT EXISTS (SELECT FROM payments WHERE belvo_id = object_id))
             UNION ALL
             SELECT 'alarm ' || id FROM money_alarms
             WHERE next_poll_at IS NOT NULL AND payment_id IN (SELECT id FROM payments WHERE subject = \(subject))
