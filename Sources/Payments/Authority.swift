@@ -9,28 +9,16 @@ public enum Authority: String, Sendable, CaseIterable {
 
 /// Why a record is FAILED.
 public struct Failure: Sendable, Hashable {
-    /// A stable word: Belvo's `failure_code` or `status_reason_code`, or one of our own.
+    /// A stable word that says nothing of a person: Belvo's `failure_code` or `status_reason_code`, or one of our own.
     public let code: String
     /// Belvo's sentence about it, as plain text.
     public let message: String?
     public let authority: Authority
 
-    /// A code that does not look like one is Belvo's text in the wrong place, which may repeat what it was sent: it is
-    /// kept with the message, which is stored encrypted, and `unexpected` takes its place.
     public init(code: String, message: String? = nil, authority: Authority) {
-        self.code = Self.isCode(code) ? code : "unexpected"
-        self.message = self.code == code ? message : [code, message].compactMap { $0 }.joined(separator: ": ")
+        self.code = code
+        self.message = message
         self.authority = authority
-    }
-
-    /// Up to 64 letters, digits, `_`, `-` and `.`, too few digits among them for a number of a person's.
-    private static func isCode(_ text: String) -> Bool {
-        guard (1...64).contains(text.utf8.count) else { return false }
-        let digits = text.utf8.count { (0x30...0x39).contains($0) }
-        return digits < 6
-            && text.utf8.allSatisfy {
-                (0x30...0x39).contains($0) || (0x41...0x5A).contains($0 & 0xDF) || [0x5F, 0x2D, 0x2E].contains($0)
-            }
     }
 
     /// Its time passed before the next step was taken.

@@ -78,7 +78,7 @@ struct HostileAnswerTests {
         let creating = try await #require(throws: BelvoError.self) {
             try await client.createPaymentIntent(Sample.newPaymentIntent())
         }
-        guard case .malformedAnswer(let reason) = reading else {
+        guard case .malformedAnswer(let reason, _) = reading else {
             Issue.record("\(reading)")
             return
         }

@@ -29,8 +29,9 @@ public enum BelvoError: Error, Sendable, Equatable {
     case unanswered(UnknownOutcome)
 
     /// A call that changes nothing was answered with something that is not an answer to it. Asking again
-    /// rarely helps, and nothing may be concluded from it: an operator has to know.
-    case malformedAnswer(reason: String)
+    /// rarely helps, and nothing may be concluded from it: an operator has to know. What is no JSON is the page of
+    /// something in front of Belvo.
+    case malformedAnswer(reason: String, isJSON: Bool = true)
 
     /// A call that changes something may have arrived, and how it ended is not known. Only reading can tell; what
     /// moves money is never sent again, and all else only after it was read to be absent.

@@ -19,7 +19,8 @@ enum ErrorBody {
         return ErrorResponse(
             status: response.status.code,
             items: Array(faults.lazy.flatMap(items).prefix(itemsMax)),
-            requestID: faults.lazy.compactMap { text($0["request_id"], scalarsMax: requestIDScalarsMax) }.first,
+            requestID: faults.lazy.compactMap { text($0["request_id"], scalarsMax: requestIDScalarsMax) }
+                .first(where: PlainWord.isID),
             retryAfter: RetryAfter.read(response.headers)
         )
     }
@@ -38,20 +39,28 @@ enum ErrorBody {
         }
         guard ["code", "message", "detail", "field", "request_id"].contains(where: { value[$0] != nil }) else {
             return value.members.map { field, messages in
-                ErrorResponse.Item(
-                    code: nil,
-                    message: text(messages, scalarsMax: messageScalarsMax),
-                    field: PlainText.clean(field, scalarsMax: fieldScalarsMax)
-                )
+                item(
+                    code: nil, message: text(messages, scalarsMax: messageScalarsMax),
+                    field: PlainText.clean(field, scalarsMax: fieldScalarsMax))
             }
         }
-        let item = ErrorResponse.Item(
+        let found = item(
             code: text(value["code"], scalarsMax: codeScalarsMax),
             message: text(value["message"], scalarsMax: messageScalarsMax)
                 ?? text(value["detail"], scalarsMax: messageScalarsMax),
-            field: text(value["field"], scalarsMax: fieldScalarsMax)
-        )
-        return item == ErrorResponse.Item(code: nil, message: nil, field: nil) ? [] : [item]
+            field: text(value["field"], scalarsMax: fieldScalarsMax))
+        return found == ErrorResponse.Item(code: nil, message: nil, field: nil) ? [] : [found]
+    }
+
+    /// A code or field that is none belongs to the message: it may repeat what a person typed, and codes and fields are
+    /// logged.
+    private static func item(code: String?, message: String?, field: String?) -> ErrorResponse.Item {
+        let isCode = code.map(PlainWord.isCode) ?? true
+        let isPath = field.map(PlainWord.isPath) ?? true
+        let texts = [isPath ? nil : field, isCode ? nil : code, message].compactMap(\.self).filter { !$0.isEmpty }
+        let sentence = String(texts.joined(separator: ": ").unicodeScalars.prefix(messageScalarsMax))
+        return ErrorResponse.Item(
+            code: isCode ? code : nil, message: texts.isEmpty ? nil : sentence, field: isPath ? field : nil)
     }
 
     /// A string's text, the only string of a list, or the JSON text of anything else but null.

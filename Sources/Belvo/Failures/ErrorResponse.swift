@@ -1,8 +1,8 @@
 /// An answer of Belvo's other than success, as far as its body could be read.
 ///
-/// The texts come from outside. They are bounded and hold no control characters, and may still say
+/// The messages come from outside. They are bounded and hold no control characters, and may still say
 /// anything: they are plain text, never markup, and may repeat what a person typed. Printing a refusal
-/// therefore shows its status, codes, fields and request id, and no message.
+/// therefore shows its status, codes, fields and request id, which are words, and no message.
 public struct ErrorResponse: Sendable, Equatable {
     public let status: Int
 

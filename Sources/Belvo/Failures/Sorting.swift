@@ -11,7 +11,7 @@ package enum Outcome: Sendable, Equatable {
     /// A status other than 2xx.
     case status(ErrorResponse)
     /// A 2xx whose body is not what the call asks for.
-    case unusable(reason: String)
+    case unusable(reason: String, isJSON: Bool = true)
 }
 
 extension BelvoError {
@@ -23,15 +23,16 @@ extension BelvoError {
     package init(_ outcome: Outcome, to call: Call) {
         let changes = call.kind == .creating || call.kind == .moving
         func unknown(_ doubt: UnknownOutcome) -> BelvoError { changes ? .outcomeUnknown(doubt) : .unanswered(doubt) }
-        func malformedAnswer(_ reason: String) -> BelvoError {
-            changes ? .outcomeUnknown(.malformedAnswer(reason: reason)) : .malformedAnswer(reason: reason)
+        func malformedAnswer(_ reason: String, isJSON: Bool) -> BelvoError {
+            changes
+                ? .outcomeUnknown(.malformedAnswer(reason: reason)) : .malformedAnswer(reason: reason, isJSON: isJSON)
         }
 
         switch outcome {
         case .notSent(let reason, let wait): self = .unreachable(reason: reason, retryAfter: wait)
         case .answerLost(let reason): self = unknown(.lost(reason: reason))
         case .timedOut: self = unknown(.late)
-        case .unusable(let reason): self = malformedAnswer(reason)
+        case .unusable(let reason, let isJSON): self = malformedAnswer(reason, isJSON: isJSON)
         case .status(let refusal):
             switch (refusal.status, call.kind) {
             case (401, _), (403, _): self = .denied(refusal)
@@ -47,7 +48,7 @@ extension BelvoError {
             // such as 460 and 499 when somebody hung up, says nothing about what happened behind them.
             case (400...499, _), (500...599, _): self = unknown(.failed(refusal))
             // Redirects among them: following one could turn a POST into a GET (belvo-api.md §1).
-            default: self = malformedAnswer("status \(refusal.status)")
+            default: self = malformedAnswer("status \(refusal.status)", isJSON: false)
             }
         }
     }

@@ -42,8 +42,8 @@ extension Enrollment {
         externalID = try answer.exact("external_id")
         type = answer.plain("type", scalarsMax: 64)
         status = EnrollmentStatus(answer.word("status") ?? "")
-        statusReasonCode = answer.plain("status_reason_code", scalarsMax: 100)
-        statusReasonMessage = answer.plain("status_reason_message")
+        (statusReasonCode, statusReasonMessage) = answer.failure(
+            code: "status_reason_code", message: "status_reason_message")
         details = try Details(answer.object("details"))
         metadata = answer.raw("metadata")
         createdAt = answer.plain("created_at", scalarsMax: 40)
@@ -60,7 +60,7 @@ extension Enrollment.Details {
         name = answer?.plain("name")
         callbackURL = answer?.plain("callback_url", scalarsMax: 2000)
         redirectURL = try answer?.link("redirect_url")
-        expiresAt = answer?.plain("expires_at", scalarsMax: 40)
+        expiresAt = answer?.moment("expires_at")
         payerInformation = answer?.raw("payer_information")
     }
 }

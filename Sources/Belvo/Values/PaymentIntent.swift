@@ -57,8 +57,7 @@ extension PaymentIntent {
         biometricPix = try BiometricPix(answer.object("payment_method_information")?.object(paymentMethod))
         purpose = answer.plain("description")
         statementDescription = answer.plain("statement_description")
-        failureCode = answer.plain("failure_code", scalarsMax: 100)
-        failureMessage = answer.plain("failure_message")
+        (failureCode, failureMessage) = answer.failure(code: "failure_code", message: "failure_message")
         metadata = answer.raw("metadata")
         createdAt = answer.plain("created_at", scalarsMax: 40)
         updatedAt = answer.plain("updated_at", scalarsMax: 40)
@@ -67,12 +66,12 @@ extension PaymentIntent {
 
 extension PaymentIntent.BiometricPix {
     fileprivate init(_ answer: Answer?) throws(MalformedAnswer) {
-        provider = answer?.plain("provider", scalarsMax: 100)
-        consentID = try answer?.exact("consent_id")
+        provider = answer?.word("provider")
+        consentID = try answer?.opaqueID("consent_id")
         fidoOptions = try answer?.object("fido_options").flatMap(FIDOOptions.init)
         endToEndID = try answer?.exact("end_to_end_id", bytesMax: 100)
-        externalPaymentID = try answer?.exact("external_payment_id")
-        providerRequestID = try answer?.exact("provider_request_id")
+        externalPaymentID = try answer?.opaqueID("external_payment_id")
+        providerRequestID = try answer?.opaqueID("provider_request_id")
     }
 }
 

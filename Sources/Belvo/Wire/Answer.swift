@@ -56,12 +56,31 @@ struct Answer {
         plain(name).flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// A word of a vocabulary that may grow; nil when left out. Whatever else stands in its place becomes an
-    /// unknown word, so that it can be shown to whoever has to find out what it means.
+    /// A word of a vocabulary that may grow, so that a new one can be shown to whoever has to find out what it means;
+    /// nil when left out. What is no word at all is not shown: it may be anything.
     func word(_ name: String) -> String? {
-        present(name).map {
-            PlainText.clean($0.string ?? String(decoding: $0.raw, as: UTF8.self), scalarsMax: 64)
+        present(name).map { member in
+            guard let text = member.string, text.isEmpty || PlainWord.isCode(text) else { return PlainWord.unreadable }
+            return text
         }
+    }
+
+    /// An id that only informs; nil when left out, or when it is no id but a text.
+    func opaqueID(_ name: String) throws(MalformedAnswer) -> String? {
+        try exact(name).flatMap { PlainWord.isID($0) ? $0 : nil }
+    }
+
+    /// A moment as Belvo wrote it; nil when left out, or when it is none.
+    func moment(_ name: String) -> String? {
+        value[name]?.string.flatMap { PlainWord.isMoment($0) ? $0 : nil }
+    }
+
+    /// Why something failed, as a code to group by and a sentence beside it. What stands in the code's place and is no
+    /// code belongs to the sentence, which is stored encrypted.
+    func failure(code: String, message: String) -> (code: String?, message: String?) {
+        let sentence = plain(message)
+        guard let text = plain(code, scalarsMax: 100), !PlainWord.isCode(text) else { return (plain(code), sentence) }
+        return (nil, [text, sentence].compactMap(\.self).filter { !$0.isEmpty }.joined(separator: ": "))
     }
 
     /// An amount of money in centavos, from a string or a number (belvo-api.md §11, line 3).

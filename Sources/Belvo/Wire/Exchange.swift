@@ -41,7 +41,7 @@ extension Client {
         do {
             return try JSONDocument(parsing: response.body, limits: limits).root
         } catch {
-            throw MalformedAnswer(reason: "the answer is no JSON: \(error.reason)")
+            throw MalformedAnswer(reason: "the answer is no JSON: \(error.reason)", isJSON: false)
         }
     }
 
@@ -50,7 +50,7 @@ extension Client {
         do {
             return try read()
         } catch {
-            throw BelvoError(.unusable(reason: error.reason), to: call)
+            throw BelvoError(.unusable(reason: error.reason, isJSON: error.isJSON), to: call)
         }
     }
 }

@@ -1,3 +1,4 @@
+import Belvo
 import FoundationEssentials
 import HTTP
 import JSON
@@ -22,9 +23,9 @@ extension API {
         return Response(.ok)
     }
 
-    /// A word of Belvo's, as far as it can be shown.
+    /// A word of Belvo's; what is none is not shown.
     private func word(_ value: JSONValue?) -> String {
-        let plain = (value?.string ?? "").unicodeScalars.filter { $0.value > 0x20 && $0.value < 0x7F }
-        return String(String.UnicodeScalarView(plain.prefix(64)))
+        guard let text = value?.string, !text.isEmpty else { return "" }
+        return PlainWord.isCode(text) ? text : PlainWord.unreadable
     }
 }

@@ -92,7 +92,7 @@ struct Probe: Sendable {
                 report.reasons[name] = "\(choice.rawValue) was taken\(before)"
                 return answer
             } catch {
-                if case .malformedAnswer(let reason) = error { recorder.noteUnreadable(reason) }
+                if case .malformedAnswer(let reason, _) = error { recorder.noteUnreadable(reason) }
                 if case .outcomeUnknown(.malformedAnswer(let reason)) = error { recorder.noteUnreadable(reason) }
                 refusals.append("\(choice.rawValue) got \(recorder.last.status.map(String.init) ?? "no answer")")
                 guard error.isOfTheContent, !isOfAnother(error) else { break }
@@ -273,7 +273,7 @@ extension Probe {
     private var status: String { recorder.last.status.map(String.init) ?? "no answer" }
 
     private func note(_ error: BelvoError, _ report: inout ProbeReport, _ step: String) {
-        if case .malformedAnswer(let reason) = error { recorder.noteUnreadable(reason) }
+        if case .malformedAnswer(let reason, _) = error { recorder.noteUnreadable(reason) }
         if case .outcomeUnknown(.malformedAnswer(let reason)) = error { recorder.noteUnreadable(reason) }
         report.notTried.append("what follows \(step), which got \(status)")
     }
