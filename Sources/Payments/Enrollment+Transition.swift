@@ -36,6 +36,8 @@ extension Enrollment {
     /// What Belvo says of an enrollment when it is read.
     public struct Report: Sendable, Equatable {
         public var belvoID: UUID
+        public var externalID: String?
+        public var customer: UUID?
         public var status: ProviderStatus
         public var providerStatus: String
         public var providerDetailsStatus: String?
@@ -46,11 +48,14 @@ extension Enrollment {
         public var reasonMessage: String?
 
         public init(
-            belvoID: UUID, status: ProviderStatus, providerStatus: String, providerDetailsStatus: String? = nil,
-            redirectURL: String? = nil, expiresAt: String? = nil, payerInformation: [UInt8]? = nil,
-            reasonCode: String? = nil, reasonMessage: String? = nil
+            belvoID: UUID, externalID: String? = nil, customer: UUID? = nil, status: ProviderStatus,
+            providerStatus: String, providerDetailsStatus: String? = nil, redirectURL: String? = nil,
+            expiresAt: String? = nil, payerInformation: [UInt8]? = nil, reasonCode: String? = nil,
+            reasonMessage: String? = nil
         ) {
             self.belvoID = belvoID
+            self.externalID = externalID
+            self.customer = customer
             self.status = status
             self.providerStatus = providerStatus
             self.providerDetailsStatus = providerDetailsStatus
@@ -60,6 +65,15 @@ extension Enrollment {
             self.reasonCode = reasonCode
             self.reasonMessage = reasonMessage
         }
+    }
+
+    /// In what a report shows another enrollment than this one; empty when it may be this one. A member that is missing
+    /// proves nothing, and no money hangs on it. A foreign enrollment was named by somebody else.
+    public func differences(from report: Report) -> [String] {
+        var names: [String] = []
+        if origin == .own, let theirs = report.externalID, theirs != id.description { names.append("external_id") }
+        if let customerAtBelvo, let theirs = report.customer, theirs != customerAtBelvo { names.append("customer") }
+        return names
     }
 
     /// The enrollment after the event: the one place that says which changes there are.
@@ -120,6 +134,8 @@ extension Enrollment {
         // Belvo may have made two of one request: the one that is known here stays, and the other says nothing about
         // it.
         if let belvoID, belvoID != report.belvoID { return }
+        // Of what shows another enrollment nothing is believed; the caller raises the alarm.
+        guard differences(from: report).isEmpty else { return }
         belvoID = belvoID ?? report.belvoID
         // Whoever made a foreign one has its user's way to the bank as well.
         if origin == .own { redirectURL = redirectURL ?? report.redirectURL }

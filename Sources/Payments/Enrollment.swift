@@ -48,6 +48,8 @@ public struct Enrollment: Sendable, Equatable {
     public let origin: Origin
     public let subject: UserSubject
     public let customer: Customer.ID
+    /// Belvo's id of that customer; nil where the record has not been stored yet.
+    public package(set) var customerAtBelvo: UUID?
     public let institution: Institution
     /// Nil only where it is a foreign one's, and Belvo names none that is known here.
     public let platform: Platform?

@@ -51,35 +51,40 @@ extension Store {
         ).first.map(readCustomer)
     }
 
-    /// Writes a customer's next state. Nothing comes back when somebody else was faster.
+    /// Writes a customer's next state. Nothing comes back when somebody else was faster. Throws `BelvoIDRepeated` when
+    /// Belvo's id is another customer's.
     func update(
         _ before: Stored<Customer>, to after: Customer, event: String, plan: PollPlan, cause: Cause
     ) async throws -> Stored<Customer>? {
-        try await database.execute(
-            """
-            WITH changed AS (
-                UPDATE customers SET
-                    state = \(after.state), belvo_id = \(after.belvoID), belvo_created_at = \(after.belvoCreatedAt),
-                    person_ciphertext = \(seal(after)),
-                    tax_id_lookup = \(vault.lookup(after.person.taxID.text, for: .taxID)),
-                    failure_code = \(after.failureCode), updated_at = app_now(), version = version + 1,
-                    leased_until = app_now() + \(plan.leaseMicroseconds) * interval '1 microsecond',
-                    next_poll_at = app_now() + \(plan.nextPollMicroseconds) * interval '1 microsecond',
-                    deadline_at = coalesce(
-                        \(plan.keptDeadline),
-                        app_now() + \(plan.deadlineMicroseconds) * interval '1 microsecond')
-                WHERE id = \(before.record.id) AND version = \(before.version)
-                RETURNING \(fragment: Self.customerColumns)
-            ), recorded AS (
-                INSERT INTO state_history (
-                    record_type, record_id, state_before, state_after, caused_by, request_id, detail)
-                SELECT 'customer', id, \(before.record.state.rawValue), state, \(cause.actor), \(cause.requestID),
-                    \(event)
-                FROM changed WHERE state <> \(before.record.state.rawValue)
-            )
-            SELECT * FROM changed
-            """
-        ).first.map(readCustomer)
+        do {
+            return try await database.execute(
+                """
+                WITH changed AS (
+                    UPDATE customers SET
+                        state = \(after.state), belvo_id = \(after.belvoID), belvo_created_at = \(after.belvoCreatedAt),
+                        person_ciphertext = \(seal(after)),
+                        tax_id_lookup = \(vault.lookup(after.person.taxID.text, for: .taxID)),
+                        failure_code = \(after.failureCode), updated_at = app_now(), version = version + 1,
+                        leased_until = app_now() + \(plan.leaseMicroseconds) * interval '1 microsecond',
+                        next_poll_at = app_now() + \(plan.nextPollMicroseconds) * interval '1 microsecond',
+                        deadline_at = coalesce(
+                            \(plan.keptDeadline),
+                            app_now() + \(plan.deadlineMicroseconds) * interval '1 microsecond')
+                    WHERE id = \(before.record.id) AND version = \(before.version)
+                    RETURNING \(fragment: Self.customerColumns)
+                ), recorded AS (
+                    INSERT INTO state_history (
+                        record_type, record_id, state_before, state_after, caused_by, request_id, detail)
+                    SELECT 'customer', id, \(before.record.state.rawValue), state, \(cause.actor), \(cause.requestID),
+                        \(event)
+                    FROM changed WHERE state <> \(before.record.state.rawValue)
+                )
+                SELECT * FROM changed
+                """
+            ).first.map(readCustomer)
+        } catch let error as DatabaseError where error.isUniqueViolation(of: "one_customer_per_belvo_id") {
+            throw BelvoIDRepeated()
+        }
     }
 
     /// Takes up to `limit` customers whose poll is due, for so long, oldest first. See `claimDue`.

@@ -4,7 +4,9 @@ import Postgres
 
 extension Store {
     static let enrollmentColumns: SQL = """
-        id, origin, subject, customer_id, state, belvo_id, institution_id, institution_name, institution_icon, platform,
+        id, origin, subject, customer_id,
+        (SELECT customers.belvo_id FROM customers WHERE customers.id = enrollments.customer_id) AS customer_belvo_id,
+        state, belvo_id, institution_id, institution_name, institution_icon, platform,
         name, name_ciphertext, callback_url, redirect_url, redirect_url_ciphertext, registration_options_ciphertext,
         confirmation_digest, confirmation_accepted,
         provider_status, provider_details_status, expires_at, payer_information_ciphertext, failure_code,
@@ -111,7 +113,7 @@ extension Store {
     }
 
     /// Writes an enrollment's next state, and with it what its idempotency key answers from now on. Nothing comes back
-    /// when somebody else was faster.
+    /// when somebody else was faster. Throws `BelvoIDRepeated` when Belvo's id is another enrollment's.
     ///
     /// `redirectState` is the `state` in the redirect address, where it became known by this change.
     func update(
@@ -119,11 +121,15 @@ extension Store {
         plan: PollPlan, cause: Cause, at moment: Timestamp, key: IdempotencySettlement = .unchanged,
         emitting shopEvent: ShopEvent? = nil
     ) async throws -> Stored<Enrollment>? {
-        try await database.execute(
-            changing(
-                before, to: after, redirectState: redirectState, event: event, plan: plan, cause: cause,
-                at: moment, key: key, emitting: shopEvent)
-        ).first.map(readEnrollment)
+        do {
+            return try await database.execute(
+                changing(
+                    before, to: after, redirectState: redirectState, event: event, plan: plan, cause: cause,
+                    at: moment, key: key, emitting: shopEvent)
+            ).first.map(readEnrollment)
+        } catch let error as DatabaseError where error.isUniqueViolation(of: "one_enrollment_per_belvo_id") {
+            throw BelvoIDRepeated()
+        }
     }
 
     /// Writes an enrollment's next state and its receipt's outcome together, or neither.
@@ -226,6 +232,7 @@ extension Store {
             callbackURL: try row.decode("callback_url"),
             metadata: try row.decode("metadata", as: JSONColumn?.self).map { try Metadata(json: $0.bytes) },
             createdAt: try row.decode("created_at"))
+        enrollment.customerAtBelvo = try row.decode("customer_belvo_id")
         enrollment.state = try row.decode("state")
         enrollment.belvoID = try row.decode("belvo_id")
         enrollment.redirectURL = try text(row, "redirect_url", in: .enrollmentsRedirectURL)

@@ -5,7 +5,7 @@ import Postgres
 /// Another payment has this end-to-end id already.
 struct EndToEndIDRepeated: Error {}
 
-/// Another payment has this id of Belvo's already.
+/// Another record of its kind has this id of Belvo's already.
 struct BelvoIDRepeated: Error {}
 
 /// Another payment for the same reference has been paid, or may still be: this one is not authorized.

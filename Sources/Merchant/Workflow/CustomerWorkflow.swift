@@ -49,7 +49,9 @@ struct CustomerWorkflow: Sendable {
     private func write(
         _ next: Customer, over stored: Stored<Customer>, event: String, plan: PollPlan, cause: Cause
     ) async throws -> Stored<Customer>? {
-        let written = try await dependencies.store.update(stored, to: next, event: event, plan: plan, cause: cause)
+        let written = try await refusingRepeatedID(of: next) {
+            try await dependencies.store.update(stored, to: next, event: event, plan: plan, cause: cause)
+        }
         if let written, written.record != stored.record { dependencies.changes.announce(written.record.id) }
         return written
     }

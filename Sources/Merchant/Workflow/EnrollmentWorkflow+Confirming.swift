@@ -81,7 +81,7 @@ extension EnrollmentWorkflow {
             return try await sendAgain(confirmation, for: claimed, until: end, on: context)
         }
         return try progress(
-            of: try await record(.reported(report(remote)), on: stored, cause: context.cause))
+            of: try await record(.reported(report(remote, of: stored.record)), on: stored, cause: context.cause))
     }
 
     /// What Belvo says of this sending says nothing about the first: a refusal is followed by a reading.
@@ -99,7 +99,8 @@ extension EnrollmentWorkflow {
         guard let belvoID = claimed.record.belvoID, let remote = await reading(belvoID, of: claimed.record) else {
             return try await leaveUnknown(claimed, on: context)
         }
-        return try progress(of: try await record(.reported(report(remote)), on: claimed, cause: context.cause))
+        return try progress(
+            of: try await record(.reported(report(remote, of: claimed.record)), on: claimed, cause: context.cause))
     }
 
     private func send(

@@ -18,7 +18,7 @@ extension EnrollmentWorkflow {
                 case .overtaken: continue
                 }
             }
-            let event = Enrollment.Event.reported(report(remote))
+            let event = Enrollment.Event.reported(report(remote, of: stored.record))
             var now = stored
             // Many may tell of the same at once, and must not stand in each other's way to write nothing new.
             if try stored.record.transition(on: event) != stored.record {
@@ -72,7 +72,7 @@ extension EnrollmentWorkflow {
             name: remote.details.name.flatMap { try? EnrollmentName($0) }, callbackURL: remote.details.callbackURL,
             metadata: remote.metadata.flatMap { try? Metadata(json: $0.bytes) },
             createdAt: owner.moment(remote.createdAt))
-        let enrollment = try seen.transition(on: .reported(report(remote)))
+        let enrollment = try seen.transition(on: .reported(report(remote, of: seen)))
         let taken = try await dependencies.store.importForeign(
             enrollment, plan: .entered(enrollment.schedule(dependencies.timeouts)), cause: context.cause,
             emitting: dependencies.event(enrollment, before: seen, at: owner.clock.now))

@@ -87,7 +87,7 @@ struct EnrollmentWorkflow: Sendable {
                     riskSignals: requested.riskSignals,
                     metadata: try requested.metadata.map { try RawJSON(parsing: $0.json) }),
                 trace: context.trace)
-            return .reported(report(created))
+            return .reported(report(created, of: enrollment))
         }
     }
 
@@ -147,7 +147,7 @@ extension EnrollmentWorkflow: PolledWorkflow {
     func reread(_ stored: Stored<Enrollment>, on context: CallContext) async throws -> Stored<Enrollment> {
         guard let belvoID = stored.record.belvoID else { return stored }
         let remote = try await dependencies.belvo.readEnrollment(Belvo.Enrollment.ID(belvoID), trace: context.trace)
-        let event = Enrollment.Event.reported(report(remote))
+        let event = Enrollment.Event.reported(report(remote, of: stored.record))
         // Nearly always nothing has changed: many payments at once must not stand in each other's way to write that.
         guard try stored.record.transition(on: event) != stored.record else { return stored }
         return try await record(event, on: stored, cause: context.cause)
@@ -170,13 +170,13 @@ extension EnrollmentWorkflow: PolledWorkflow {
             // Of several the one that has come furthest, and of those the first: the list begins with the newest.
             guard let chosen = found.reversed().max(by: { rank($0) < rank($1) }) else { return nil }
             for twin in found where twin.id != chosen.id { logTwin(twin.id.uuid, of: enrollment) }
-            return .reported(report(chosen))
+            return .reported(report(chosen, of: enrollment))
         }
         let mayHaveOptions = enrollment.state == .awaitingOptions || enrollment.state == .atBank
         if mayHaveOptions, let options = try await registrationOptions(of: belvoID, from: belvo) {
             return .optionsArrived(options)
         }
-        return .reported(report(try await belvo.readEnrollment(belvoID)))
+        return .reported(report(try await belvo.readEnrollment(belvoID), of: enrollment))
     }
 
     /// How far Belvo has brought an enrollment.
@@ -246,10 +246,12 @@ extension EnrollmentWorkflow: PolledWorkflow {
             deadline.map { PollPlan.goesOn(nextPoll: max($0 - stored.clock.now, .zero), deadline: $0) }
             ?? self.plan(next, over: stored)
         if isHeld { plan = PollPlan.entered(next.sendingSchedule(dependencies.timeouts)).held }
-        let written = try await dependencies.store.update(
-            stored, to: next, redirectState: next.redirectURL.flatMap(redirectState), event: event,
-            plan: plan, cause: cause, at: moment, key: settling(preview),
-            emitting: dependencies.event(next, before: stored.record, at: moment))
+        let written = try await refusingRepeatedID(of: next) {
+            try await dependencies.store.update(
+                stored, to: next, redirectState: next.redirectURL.flatMap(redirectState), event: event,
+                plan: plan, cause: cause, at: moment, key: settling(preview),
+                emitting: dependencies.event(next, before: stored.record, at: moment))
+        }
         if let written { publish(written, after: stored, cause: cause) }
         return written
     }
@@ -279,17 +281,28 @@ extension EnrollmentWorkflow: PolledWorkflow {
             ])
     }
 
-    func report(_ enrollment: Belvo.Enrollment) -> Enrollment.Report {
-        if case .unknown(let word) = enrollment.status {
+    /// What Belvo says of an enrollment. A word that nobody knows raises an alarm, and so does another identity.
+    func report(_ remote: Belvo.Enrollment, of enrollment: Enrollment) -> Enrollment.Report {
+        if case .unknown(let word) = remote.status {
             dependencies.log.error(
-                "enrollment.unknown_status", metadata: ["belvo_id": "\(enrollment.id)", "status": "\(word)"])
+                "enrollment.unknown_status", metadata: ["belvo_id": "\(remote.id)", "status": "\(word)"])
         }
-        return Enrollment.Report(
-            belvoID: enrollment.id.uuid, status: ProviderStatus(enrollment.status),
-            providerStatus: enrollment.status.word, providerDetailsStatus: enrollment.details.status?.word,
-            redirectURL: enrollment.details.redirectURL, expiresAt: enrollment.details.expiresAt,
-            payerInformation: enrollment.details.payerInformation?.bytes,
-            reasonCode: enrollment.statusReasonCode, reasonMessage: enrollment.statusReasonMessage)
+        let report = Enrollment.Report(
+            belvoID: remote.id.uuid, externalID: remote.externalID, customer: remote.details.customer?.uuid,
+            status: ProviderStatus(remote.status), providerStatus: remote.status.word,
+            providerDetailsStatus: remote.details.status?.word, redirectURL: remote.details.redirectURL,
+            expiresAt: remote.details.expiresAt, payerInformation: remote.details.payerInformation?.bytes,
+            reasonCode: remote.statusReasonCode, reasonMessage: remote.statusReasonMessage)
+        let differences = enrollment.differences(from: report)
+        if !differences.isEmpty {
+            dependencies.log.critical(
+                "enrollment.differs",
+                metadata: [
+                    "enrollment_id": "\(enrollment.id)", "belvo_id": "\(remote.id)",
+                    "members": "\(differences.joined(separator: ","))",
+                ])
+        }
+        return report
     }
 
     /// The `state` in the query of the address where the user approves; nothing where the bank hides it.

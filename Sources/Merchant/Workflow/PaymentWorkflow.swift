@@ -176,6 +176,7 @@ extension PaymentWorkflow: PolledWorkflow {
         } catch {
             dependencies.log.warning(
                 "payment.unreadable", metadata: ["payment_id": "\(payment.id)", "reason": "\(error)"])
+            await alarmOfMalformedAnswer(error, about: payment)
             return .unreadable
         }
     }
@@ -211,7 +212,21 @@ extension PaymentWorkflow: PolledWorkflow {
         return report
     }
 
-    /// Keeps an alarm until somebody has settled it, and logs it once.
+    /// Raises the alarm where Belvo's own answer about what may be paid cannot be read. The page of something in front
+    /// of it says nothing about the payment.
+    private func alarmOfMalformedAnswer(_ error: any Error, about payment: Payment) async {
+        guard payment.mayBelvoStillPay, case BelvoError.malformedAnswer(let reason, isJSON: true) = error
+        else { return }
+        do {
+            try await raise(.differs, of: payment, "Belvo's answer cannot be read: \(reason)")
+        } catch {
+            // The next poll raises it.
+            dependencies.log.warning("payment.alarm_not_raised", metadata: ["payment_id": "\(payment.id)"])
+        }
+    }
+
+    /// Keeps an alarm until somebody has settled it, and logs it once. The shop hears of its order where that is
+    /// disputed by it.
     func raise(_ kind: MoneyAlarm.Kind, of payment: Payment, _ detail: String) async throws {
         guard try await dependencies.store.raise(kind, of: payment.id, detail) else { return }
         dependencies.log.critical(

@@ -208,7 +208,7 @@ struct RedirectionWorkflow: Sendable {
         // Whose code it was that has arrived is not known: this receipt proves nothing (`CallbackResult.isProven`).
         let settled = try await settle(sent, as: .unknown, enrollment, .redirectPassedOn, cause: context.cause)
         guard let owner = settled?.enrollment else { return .pending(enrollment) }
-        let event = Enrollment.Event.reported(enrollments.report(remote))
+        let event = Enrollment.Event.reported(enrollments.report(remote, of: owner.record))
         // Nothing new is not written: that would put off the next poll.
         let isNew = try owner.record.transition(on: event) != owner.record
         let now = isNew ? try await enrollments.record(event, on: owner, cause: context.cause) : owner
@@ -259,7 +259,7 @@ struct RedirectionWorkflow: Sendable {
         }
         if let remote = isRejection ? await reading(owner, answer.id.uuid) : answer {
             owner = try await enrollments.record(
-                .reported(enrollments.report(remote)), on: owner, cause: context.cause)
+                .reported(enrollments.report(remote, of: owner.record)), on: owner, cause: context.cause)
         }
         // The owner's enrollment goes on; whoever posted somebody else's code learns nothing.
         if let poster, owner.record.subject != poster { throw WorkflowRefusal.notFound }

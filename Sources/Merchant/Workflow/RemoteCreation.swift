@@ -32,6 +32,21 @@ extension CreationWorkflow {
             metadata: ["\(Record.noun)_id": "\(record.ownID)", "belvo_id": "\(id)"])
     }
 
+    /// Writes what Belvo's answer led to. Belvo giving two of our records the same id is a mix-up of Belvo's, of which
+    /// nothing is believed.
+    func refusingRepeatedID<Value>(of record: Record, _ write: () async throws -> Value) async throws -> Value {
+        do {
+            return try await write()
+        } catch is BelvoIDRepeated {
+            dependencies.log.critical(
+                "\(Record.noun).belvo_id_repeated",
+                metadata: [
+                    "\(Record.noun)_id": "\(record.ownID)", "belvo_id": "\(record.belvoID.map { "\($0)" } ?? "")",
+                ])
+            throw BelvoError.malformedAnswer(reason: "the id is another \(Record.noun)'s")
+        }
+    }
+
     /// Reads Belvo once, and not for long, right after a call whose answer says nothing.
     func lookUp(_ record: Record) async -> RemoteState<Record.Event> {
         await readRemoteState(of: record, from: dependencies.belvo.within(dependencies.timeouts.lookUpDeadline))

@@ -1,0 +1,137 @@
+import Belvo
+import BelvoSandbox
+import HTTP
+import Payments
+import Postgres
+import Testing
+
+@testable import Merchant
+
+/// What Belvo shows is another object than the one that was asked for, or cannot be read: nothing is believed, and
+/// somebody has to know (promises 9 and 12).
+@Suite struct OtherIdentityTests {
+    private static let alarms = "SELECT kind || ' ' || detail AS line FROM ops.money_alarms" as SQL
+
+    @Test func `what may be paid and cannot be read stays open, and somebody has to know`() async throws {
+        try await MayBelvoStillPayTests.open { harness, client, bond in
+            let bill = try await client.bill(bond)
+            try await client.authorize(bill)
+            try harness.sandbox.settle(intent: bill.belvoID)
+            // The page of something in front of Belvo says nothing about this payment.
+            harness.sandbox.next(.garbageBody, on: .getPaymentIntent)
+            try await harness.poll()
+            #expect(try await harness.lines(Self.alarms) == [])
+            harness.sandbox.next(.missingID, on: .getPaymentIntent)
+            try await harness.poll()
+            #expect(
+                try await harness.lines(Self.alarms) == ["differs Belvo's answer cannot be read: id is no UUID"])
+            #expect(try await client.payment(bill).string("status") == "PENDING")
+            try await harness.poll()
+            #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
+        }
+    }
+
+    @Test(arguments: ["/external_id", "/details/customer"])
+    func `an enrollment that shows another identity is not believed`(pointer: String) async throws {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            let other = #""5b1f1c54-4a1f-4a54-9d68-6a2a7f7f0001""#
+            harness.sandbox.next(
+                .altered([Fault.Alteration(pointer, other), Fault.Alteration("/status", #""FAILED""#)]),
+                on: .getEnrollment)
+            try await harness.tell("ENROLLMENTS", of: bond.belvoID)
+            try await harness.work()
+            #expect(try await client.enrollment(bond).string("status") == "SUCCEEDED")
+            #expect(harness.log.holds("enrollment.differs"))
+        }
+    }
+
+    @Test func `an order is disputed when another intent of its payment's name is paid`() async throws {
+        try await ShopDouble.serving { shop in
+            try await MayBelvoStillPayTests.open("required", shop) { harness, client, bond in
+                _ = try await MayBelvoStillPayTests.place(on: harness, amount: "19.90")
+                let bill = try await MayBelvoStillPayTests.ordered(client, bond)
+                let cheaper = try await client.openPaymentBySDK(from: bond.atBelvo(), named: bill.id, centavos: 100)
+                try harness.sandbox.settle(intent: cheaper.description)
+                try await harness.tell("PAYMENT_INTENTS", of: cheaper.description)
+                try await harness.work()
+                try await harness.work()
+                let order = try await App(client: harness.client, token: MayBelvoStillPayTests.shopToken).send(
+                    .get, "/orders/order-1")
+                #expect(try order.string("status") == "disputed")
+                #expect(try order.string("payment_intent") == bill.id)
+                #expect(shop.types.contains("order.disputed"))
+                // It is for a person to say what becomes of it.
+                try await harness.database.execute(
+                    "UPDATE money_alarms SET settled_at = app_now(), settled_by = 'rosa: paid back'")
+                let settled = try await App(client: harness.client, token: MayBelvoStillPayTests.shopToken).send(
+                    .get, "/orders/order-1")
+                #expect(try settled.string("status") == "live")
+            }
+        }
+    }
+
+    @Test func `nobody is forgotten while Belvo has told of something that nobody knows yet`() async throws {
+        try await MayBelvoStillPayTests.open { harness, client, bond in
+            let bill = try await client.bill(bond)
+            try harness.sandbox.fail(intent: bill.belvoID)
+            try await harness.tell("PAYMENT_INTENTS", of: bill.belvoID)
+            try await harness.work()
+            let twin = try await client.openPaymentBySDK(from: bond.atBelvo(), named: bill.id, centavos: 1990)
+            try harness.sandbox.settle(intent: twin.description)
+            harness.sandbox.next(.refused(503, code: "away"), on: .getPaymentIntent, count: nil)
+            try await harness.tell("PAYMENT_INTENTS", of: twin.description)
+            try await harness.work()
+            func erase() async throws { _ = try await harness.operate { try await $0.erase(UserSubject("ana")) } }
+            await #expect(throws: RecordsStillOpen.self) { try await erase() }
+            harness.sandbox.clearFaults()
+            try await harness.pass(.seconds(30))
+            #expect(try await client.openPayment(bond, key: "tap-2").string("code") == "already_paid")
+            try await erase()
+        }
+    }
+
+    @Test func `a customer who comes with another customer's id is found under its own`() async throws {
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            let taken = try await client.customerAtBelvo()
+            harness.sandbox.next(.altered([Fault.Alteration("/id", "\"\(taken)\"")]), on: .createCustomer)
+            let app = try await harness.app(of: "bia")
+            let answer = try await app.send(.put, "/v1/customer", AppClient.customerBody(taxID: "111.444.777-35"))
+            #expect(answer.status == 201)
+            let own = AppClient(harness: harness, app: app, phone: client.phone, signals: "")
+            #expect(try await own.customerAtBelvo() != taken)
+            #expect(harness.log.holds("customer.belvo_id_repeated"))
+        }
+    }
+
+    @Test func `what Belvo writes of a person in the place of words and ids is neither kept nor logged in plain`()
+        async throws
+    {
+        try await MayBelvoStillPayTests.open { harness, client, bond in
+            let bill = try await client.bill(bond)
+            try await client.authorize(bill)
+            let pix = "/payment_method_information/open_finance_biometric_pix"
+            let person = #""Ana 529.982.247-25""#
+            let places = ["/status", "\(pix)/provider", "\(pix)/consent_id", "\(pix)/external_payment_id"]
+            harness.sandbox.next(
+                .altered((places + ["\(pix)/provider_request_id"]).map { Fault.Alteration($0, person) }),
+                on: .getPaymentIntent)
+            try await harness.poll()
+            harness.sandbox.next(
+                .status(
+                    422, body: #"[{"code": "Ana 529.982.247-25", "field": "529.982.247-25", "request_id": "Ana S."}]"#,
+                    contentType: "application/json", headers: [:]), on: .getPaymentIntent)
+            try await harness.poll()
+            let dump = try await harness.texts("SELECT * FROM payments").joined()
+            #expect(dump.contains("UNREADABLE"))
+            #expect(!dump.contains("982.247"))
+            let log = harness.log.all.joined(separator: "\n")
+            #expect(log.contains("payment.unknown_status"))
+            #expect(log.contains("payment.unreadable"))
+            #expect(!log.contains("982.247"))
+            #expect(!log.contains("Ana"))
+        }
+    }
+}
