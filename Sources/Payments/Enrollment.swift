@@ -140,8 +140,9 @@ public struct Enrollment: Sendable, Equatable {
             Schedule(firstPoll: timeouts.userDeadline, deadline: timeouts.userDeadline)
         case .completing:
             Schedule(firstPoll: timeouts.callDeadline + .seconds(5), deadline: timeouts.userDeadline)
-        case .awaitingOptions: Schedule(firstPoll: timeouts.pollInterval, deadline: timeouts.pollDeadline)
-        case .confirming: Schedule(firstPoll: timeouts.pollInterval, deadline: timeouts.pollDeadline)
+        // The user has the phone in the hand, and banks are often done at once.
+        case .awaitingOptions, .confirming:
+            Schedule(firstPoll: min(timeouts.pollInterval, .milliseconds(500)), deadline: timeouts.pollDeadline)
         // No step of ours waits for it: the deadline only says from when on it is polled ever less often.
         case .foreign: Schedule(firstPoll: timeouts.pollInterval, deadline: timeouts.pollDeadline)
         case .succeeded, .failed: nil

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from .processes import Failure, output_of, say
 from .report import commit, now, row, table
 from .site import Site
+from .wire import Wire
 
 _document = pathlib.Path("docs/belvo-failures.md")
 _begin, _end = "<!-- hiccups -->", "<!-- end of hiccups -->"
@@ -27,6 +28,7 @@ _failures: dict[str, dict | None] = {
     "nothing": None,
     "dropped before": {"fault": "drop_request"},
     "dropped after": {"fault": "drop_answer"},
+    "reset": {"fault": "delay_answer", "milliseconds": 1_000},
     "no HTTP": {"fault": "garbage"},
     "500": {"fault": "status", "status": 500},
     "500 though processed": {"fault": "status_after", "status": 500},
@@ -146,7 +148,9 @@ class Hiccups:
     def measure(self) -> str:
         self.context = ssl.create_default_context(cafile=str(self.site.scratch / "secrets/ca.pem"))
         self.steer("PATCH", "variants", {"fido_readiness": "after_ms:0"})
-        merchant = self.site.start_merchant()
+        host, port = self.site.sandbox_url.removeprefix("https://").split(":")
+        self.wire = Wire(host, int(port), self.site.port + 20)
+        merchant = self.site.start_merchant(BELVO_URL=f"https://{host}:{self.wire.port}")
         rows = []
         for step in [step for step in self._steps() if not self.steps or step.name in self.steps]:
             for failure, fault in _failures.items():
@@ -173,6 +177,9 @@ class Hiccups:
                 if is_outage:
                     repair = threading.Timer(_outage_seconds, lambda: self.steer("DELETE", "faults"))
                     repair.start()
+                elif failure == "reset":
+                    # Belvo has done it, and its answer is on its way.
+                    threading.Timer(0.5, self.wire.tear).start()
             begun = time.monotonic()
             app.deadline = begun + _patience_seconds
             try:

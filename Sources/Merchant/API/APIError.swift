@@ -238,17 +238,18 @@ extension APIError {
         case .throttled(let refusal):
             self.init(.serviceUnavailable, .belvoUnavailable, "Belvo has had enough requests for now.")
             belvoRequestID = refusal.requestID
-            retryAfterSeconds = refusal.retryAfter.map { Int($0.components.seconds) } ?? 5
+            // Where Belvo does not say how long: no shorter than the gate's silence (`ThrottleBackoff`).
+            retryAfterSeconds = refusal.retryAfter.map { Int($0.components.seconds) } ?? 3
         case .unreachable(_, let wait):
             self.init(.serviceUnavailable, .belvoUnavailable, "Belvo cannot be reached. Nothing was done.")
             // Rounded up: who comes a moment too early is only sent away once more.
-            retryAfterSeconds = wait.map { Int($0.components.seconds) + 1 } ?? 5
+            retryAfterSeconds = wait.map { Int($0.components.seconds) + 1 } ?? 2
         case .unanswered(.late):
             self.init(.gatewayTimeout, .belvoTimeout, "Belvo did not answer in time.")
         case .unanswered(let doubt), .outcomeUnknown(let doubt):
             self.init(.serviceUnavailable, .belvoUnavailable, "Belvo gave no answer.")
             belvoRequestID = doubt.requestID
-            retryAfterSeconds = 5
+            retryAfterSeconds = 2
         case .malformedAnswer:
             self.init(.badGateway, .belvoMalformedAnswer, "Belvo's answer cannot be used. The operators know.")
             isAlarm = true

@@ -2,8 +2,8 @@ import Transport
 
 /// Whether Belvo as a whole seems to be there: a circuit breaker with a handed-in clock.
 ///
-/// Closed, everything passes and is counted. Open, nothing passes for a while. Then, half open, one call at a time
-/// passes to find out: the first one that is answered closes it, one that is not opens it again for longer.
+/// Closed, everything passes and is counted. Open, nothing passes for a moment. Then, half open, one call at a time
+/// passes to find out: the first one that is answered closes it, one that is not opens it again.
 struct CircuitBreaker: Sendable {
     /// What counts is what happened within this time: long enough to hold several timed-out calls, short enough that
     /// a trouble that has passed is forgotten before anybody asks.
@@ -13,14 +13,13 @@ struct CircuitBreaker: Sendable {
     static let callsMin = 10
     /// The part of a window's calls that has to fail. Where more succeed, trying is still worth it.
     static let failureShare = 0.5
-    /// How long it is open at first, and at most after probe upon probe has failed. At most, because somebody with a
-    /// phone in the hand waits for the end of it.
-    static let pauseMin = Duration.seconds(5)
-    static let pauseMax = Duration.seconds(60)
+    /// How long it is open each time. One call in two seconds is no load on whoever comes back, however long it was
+    /// away, and somebody with a phone in the hand waits for the end of it (reliability.md, promise 14).
+    static let pause = Duration.seconds(2)
     /// How long a half-open circuit waits for a read before it lets a call try that changes something: what such a
     /// call leaves unknown has to be found out by reads anyway, and an authorize moves money. Workers make a pass
     /// every second, so that a read which is due has come by then.
-    static let readsFirst = Duration.seconds(2)
+    static let readsFirst = Duration.milliseconds(1_250)
 
     enum State: String, Sendable, CaseIterable {
         case closed
@@ -61,7 +60,6 @@ struct CircuitBreaker: Sendable {
     private var seconds: [Second] = []
     private var openedAt: Monotonic?
     private var probesFrom = Monotonic(nanoseconds: 0)
-    private var pause = CircuitBreaker.pauseMin
     private var isProbing = false
 
     func state(at now: Monotonic) -> State {
@@ -96,12 +94,10 @@ struct CircuitBreaker: Sendable {
         guard probe else { return nil }
         isProbing = false
         if failed {
-            pause = min(pause * 2, Self.pauseMax)
-            probesFrom = now + pause * (1 + jitter / 4)
+            probesFrom = now + Self.pause * (1 + jitter / 4)
             return nil
         }
         self.openedAt = nil
-        pause = Self.pauseMin
         seconds.removeAll()
         return .closed(after: now - openedAt)
     }
@@ -127,7 +123,7 @@ struct CircuitBreaker: Sendable {
         openedAt = now
         openings += 1
         isProbing = false
-        probesFrom = now + pause * (1 + jitter / 4)
+        probesFrom = now + Self.pause * (1 + jitter / 4)
         return .opened(failures: failures, calls: calls)
     }
 }

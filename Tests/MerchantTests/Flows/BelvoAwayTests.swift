@@ -63,7 +63,7 @@ import Testing
             let bill = try await client.bill(bond)
             harness.sandbox.next(.dropRequest, on: nil, count: nil)
             _ = try await knock(client)
-            harness.clock.advance(by: .seconds(6.5))
+            harness.clock.advance(by: .seconds(2.6))
             let signed = try await client.authorize(bill)
             #expect(signed.status == 503)
             #expect(harness.countCalls(.authorizePaymentIntent) == 0)

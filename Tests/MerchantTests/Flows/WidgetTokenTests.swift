@@ -129,7 +129,7 @@ import Transport
                 let isNonsense = doubt.fault == .garbageBody
                 #expect(answer.status == (isNonsense ? 502 : 503), "\(doubt.name)")
                 #expect(try answer.string("code") == (isNonsense ? "belvo_nonsense" : "belvo_unavailable"))
-                #expect((answer.response.headers["retry-after"] == "5") == !isNonsense, "\(doubt.name)")
+                #expect((answer.response.headers["retry-after"] == "2") == !isNonsense, "\(doubt.name)")
             }
             #expect(try await app.send(.post, "/v1/widget-token").status == 201)
         }

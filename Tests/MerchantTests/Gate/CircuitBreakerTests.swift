@@ -53,66 +53,54 @@ import Transport
 
     @Test func `open, it lets nothing pass and says when to come again`() {
         var circuit = failing(10)
-        #expect(circuit.ask(changing: false, at: at(0)) == .stay(.seconds(5)))
-        #expect(circuit.ask(changing: false, at: at(4)) == .stay(.seconds(1)))
+        #expect(circuit.ask(changing: false, at: at(0)) == .stay(.seconds(2)))
+        #expect(circuit.ask(changing: false, at: at(1.5)) == .stay(.seconds(0.5)))
     }
 
     @Test func `half open, one read finds out and everybody else stays`() {
         var circuit = failing(10)
-        #expect(circuit.state(at: at(5)) == .halfOpen)
-        #expect(circuit.ask(changing: false, at: at(5)) == .probe)
-        #expect(circuit.ask(changing: false, at: at(5)) == .stay(.seconds(1)))
-        #expect(circuit.note(failed: false, probe: true, at: at(5.5), jitter: 0) == .closed(after: .seconds(5.5)))
-        #expect(circuit.ask(changing: true, at: at(5.5)) == .pass)
+        #expect(circuit.state(at: at(2)) == .halfOpen)
+        #expect(circuit.ask(changing: false, at: at(2)) == .probe)
+        #expect(circuit.ask(changing: false, at: at(2)) == .stay(.seconds(1)))
+        #expect(circuit.note(failed: false, probe: true, at: at(2.5), jitter: 0) == .closed(after: .seconds(2.5)))
+        #expect(circuit.ask(changing: true, at: at(2.5)) == .pass)
         // The failures from before are forgotten.
-        #expect(circuit.note(failed: true, probe: false, at: at(5.6), jitter: 0) == nil)
+        #expect(circuit.note(failed: true, probe: false, at: at(2.6), jitter: 0) == nil)
     }
 
     @Test func `a call that changes something finds out only when no read has come`() {
         var circuit = failing(10)
-        #expect(circuit.ask(changing: true, at: at(5)) == .stay(.seconds(2)))
-        #expect(circuit.ask(changing: true, at: at(7)) == .probe)
+        #expect(circuit.ask(changing: true, at: at(2)) == .stay(CircuitBreaker.readsFirst))
+        #expect(circuit.ask(changing: true, at: at(3.25)) == .probe)
     }
 
     @Test func `a probe that was not sent leaves its place to the next`() {
         var circuit = failing(10)
-        #expect(circuit.ask(changing: false, at: at(5)) == .probe)
+        #expect(circuit.ask(changing: false, at: at(2)) == .probe)
         circuit.giveUpProbe()
-        #expect(circuit.ask(changing: false, at: at(5)) == .probe)
+        #expect(circuit.ask(changing: false, at: at(2)) == .probe)
     }
 
-    @Test func `each failed probe doubles the pause, up to a minute`() {
+    @Test func `however long Belvo is away, somebody finds out every two seconds`() {
         var circuit = failing(10)
-        var moment = 5.0
-        for pause in [10.0, 20, 40, 60, 60] {
+        for moment in stride(from: 2.0, to: 200, by: 2) {
             #expect(circuit.ask(changing: false, at: at(moment)) == .probe)
             #expect(circuit.note(failed: true, probe: true, at: at(moment), jitter: 0) == nil)
-            #expect(circuit.ask(changing: false, at: at(moment)) == .stay(.seconds(pause)))
-            moment += pause
+            #expect(circuit.ask(changing: false, at: at(moment)) == .stay(.seconds(2)))
         }
-    }
-
-    @Test func `a trouble that has passed is forgotten: the next pause is as short as the first`() {
-        var circuit = failing(10)
-        #expect(circuit.ask(changing: false, at: at(5)) == .probe)
-        #expect(circuit.note(failed: true, probe: true, at: at(5), jitter: 0) == nil)
-        #expect(circuit.ask(changing: false, at: at(15)) == .probe)
-        #expect(circuit.note(failed: false, probe: true, at: at(15), jitter: 0) == .closed(after: .seconds(15)))
-        for _ in 0..<CircuitBreaker.callsMin { _ = circuit.note(failed: true, probe: false, at: at(16), jitter: 0) }
-        #expect(circuit.ask(changing: false, at: at(16)) == .stay(CircuitBreaker.pauseMin))
     }
 
     @Test func `what was under way when it opened neither closes it nor keeps it open`() {
         var circuit = failing(10)
         #expect(circuit.note(failed: false, probe: false, at: at(1), jitter: 0) == nil)
-        #expect(circuit.note(failed: true, probe: false, at: at(4), jitter: 0) == nil)
-        #expect(circuit.state(at: at(4.9)) == .open)
-        #expect(circuit.state(at: at(5)) == .halfOpen)
+        #expect(circuit.note(failed: true, probe: false, at: at(1.5), jitter: 0) == nil)
+        #expect(circuit.state(at: at(1.9)) == .open)
+        #expect(circuit.state(at: at(2)) == .halfOpen)
     }
 
     @Test func `jitter lengthens the pause by a quarter at most`() {
         var circuit = failing(9)
         _ = circuit.note(failed: true, probe: false, at: at(0), jitter: 1)
-        #expect(circuit.ask(changing: false, at: at(0)) == .stay(.seconds(6.25)))
+        #expect(circuit.ask(changing: false, at: at(0)) == .stay(.seconds(2.5)))
     }
 }
