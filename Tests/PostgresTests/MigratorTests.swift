@@ -88,6 +88,7 @@ import Transport
     @Test func `programs that start at once wait for each other`() async throws {
         try await TestDatabase.open { database in
             let loop = try #require(EventLoop.current)
+            // Long enough for the others to come while it runs; nothing is expected of the time.
             let slow = Migration(name: "0002_slow", text: "SELECT pg_sleep(0.1); INSERT INTO numbers (n) VALUES (2);")
             let tasks = (0..<5).map { _ in
                 loop.task { try await Migrator([Self.first, slow], of: database).migrate() }

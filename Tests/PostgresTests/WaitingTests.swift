@@ -95,6 +95,7 @@ import Transport
             let loop = try #require(EventLoop.current)
             try await database.execute("CREATE TABLE numbers (n int)")
             let write = loop.task {
+                // Long enough to be cancelled; it is seen to be under way before that.
                 try await database.execute("INSERT INTO numbers (n) SELECT 1 FROM pg_sleep(0.1)").affectedCount
             }
             try await waitUntil { try database.load()[1].outstanding == 1 }
@@ -141,6 +142,7 @@ import Transport
         configuration.statementTimeout = .milliseconds(50)
         try await TestDatabase.open(configuration: configuration) { database in
             let error = await #expect(throws: DatabaseError.self) {
+                // It never ends by itself: somebody ends it.
                 try await database.execute("SELECT pg_sleep(5)::text AS slept")
             }
             #expect(error?.state == .queryCanceled)
@@ -150,7 +152,9 @@ import Transport
     @Test func `a closed database says so`() async throws {
         try await TestDatabase.open(configuration: Self.narrow) { database in
             let loop = try #require(EventLoop.current)
+            // It never ends by itself: somebody ends it.
             let write = loop.task { try await database.execute("SELECT pg_sleep(5)::text AS slept") }
+            // It never ends by itself either.
             let read = loop.task { try await database.rows("SELECT pg_sleep(5)::text AS slept") }
             try await waitUntil { try database.load().map(\.outstanding) == [1, 1, 0] }
             await database.close()

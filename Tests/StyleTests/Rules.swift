@@ -1,7 +1,7 @@
 extension Rule {
     static let all: [Rule] = [
-        lineLength, fileLength, programLength, notes, explainedEscapes, explainedForce, names, foundation,
-        documentation,
+        lineLength, fileLength, programLength, notes, explainedEscapes, explainedForce, waitingForEvents, names,
+        foundation, documentation,
     ]
 
     static let lineLength = Rule.line(
@@ -65,6 +65,28 @@ extension Rule {
         fault: unexplained(["try!", " as! ", "unsafeBitCast("]),
         forbidden: ["let x = try! parse()", "let x = y as! String", "\nlet x = unsafeBitCast(y, to: Int.self)"],
         allowed: ["// A literal, read by a test.\nlet x = try! parse()", "/// Like `try!`.", "let x = y as? String"]
+    )
+
+    static let waitingForEvents = Rule.line(
+        "a test waits for events: a sleep is in a loop that ends with one, or has a comment above that says why not",
+        applies: { $0.isSwift && $0.path.hasPrefix("Tests/") && !$0.isOfStyleTests },
+        fault: { lines, index in
+            let line = lines[index]
+            guard ["sleep(for", "sleep(until", "usleep(", "pg_sleep("].contains(where: line.contains), !line.isComment,
+                !line.contains("func ")
+            else { return nil }
+            let isExplained = index > 0 && lines[index - 1].isComment
+            let isInLoop = lines[max(0, index - 14)...index].contains {
+                $0.words.contains("while") || $0.contains("for _ in 0..<")
+            }
+            return isExplained || isInLoop ? nil : "a fixed sleep"
+        },
+        forbidden: ["try await loop.sleep(for: .seconds(1))", "x()\nusleep(5)", #"execute("SELECT pg_sleep(1)")"#],
+        allowed: [
+            "while !isDone { try await loop.sleep(for: .milliseconds(1)) }",
+            "while !isDone {\n    look()\n    usleep(10)\n}",
+            "// Time itself is tested.\ntry await loop.sleep(for: .milliseconds(30))",
+        ]
     )
 
     /// A fault for any of the texts in code without a comment on the line above, attributes in between aside.

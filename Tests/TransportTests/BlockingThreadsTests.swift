@@ -49,7 +49,7 @@ import Testing
             _ = try Signals([SIGUSR1, SIGUSR2], on: loop) { signal in arrived.update { $0.append(signal) } }
             pthread_kill(pthread_self(), SIGUSR1)
             pthread_kill(pthread_self(), SIGUSR2)
-            try await loop.sleep(for: .milliseconds(1))
+            while arrived.value.count < 2 { try await loop.sleep(for: .milliseconds(1)) }
             #expect(arrived.value.sorted() == [SIGUSR1, SIGUSR2])
         }
     }

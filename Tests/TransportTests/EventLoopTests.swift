@@ -49,6 +49,7 @@ import Testing
                 #expect(loop.isCurrent)
                 await Task.yield()
                 #expect(loop.isCurrent)
+                // Sleeping is one of the things that it awaits.
                 try await loop.sleep(for: .milliseconds(1))
                 #expect(loop.isCurrent)
                 await BlockingThreads.shared.run { () throws(Never) in #expect(!loop.isCurrent) }

@@ -21,6 +21,7 @@ import Testing
             }
             one.signal()
             two.signal()
+            // The next round of the loop has heard all that there is.
             try await loop.sleep(for: .milliseconds(1))
             #expect(signaled.value.count == 1)
             #expect(loop.registrationCount == 1)
@@ -39,6 +40,7 @@ import Testing
             try two.listen(on: loop) { try? exchange(one) }
             one.signal()
             two.signal()
+            // The next round of the loop has heard all that there is.
             try await loop.sleep(for: .milliseconds(1))
             #expect(!heard.value)
             #expect(loop.registrationCount == 2)
@@ -69,9 +71,11 @@ import Testing
             let watcher = Watcher(pair.ours, on: loop) { readiness in heard.update { $0.append(readiness) } }
             try watcher.watch([])
             shutdown(pair.theirs.raw, Int32(SHUT_WR))
+            // Several rounds of the loop, in which nothing may be heard.
             try await loop.sleep(for: .milliseconds(5))
             #expect(heard.value.isEmpty)
             try watcher.change(to: .readable)
+            // The next round of the loop has heard all that there is.
             try await loop.sleep(for: .milliseconds(1))
             #expect(heard.value.first == [.readable, .peerFinished])
             watcher.stop()

@@ -6,6 +6,7 @@ import Transport
     @Test func `sleeping takes the time it was told`() async throws {
         try await withLoop { loop in
             let start = Monotonic.now()
+            // Sleeping is what is tested.
             try await loop.sleep(for: .milliseconds(30))
             #expect(Monotonic.now() - start >= .milliseconds(30))
         }
@@ -16,6 +17,7 @@ import Transport
             let isSleeping = Gate()
             let sleeper = loop.task {
                 isSleeping.open()
+                // It ends by being cancelled.
                 try await loop.sleep(for: .seconds(3600))
             }
             await isSleeping.pass()
@@ -29,6 +31,7 @@ import Transport
             let mayBegin = Gate()
             let sleeper = loop.task {
                 await mayBegin.pass()
+                // It ends by being cancelled.
                 try await loop.sleep(for: .seconds(3600))
             }
             sleeper.cancel()
@@ -39,6 +42,7 @@ import Transport
 
     @Test func `tasks cancelled from other threads while they fall asleep all wake`() async throws {
         try await withLoop { loop in
+            // It ends by being cancelled.
             let sleepers = (0..<200).map { _ in loop.task { try await loop.sleep(for: .seconds(3600)) } }
             try await onThread { for sleeper in sleepers { sleeper.cancel() } }
             for sleeper in sleepers {

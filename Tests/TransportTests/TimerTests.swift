@@ -24,6 +24,7 @@ import Testing
             let timer = loop.schedule(after: .milliseconds(1)) { fired.update { $0 = true } }
             timer.cancel()
             timer.cancel()
+            // Later than the timer that must not fire.
             try await loop.sleep(for: .milliseconds(5))
             #expect(!fired.value)
         }
@@ -35,6 +36,7 @@ import Testing
             let pair = Pair()
             loop.schedule(after: .zero) { pair.second?.cancel() }
             pair.second = loop.schedule(after: .zero) { fired.update { $0 = true } }
+            // Later than the timers that were due.
             try await loop.sleep(for: .milliseconds(1))
             #expect(!fired.value)
         }

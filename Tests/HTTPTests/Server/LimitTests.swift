@@ -149,6 +149,7 @@ import Transport
             let thread = UInt(pthread_self())
             threads.update { $0.insert(thread) }
             await Task.yield()
+            // A task that has slept must come back to its loop.
             try? await EventLoop.current?.sleep(for: .microseconds(Int.random(in: 0..<200)))
             if EventLoop.current !== before || before == nil || UInt(pthread_self()) != thread {
                 wanderers.update { $0 += 1 }

@@ -56,6 +56,7 @@ final class Pauses: Sendable {
 
     func take(_ pause: Duration) async throws {
         wanted.withLock { $0.append(pause) }
+        // This is the pause of the app itself.
         try await Task.sleep(for: min(pause, .milliseconds(20)))
     }
 }
