@@ -75,20 +75,13 @@ final class RequestCounts: Sendable {
         places[route.index].statuses[place].wrappingAdd(1, ordering: .relaxed)
     }
 
-    /// Writes what was counted. Every series is there from the start, so that its first step can be seen.
-    func write(to text: inout MetricsText) {
-        text.write(.requests) { samples in
-            for route in Route.allCases {
-                for (place, name) in Self.statusClasses.enumerated() {
-                    let count = places[route.index].statuses[place].load(ordering: .relaxed)
-                    samples.add([route.name, name], .whole(Int64(clamping: count)))
-                }
-            }
-        }
-        text.write(.requestSeconds) { samples in
-            for route in Route.allCases where route != .unreadable {
-                samples.add([route.name], places[route.index].latencies.reading)
-            }
-        }
+    /// Answers so far; the class of their status by its place in `statusClasses`.
+    func answers(to route: Route, statusClass place: Int) -> UInt64 {
+        places[route.index].statuses[place].load(ordering: .relaxed)
+    }
+
+    /// How long the answers took.
+    func latencies(of route: Route) -> LatencyHistogram.Reading {
+        places[route.index].latencies.reading
     }
 }

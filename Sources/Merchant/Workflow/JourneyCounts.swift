@@ -69,26 +69,17 @@ final class JourneyCounts: Sendable {
         payments.count(payment.historyState, payment.state == .failed ? payment.failure : nil)
     }
 
-    /// Writes what was counted. Every series is there from the start, so that its first step can be seen.
-    func write(to text: inout MetricsText) {
-        let kinds = Kind.allCases.map { ($0, $0 == .enrollments ? enrollments : payments) }
-        text.write(.stateEntries) { samples in
-            for (kind, counts) in kinds {
-                for state in kind.states {
-                    samples.add([kind.rawValue, state], Self.read(counts.states[state]))
-                }
-            }
-        }
-        text.write(.failures) { samples in
-            for (kind, counts) in kinds {
-                for (code, count) in zip(Self.codes, counts.failures) {
-                    samples.add([kind.rawValue, code.name, code.reason.rawValue], Self.read(count))
-                }
-            }
-        }
+    /// How many records of the kind have entered the state so far.
+    func entries(_ kind: Kind, into state: String) -> UInt64 {
+        Self.read(counts(of: kind).states[state])
     }
 
-    private static func read(_ count: Count?) -> MetricValue {
-        .whole(Int64(clamping: count?.value.load(ordering: .relaxed) ?? 0))
+    /// How many have failed so far, by their code and what it says about trying again.
+    func failures(_ kind: Kind) -> [(code: String, reason: RetryReason, count: UInt64)] {
+        zip(Self.codes, counts(of: kind).failures).map { ($0.name, $0.reason, Self.read($1)) }
     }
+
+    private func counts(of kind: Kind) -> Counts { kind == .enrollments ? enrollments : payments }
+
+    private static func read(_ count: Count?) -> UInt64 { count?.value.load(ordering: .relaxed) ?? 0 }
 }
