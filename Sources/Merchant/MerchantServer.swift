@@ -2,7 +2,6 @@ import Belvo
 import Glibc
 import HTTP
 import Logging
-import Migrations
 import Payments
 import Postgres
 import Synchronization
@@ -268,22 +267,5 @@ public final class MerchantServer: Sendable {
             loop.task { [database] in try await gauge.run(on: loop, database) }
         }
         work.withLock { $0 += tasks }
-    }
-}
-
-/// The database's schema is not the one that this program was built for.
-public struct SchemaRefused: Error, CustomStringConvertible {
-    let status: SchemaStatus
-
-    public var description: String {
-        switch status {
-        case .upToDate: "the schema is up to date"
-        case .pending(let names):
-            "the database has yet to be migrated (\(names.joined(separator: ", "))): run `merchant migrate` first"
-        case .ahead(let names):
-            "the database was migrated by a newer program (\(names.joined(separator: ", "))): run that one"
-        case .altered(let names):
-            "migrations were changed after they had been applied: \(names.joined(separator: ", "))"
-        }
     }
 }

@@ -4,7 +4,6 @@ import HTTP
 import JSON
 import Logging
 import Payments
-import Synchronization
 import Transport
 
 /// The merchant's HTTP interface: every request goes through `respond(to:)`, and every failure becomes a problem
@@ -238,57 +237,4 @@ extension API {
     }
 
     var pollInterval: Duration { dependencies.timeouts.pollInterval }
-}
-
-/// The id that a request is known by, in answers, logs and the history.
-enum RequestID {
-    static let lengthMax = 128
-    static let field: HeaderName = "x-request-id"
-
-    /// The client's own, where it is a sane token.
-    static func taken(from request: Request) -> String? {
-        guard let id = request.headers[field], (1...lengthMax).contains(id.utf8.count),
-            id.utf8.allSatisfy(isPlain)
-        else { return nil }
-        return id
-    }
-
-    /// A new one, different from all others as a random one would be, and telling as little.
-    ///
-    /// Counted and not drawn, because every request has one and drawing would cost each a system call. The count is
-    /// hashed under keys that nobody knows (SipHash): whoever sees two ids learns nothing of how many came between.
-    static func made() -> String {
-        let number = count.wrappingAdd(1, ordering: .relaxed).newValue
-        let words = (hash(number, under: keys.0), hash(number, under: keys.1))
-        return String(unsafeUninitializedCapacity: 32) { bytes in
-            for place in 0..<16 {
-                bytes[place] = hexadecimal[Int(words.0 >> UInt64(60 - 4 * place) & 0xF)]
-                bytes[16 + place] = hexadecimal[Int(words.1 >> UInt64(60 - 4 * place) & 0xF)]
-            }
-            return 32
-        }
-    }
-
-    private static func hash(_ number: UInt64, under key: SIMD2<UInt64>) -> UInt64 {
-        var hasher = Hasher()
-        hasher.combine(key)
-        hasher.combine(number)
-        return UInt64(truncatingIfNeeded: Int64(hasher.finalize()))
-    }
-
-    /// 128 bits each, drawn once; the hasher's own seed may be fixed by the environment.
-    private static let keys = (
-        SIMD2<UInt64>.random(in: .min ... .max), SIMD2<UInt64>.random(in: .min ... .max)
-    )
-    private static let count = Atomic<UInt64>(0)
-    private static let hexadecimal = Array("0123456789abcdef".utf8)
-
-    private static func isPlain(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
-            true
-        default: false
-        }
-    }
 }

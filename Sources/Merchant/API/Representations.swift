@@ -4,16 +4,6 @@ import Payments
 
 // What apps see of the merchant's records.
 
-extension JSONWriter {
-    mutating func member(_ name: String, _ moment: Timestamp) {
-        member(name, moment.description)
-    }
-
-    mutating func memberRaw(_ name: String, json: [UInt8]?) {
-        if let json { memberRaw(name, json as [UInt8]) } else { memberNull(name) }
-    }
-}
-
 /// What the app does next, so that it needs no state machine of its own.
 enum NextAction {
     case redirect(url: String)

@@ -100,7 +100,7 @@ public struct AuthenticatorDependencies: Sendable {
     /// Takes what differs from a server that fetches no keys.
     public init(
         fetch: @escaping @Sendable () async throws -> [UInt8] = { throw KeySetFault.unreachable("no one fetches it") },
-        sleep: @escaping @Sendable (Duration) async throws -> Void = AuthenticatorDependencies.sleepOnLoop,
+        sleep: @escaping @Sendable (Duration) async throws -> Void = IntervalClock.sleepOnLoop,
         monotonic: @escaping @Sendable () -> Monotonic = { Monotonic.now() },
         onEvent: @escaping @Sendable (AuthenticatorEvent) -> Void = { _ in }
     ) {
@@ -108,12 +108,6 @@ public struct AuthenticatorDependencies: Sendable {
         self.sleep = sleep
         self.monotonic = monotonic
         self.onEvent = onEvent
-    }
-
-    /// Suspends on the loop that the task runs on.
-    @Sendable public static func sleepOnLoop(_ duration: Duration) async throws {
-        guard let loop = EventLoop.current else { return try await Task.sleep(for: duration) }
-        try await loop.sleep(for: duration)
     }
 }
 

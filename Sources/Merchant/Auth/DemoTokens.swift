@@ -27,7 +27,3 @@ public enum DemoTokens {
         func verify(using algorithm: some JWTAlgorithm) {}
     }
 }
-
-extension Timestamp {
-    var secondsSince1970: Int64 { microsecondsSince1970 / 1_000_000 }
-}

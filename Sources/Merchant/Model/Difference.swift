@@ -1,11 +1,10 @@
 import FoundationEssentials
 import Payments
-import Postgres
 
 /// One thing on which Belvo and we do not agree, as `ops.reconciliation_differences` shows it.
 public struct Difference: Sendable, Hashable {
     /// What differs.
-    public enum Kind: String, Sendable, CaseIterable, PostgresValue {
+    public enum Kind: String, Sendable, CaseIterable {
         /// Belvo has an intent that is no payment of ours: made by the SDK alone, or by somebody else.
         case unknownHere = "unknown_here"
         /// We have a payment that Belvo does not know.

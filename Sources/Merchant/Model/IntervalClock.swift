@@ -16,6 +16,11 @@ public struct IntervalClock: Sendable {
     }
 
     /// The machine's own.
-    public static let machine = IntervalClock(
-        now: { Monotonic.now() }, sleep: AuthenticatorDependencies.sleepOnLoop)
+    public static let machine = IntervalClock(now: { Monotonic.now() }, sleep: sleepOnLoop)
+
+    /// Suspends on the loop that the task runs on.
+    @Sendable public static func sleepOnLoop(_ duration: Duration) async throws {
+        guard let loop = EventLoop.current else { return try await Task.sleep(for: duration) }
+        try await loop.sleep(for: duration)
+    }
 }

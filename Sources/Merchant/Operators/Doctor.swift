@@ -1,7 +1,6 @@
 import Belvo
 import HTTP
 import JSON
-import Migrations
 import Payments
 import Postgres
 import Transport

@@ -5,15 +5,6 @@ import Payments
 import Postgres
 import Transport
 
-/// A person cannot be forgotten while something of theirs is under way.
-public struct RecordsStillOpen: Error, CustomStringConvertible {
-    let records: [String]
-
-    public var description: String {
-        "these are not at their end, try again when they are: \(records.joined(separator: ", "))"
-    }
-}
-
 /// What operators ask of a server's dependencies from the command line: one value behind `merchant inspect`, `requeue`,
 /// `reconcile` and `doctor`.
 ///

@@ -55,19 +55,8 @@ extension Operators {
     }
 }
 
-/// An enrollment with what is encrypted in its row.
-struct PersonalEnrollment: Sendable {
-    /// The columns that are readable as they are, as a JSON object.
-    let facts: [UInt8]
-    let name: String?
-    let failureMessage: String?
-    let deviceID: String?
-    /// The payer's account as Belvo gave it, JSON.
-    let payer: [UInt8]?
-    /// The options that the phone registered with, JSON: they name the account's holder.
-    let registrationOptions: [UInt8]?
-
-    func write(to object: inout JSONWriter) {
+extension PersonalEnrollment {
+    fileprivate func write(to object: inout JSONWriter) {
         object.memberRaw("facts", facts)
         object.member("name", name)
         object.member("failure_message", failureMessage)

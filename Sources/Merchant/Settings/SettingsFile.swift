@@ -55,14 +55,6 @@ public struct SettingsFile: Sendable {
 }
 
 extension Substring {
-    /// The text without spaces, tabs and line ends at its two ends.
-    func trimmingBlanks() -> Substring {
-        func isBlank(_ scalar: Unicode.Scalar) -> Bool { " \t\r\n".unicodeScalars.contains(scalar) }
-        let trimmed = unicodeScalars.drop(while: isBlank)
-        let end = trimmed.lastIndex { !isBlank($0) }.map(trimmed.index(after:))
-        return Substring(trimmed[..<(end ?? trimmed.startIndex)])
-    }
-
     fileprivate var isSettingName: Bool {
         guard let first = utf8.first, (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(first) else { return false }
         return utf8.allSatisfy { byte in

@@ -11,6 +11,15 @@ public struct Erasure: Sendable, Equatable {
     public let payments: Int
 }
 
+/// A person cannot be forgotten while something of theirs is under way.
+public struct RecordsStillOpen: Error, CustomStringConvertible {
+    let records: [String]
+
+    public var description: String {
+        "these are not at their end, try again when they are: \(records.joined(separator: ", "))"
+    }
+}
+
 extension Store {
     /// Removes what tells of the person and puts a pseudonym in the place of the user's id, all of it or nothing.
     /// Nothing comes back when there is no such user.

@@ -98,3 +98,4 @@ extension Order.Status: PostgresValue {}
 extension Authority: PostgresValue {}
 extension Origin: PostgresValue {}
 extension Cause.Actor: PostgresValue {}
+extension Difference.Kind: PostgresValue {}

@@ -13,7 +13,7 @@ struct DueLoop: Sendable {
     let pause: Duration
     let log: Logger
     /// How the pause passes.
-    var sleep = IntervalClock.machine.sleep
+    var sleep: @Sendable (Duration) async throws -> Void = IntervalClock.machine.sleep
 
     /// Throws only `CancellationError`, after the passes that have begun.
     func run(on loop: EventLoop) async throws {

@@ -4,10 +4,6 @@ import Logging
 import Payments
 import Synchronization
 
-// Where Belvo has a noun of the same name, the bare word is ours and the bank's is spelled out: `Belvo.Enrollment`.
-typealias Customer = Payments.Customer
-typealias Enrollment = Payments.Enrollment
-
 /// Everything that the merchant's decisions need from outside, handed in as values.
 struct Dependencies: Sendable {
     let store: Store

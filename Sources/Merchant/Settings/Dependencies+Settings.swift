@@ -1,9 +1,7 @@
 import Belvo
 import FoundationEssentials
-import Glibc
 import HTTP
 import Logging
-import Migrations
 import Payments
 import Postgres
 import Transport
@@ -129,22 +127,5 @@ extension AuthenticatorDependencies {
             }
         }
         return authenticatorDependencies
-    }
-}
-
-extension [Postgres.Migration] {
-    /// The migrations that this program was built with.
-    public static var merchant: [Postgres.Migration] {
-        migrations.map { Postgres.Migration(name: $0.name, text: $0.sql) }
-    }
-}
-
-/// The time of day on this machine: for ids and for what tokens say, never for a deadline.
-public enum WallClock {
-    /// Wraps `clock_gettime(CLOCK_REALTIME)`.
-    @Sendable public static func now() -> Timestamp {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Timestamp(microsecondsSince1970: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000)
     }
 }
