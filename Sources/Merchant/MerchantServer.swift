@@ -85,7 +85,7 @@ public final class MerchantServer: Sendable {
             response.headers.append("x-request-id", requestID)
             return response
         }
-        let transportSecurity = TransportSecurity(settings)
+        let transportSecurity = TransportSecurity(publicBaseURL: settings.publicBaseURL)
         let countedRefusal: @Sendable (MessageFault) -> Response = { fault in
             var response = refusal(fault)
             transportSecurity.apply(to: &response)

@@ -9,7 +9,7 @@ extension API {
     /// Lets only the shop in. Without a `SHOP_TOKEN` there is no such endpoint.
     func requireShop(_ inbound: Inbound) throws {
         guard let shop = dependencies.policy.shop else { throw APIError.notFound }
-        try access.check(shop, of: inbound)
+        try access.check(shop, of: inbound.request, from: inbound.client)
     }
 
     /// `PUT /orders/{reference}`

@@ -71,7 +71,7 @@ extension API {
         guard let waitable = try WaitableResource(waitable, inbound) else { return nil }
         guard let wait else { return .response(try await fetch(waitable, of: subject).answer(to: inbound)) }
         try access.inFlight.admitLongPoll(
-            besides: dependencies.changes.watching, retryAfterSeconds: max(1, Int(pollInterval.components.seconds)))
+            besides: dependencies.changes.watching, retryAfter: .seconds(max(1, pollInterval.components.seconds)))
         return try await LongPoll(
             on: waitable, of: subject, unlike: IfNoneMatch(inbound.request.headers), within: wait,
             for: inbound, through: self

@@ -2,6 +2,7 @@ import Belvo
 import HTTP
 import JSON
 import Payments
+import Transport
 
 /// A request that was not granted, as the app is told: a status, a stable code, and words that may be shown.
 ///
@@ -61,6 +62,7 @@ extension APIError {
                 "The body is not JSON: \(error.reason) (line \(error.line), column \(error.column)).")
         case let fault as MessageFault: self.init(fault)
         case let fault as AuthenticationFault: self.init(fault)
+        case let refusal as AccessRefusal: self.init(refusal)
         case let refusal as WorkflowRefusal: self.init(refusal)
         case let error as BelvoError: self.init(error)
         case let mistake as InternalError: self.init(mistake)
@@ -106,6 +108,37 @@ extension APIError {
             headers = [("www-authenticate", fault.challenge)]
         }
         logged = fault.publicReason
+    }
+
+    private init(_ refusal: AccessRefusal) {
+        switch refusal {
+        case .tooManyRequests(let wait):
+            self = .rateLimited("This user has made too many requests.", retryAfter: wait)
+        case .tooManyWithoutToken(let wait):
+            self = .rateLimited(
+                "Too many requests without a valid token have come from this address.", retryAfter: wait)
+        case .tooManyWrongTokens(let wait):
+            self = .rateLimited("Too many wrong tokens have come from this address.", retryAfter: wait)
+        case .tooManyRedirects(let wait): self = .rateLimited("Too many redirects have come.", retryAfter: wait)
+        case .tooManyOfUserUnderWay:
+            self = .rateLimited("This user has too many requests under way.", retryAfter: .seconds(1))
+        case .busy: self = .busy("The server has as much to do as it can.", retryAfter: .seconds(1))
+        case .tooManyLongPolls(let wait):
+            self = .busy("Too many requests wait for changes. Ask without waiting.", retryAfter: wait)
+        }
+    }
+
+    /// Whoever has asked too often (RFC 6585 §4).
+    private static func rateLimited(_ detail: String, retryAfter wait: Duration) -> APIError {
+        var error = APIError(.tooManyRequests, .rateLimited, detail)
+        error.retryAfterSeconds = wait.secondsRoundedUp
+        return error
+    }
+
+    private static func busy(_ detail: String, retryAfter wait: Duration) -> APIError {
+        var error = APIError(.serviceUnavailable, .busy, detail)
+        error.retryAfterSeconds = wait.secondsRoundedUp
+        return error
     }
 
     private init(_ refusal: WorkflowRefusal) {
@@ -267,6 +300,14 @@ extension APIError {
             isAlarm = true
         }
         logged = failure.description
+    }
+}
+
+extension Duration {
+    /// A second too many is waited rather than a nanosecond too few.
+    fileprivate var secondsRoundedUp: Int {
+        let second = Duration.seconds(1).wholeNanoseconds
+        return Int((wholeNanoseconds + second - 1) / second)
     }
 }
 

@@ -14,43 +14,47 @@ struct AccessRules: Sendable {
     private let refusals: RefusalLog
     private let now: @Sendable () -> Monotonic
 
-    init(_ settings: Settings, clock: IntervalClock) {
-        proxies = TrustedProxies(settings.trustedProxies)
-        crossOrigin = CrossOrigin(settings.corsOrigins)
-        inFlight = InFlightLimit(settings.inFlightLimits)
-        transportSecurity = TransportSecurity(settings)
-        userRate = RateLimiter(perSecond: settings.userRate)
-        strangers = StrangerLimits(settings)
+    /// Takes the rates in requests a second; 0 is no limit.
+    init(
+        proxies: TrustedProxies, crossOrigin: CrossOrigin, inFlight: InFlightLimit,
+        transportSecurity: TransportSecurity, userRate: Int, addressRate: Int, now: @escaping @Sendable () -> Monotonic
+    ) {
+        self.proxies = proxies
+        self.crossOrigin = crossOrigin
+        self.inFlight = inFlight
+        self.transportSecurity = transportSecurity
+        self.userRate = RateLimiter(perSecond: userRate)
+        strangers = StrangerLimits(addressRate: addressRate)
         refusals = RefusalLog()
-        now = clock.now
+        self.now = now
     }
 
     /// Requests that were refused because too many had come without a good token.
     var strangersRefused: Int { strangers.refused }
 
     /// Throws when the user has made too many requests (`USER_RATE`).
-    func admit(_ user: UserSubject) throws(APIError) {
+    func admit(_ user: UserSubject) throws(AccessRefusal) {
         guard let wait = userRate?.take(for: user, at: now()) else { return }
-        throw .rateLimited("This user has made too many requests.", retryAfter: wait)
+        throw .tooManyRequests(retryAfter: wait)
     }
 
     /// Throws when too many requests without a good token have come from the client's address (`ADDRESS_RATE`).
-    func admitStranger(_ client: IPAddress) throws(APIError) {
+    func admitStranger(_ client: IPAddress) throws(AccessRefusal) {
         try strangers.admit(client, at: now())
     }
 
     /// Throws unless the request shows the token that is shared with its sender.
     func check(
-        _ bearer: SharedBearer, scheme: SharedBearer.Scheme = .required, of inbound: Inbound
+        _ bearer: SharedBearer, scheme: SharedBearer.Scheme = .required, of request: Request, from client: IPAddress
     ) throws {
-        try strangers.check(
-            bearer, inbound.request.headers.values("authorization"), scheme, of: inbound.client, at: now())
+        try strangers.check(bearer, request.headers.values("authorization"), scheme, of: client, at: now())
     }
 
     /// Throws when too many different redirects have come lately: for an enrollment that is known, or else from the
     /// same user or address.
-    func admitRedirect(of enrollment: Enrollment.ID?, from poster: UserSubject?, at client: IPAddress) throws(APIError)
-    {
+    func admitRedirect(
+        of enrollment: Enrollment.ID?, from poster: UserSubject?, at client: IPAddress
+    ) throws(AccessRefusal) {
         try strangers.admitRedirect(of: enrollment, from: poster, at: client, now())
     }
 
@@ -72,16 +76,5 @@ private final class RefusalLog: Sendable {
             return nil
         }
         return leftOut.exchange(0, ordering: .relaxed)
-    }
-}
-
-extension APIError {
-    /// Whoever has asked too often (RFC 6585 §4).
-    static func rateLimited(_ detail: String, retryAfter wait: Duration) -> APIError {
-        var error = APIError(.tooManyRequests, .rateLimited, detail)
-        let second = Duration.seconds(1).wholeNanoseconds
-        // A second too many is waited rather than a nanosecond too few.
-        error.retryAfterSeconds = Int((wait.wholeNanoseconds + second - 1) / second)
-        return error
     }
 }

@@ -11,11 +11,10 @@ struct AppAssociations: Sendable {
     /// `/.well-known/assetlinks.json`; nil without Android apps.
     let android: Response?
 
-    init(_ settings: Settings) {
-        apple =
-            settings.appleAppIDs.isEmpty
-            ? nil : Self.file(Self.apple(settings.appleAppIDs, links: settings.linkPaths))
-        android = settings.androidApps.isEmpty ? nil : Self.file(Self.android(settings.androidApps))
+    /// Takes the apps of each kind, and the paths of this domain that open Apple's.
+    init(appleAppIDs: [String], androidApps: [AndroidApp], linkPaths: [String]) {
+        apple = appleAppIDs.isEmpty ? nil : Self.file(Self.apple(appleAppIDs, links: linkPaths))
+        android = androidApps.isEmpty ? nil : Self.file(Self.android(androidApps))
     }
 
     /// Apple documentation, "Supporting associated domains" and "applinks.Details", read 2026-11-21. A component
@@ -72,16 +71,5 @@ struct AppAssociations: Sendable {
     private static func file(_ body: [UInt8]) -> Response {
         Response(
             .ok, headers: ["content-type": "application/json", "cache-control": "public, max-age=3600"], body: body)
-    }
-}
-
-extension Settings {
-    /// The paths of this domain that open the apps: those to which banks send users back, and nothing else.
-    fileprivate var linkPaths: [String] {
-        var paths: [String] = []
-        for url in callbackURLs.compactMap({ URL($0) }) where url.origin == publicBaseURL.origin {
-            if !paths.contains(url.target.path) { paths.append(url.target.path) }
-        }
-        return paths
     }
 }

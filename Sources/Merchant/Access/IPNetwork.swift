@@ -18,8 +18,8 @@ public struct IPNetwork: Hashable, Sendable {
             return
         }
         // The prefix of an IPv4 address in IPv6's clothes would count other bits than the address that it became.
-        guard !isMapped, let length = SettingForm<Int>.number(0...address.bitCount).parse(String(parts[1])),
-            !parts[1].isEmpty
+        guard !isMapped, parts[1].utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+            let length = Int(parts[1]), length <= address.bitCount
         else { return nil }
         prefixLength = length
     }

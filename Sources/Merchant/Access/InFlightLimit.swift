@@ -1,6 +1,27 @@
-import HTTP
 import Payments
 import Synchronization
+
+/// How much may be under way at a time: what `ServerConfiguration` does not know, because it knows neither users nor
+/// long polls. docs/limits.md has it all in one table.
+public struct InFlightLimits: Sendable, Equatable {
+    /// Requests in all, long polls that wait and probes of `/livez` and `/readyz` not counted: 503 past it.
+    ///
+    /// Each holds memory and a place in the lines for the database and Belvo. Who gets no place is told at once, while
+    /// those that have one are answered in time.
+    public var requestsMax = 2_048
+
+    /// Requests of one user, long polls that wait included, each until its answer has left; 0 is no limit: 429 past it.
+    ///
+    /// An app asks for a few things at a time. Whoever asks for hundreds shall not keep others waiting.
+    public var requestsPerUserMax = 32
+
+    /// Long polls that wait: 503 past it, before anything is read for them.
+    ///
+    /// They cost little, at most 2 KiB each, but all of them may be woken at one stroke.
+    public var longPollsMax = 10_000
+
+    public init() {}
+}
 
 /// The requests that are under way, in all and of each user: past the bounds, those that come are told to come again.
 ///
@@ -19,11 +40,11 @@ final class InFlightLimit: Sendable {
     }
 
     /// Counts a request, until `leave()`. Throws when there are too many.
-    func enter() throws(APIError) {
+    func enter() throws(AccessRefusal) {
         let present = count.wrappingAdd(1, ordering: .relaxed).newValue
         guard present > limits.requestsMax else { return }
         leave()
-        throw .tooMuchUnderWay
+        throw .busy
     }
 
     func leave() {
@@ -32,7 +53,7 @@ final class InFlightLimit: Sendable {
 
     /// Counts a user's request, for as long as the permit is kept. Throws when the user has too many; nil without a
     /// limit.
-    func permit(for user: UserSubject) throws(APIError) -> InFlightPermit? {
+    func permit(for user: UserSubject) throws(AccessRefusal) -> InFlightPermit? {
         guard limits.requestsPerUserMax > 0 else { return nil }
         let key = seededHash(of: user)
         let isTaken = shard(of: key).counts.withLock { counts in
@@ -41,7 +62,7 @@ final class InFlightLimit: Sendable {
             counts[key] = present + 1
             return true
         }
-        guard isTaken else { throw .tooMuchUnderWayForUser }
+        guard isTaken else { throw .tooManyOfUserUnderWay }
         return InFlightPermit(key, of: self)
     }
 
@@ -53,11 +74,9 @@ final class InFlightLimit: Sendable {
     }
 
     /// Throws when as many long polls wait as may.
-    func admitLongPoll(besides waiting: Int, retryAfterSeconds: Int) throws(APIError) {
+    func admitLongPoll(besides waiting: Int, retryAfter pause: Duration) throws(AccessRefusal) {
         guard waiting >= limits.longPollsMax else { return }
-        var error = APIError(.serviceUnavailable, .busy, "Too many requests wait for changes. Ask without waiting.")
-        error.retryAfterSeconds = retryAfterSeconds
-        throw error
+        throw .tooManyLongPolls(retryAfter: pause)
     }
 
     private func shard(of key: UInt64) -> Shard { shards[Int((key >> 32) % UInt64(Self.shardCount))] }
@@ -82,19 +101,5 @@ final class InFlightPermit: Sendable {
 
     deinit {
         limit.giveBack(key)
-    }
-}
-
-extension APIError {
-    fileprivate static var tooMuchUnderWay: APIError {
-        var error = APIError(.serviceUnavailable, .busy, "The server has as much to do as it can.")
-        error.retryAfterSeconds = 1
-        return error
-    }
-
-    fileprivate static var tooMuchUnderWayForUser: APIError {
-        var error = APIError(.tooManyRequests, .rateLimited, "This user has too many requests under way.")
-        error.retryAfterSeconds = 1
-        return error
     }
 }

@@ -26,13 +26,14 @@ final class StrangerLimits: Sendable {
 
     private static let holdersMax = 64
 
-    init(_ settings: Settings) {
-        rate = RateLimiter(perSecond: settings.addressRate)
+    /// Takes how many requests without a good token one address may make a second; 0 is no limit.
+    init(addressRate: Int) {
+        rate = RateLimiter(perSecond: addressRate)
         redirectRate =
-            settings.addressRate == 0
+            addressRate == 0
             ? nil : RateLimiter(perSecond: Self.redirects.perSecond, burst: Self.redirects.burst)
         unknownRedirectRate =
-            settings.addressRate == 0
+            addressRate == 0
             ? nil : RateLimiter(perSecond: Self.unknownRedirects.perSecond, burst: Self.unknownRedirects.burst)
     }
 
@@ -40,9 +41,9 @@ final class StrangerLimits: Sendable {
     var refused: Int { refusedCount.load(ordering: .relaxed) }
 
     /// Counts a request without a good token.
-    func admit(_ client: IPAddress, at now: Monotonic) throws(APIError) {
+    func admit(_ client: IPAddress, at now: Monotonic) throws(AccessRefusal) {
         guard let wait = rate?.take(for: client.subscriber, at: now) else { return }
-        throw refusal("Too many requests without a valid token have come from this address.", retryAfter: wait)
+        throw refused(.tooManyWithoutToken(retryAfter: wait))
     }
 
     /// Compares a token that everybody on the other side shares.
@@ -56,7 +57,7 @@ final class StrangerLimits: Sendable {
     ) throws {
         let isHolder = holders.withLock { $0.contains(client) }
         if !isHolder, let wait = rate?.wait(for: client.subscriber, at: now) {
-            throw refusal("Too many wrong tokens have come from this address.", retryAfter: wait)
+            throw refused(.tooManyWrongTokens(retryAfter: wait))
         }
         do {
             try bearer.check(fields, scheme: scheme)
@@ -70,7 +71,7 @@ final class StrangerLimits: Sendable {
     /// Counts a redirect that has not come before.
     func admitRedirect(
         of enrollment: Enrollment.ID?, from poster: UserSubject?, at client: IPAddress, _ now: Monotonic
-    ) throws(APIError) {
+    ) throws(AccessRefusal) {
         let wait =
             if let enrollment {
                 redirectRate?.take(for: enrollment.uuid, at: now)
@@ -80,12 +81,12 @@ final class StrangerLimits: Sendable {
                 redirectRate?.take(for: client.subscriber, at: now) ?? unknownRedirectRate?.take(for: 0, at: now)
             }
         guard let wait else { return }
-        throw refusal("Too many redirects have come.", retryAfter: wait)
+        throw refused(.tooManyRedirects(retryAfter: wait))
     }
 
-    private func refusal(_ detail: String, retryAfter wait: Duration) -> APIError {
+    private func refused(_ refusal: AccessRefusal) -> AccessRefusal {
         refusedCount.wrappingAdd(1, ordering: .relaxed)
-        return .rateLimited(detail, retryAfter: wait)
+        return refusal
     }
 
     private func remember(_ client: IPAddress) {

@@ -8,8 +8,9 @@ import HTTP
 struct TransportSecurity: Sendable {
     private let isPromised: Bool
 
-    init(_ settings: Settings) {
-        isPromised = settings.publicBaseURL.origin.scheme == .https
+    /// Takes where phones and browsers reach this server.
+    init(publicBaseURL: URL) {
+        isPromised = publicBaseURL.origin.scheme == .https
     }
 
     func apply(to response: inout Response) {

@@ -1,9 +1,4 @@
-/// An Android app that may use this server's passkeys and links: its package and a certificate that signs it.
-public struct AndroidApp: Hashable, Sendable {
-    public let package: String
-    /// The certificate's SHA-256: 32 pairs of hexadecimal digits in upper case, with colons between them.
-    public let fingerprint: String
-
+extension AndroidApp {
     /// Reads `shop.app=00:11:...`; nothing for any other text. Digits may be in either case.
     init?(_ text: String) {
         let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -12,8 +7,7 @@ public struct AndroidApp: Hashable, Sendable {
         guard pairs.count == 32,
             pairs.allSatisfy({ $0.utf8.count == 2 && $0.utf8.allSatisfy(AppName.isHexDigit) })
         else { return nil }
-        package = String(parts[0])
-        fingerprint = parts[1].uppercased()
+        self.init(package: String(parts[0]), fingerprint: parts[1].uppercased())
     }
 }
 

@@ -2,7 +2,6 @@ import FoundationEssentials
 import HTTP
 import Logging
 import Payments
-import Transport
 
 /// Sends what the shop is told: at least once, in order for each record, for three days.
 struct EventDelivery: Sendable {
@@ -49,17 +48,6 @@ struct EventDelivery: Sendable {
 }
 
 extension EventDelivery {
-    /// Where `SHOP_WEBHOOK_URL` says; nothing where the shop wants to hear of nothing. Throws what is wrong with the
-    /// system's certificate authorities.
-    init?(_ settings: Settings, store: Store, log: Logger) throws {
-        guard let shop = settings.shopWebhook else { return nil }
-        let origin = shop.url.origin
-        let client = HTTP.Client(origin: origin, tls: origin.scheme == .https ? try TLSContext.client() : nil)
-        self.init(
-            store: store, webhook: StandardWebhook(target: shop.url.target, secret: shop.secret), log: log,
-            send: { try await client.send($0, deadline: $1) }, now: WallClock.now)
-    }
-
     /// Several records' events leave at once, each record's one after the other.
     var worker: any DueWorker {
         Poller<OutgoingEvent>(

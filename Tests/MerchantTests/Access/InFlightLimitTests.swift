@@ -11,12 +11,12 @@ import Testing
         try inFlight.enter()
         try inFlight.enter()
         for _ in 0..<3 {
-            let error = try #require(throws: APIError.self) { try inFlight.enter() }
+            let error = try refusal { try inFlight.enter() }
             #expect(error.status == .serviceUnavailable && error.code == "busy" && error.retryAfterSeconds == 1)
         }
         inFlight.leave()
         try inFlight.enter()
-        #expect(throws: APIError.self) { try inFlight.enter() }
+        #expect(throws: AccessRefusal.self) { try inFlight.enter() }
     }
 
     @Test func `a user has as many requests under way as his share, and nobody else is kept waiting`() throws {
@@ -24,14 +24,14 @@ import Testing
         let (ana, bia) = (try subject("ana"), try subject("bia"))
         var permits = [try limit.permit(for: ana), try limit.permit(for: ana)]
         for _ in 0..<3 {
-            let error = try #require(throws: APIError.self) { try limit.permit(for: ana) }
+            let error = try refusal { _ = try limit.permit(for: ana) }
             #expect(error.status == .tooManyRequests && error.code == "rate_limited" && error.retryAfterSeconds == 1)
         }
         let hers = try limit.permit(for: bia)
         // It is given back by letting go of it.
         permits.removeLast()
         permits.append(try limit.permit(for: ana))
-        #expect(throws: APIError.self) { try limit.permit(for: ana) }
+        #expect(throws: AccessRefusal.self) { try limit.permit(for: ana) }
         withExtendedLifetime((permits, hers)) {}
     }
 
@@ -43,10 +43,15 @@ import Testing
 
     @Test func `long polls are let in until as many wait as may`() throws {
         let inFlight = InFlightLimit(limits { $0.longPollsMax = 2 })
-        try inFlight.admitLongPoll(besides: 1, retryAfterSeconds: 7)
-        let error = try #require(throws: APIError.self) { try inFlight.admitLongPoll(besides: 2, retryAfterSeconds: 7) }
+        try inFlight.admitLongPoll(besides: 1, retryAfter: .seconds(7))
+        let error = try refusal { try inFlight.admitLongPoll(besides: 2, retryAfter: .seconds(7)) }
         #expect(error.status == .serviceUnavailable && error.code == "busy" && error.retryAfterSeconds == 7)
     }
+}
+
+/// What the API makes of the refusal.
+private func refusal(_ body: () throws -> Void) throws -> APIError {
+    APIError(describing: try #require(throws: AccessRefusal.self, performing: body))
 }
 
 private func limits(_ change: (inout InFlightLimits) -> Void) -> InFlightLimits {

@@ -1,0 +1,6 @@
+/// An Android app that may use this server's passkeys and links: its package and a certificate that signs it.
+public struct AndroidApp: Hashable, Sendable {
+    public let package: String
+    /// The certificate's SHA-256: 32 pairs of hexadecimal digits in upper case, with colons between them.
+    public let fingerprint: String
+}
