@@ -46,6 +46,7 @@ struct Declaration {
     }
 
     var isExported: Bool { modifiers.contains { ["public", "package", "open"].contains($0) } }
+    var isPrivate: Bool { modifiers.contains { ["private", "fileprivate"].contains($0) } }
     var isOperator: Bool { name.isEmpty }
     var isProperty: Bool { ["var", "let"].contains(keyword) }
 

@@ -1,0 +1,93 @@
+/// What the files of one folder may use of the other folders of their target. The compiler sees targets and no folders.
+struct Folder: Sendable, CustomStringConvertible {
+    let target: String
+    /// Empty for the files that stand beside the folders.
+    let name: String
+    let uses: Set<String>
+
+    private init(_ target: String, _ name: String, uses: Set<String> = []) {
+        self.target = target
+        self.name = name
+        self.uses = uses
+    }
+
+    var description: String { name.isEmpty ? target : "\(target)/\(name)" }
+
+    /// Lowest first. Every folder of a target that stands here has a row.
+    static let all: [Folder] = [
+        Folder("Merchant", "Model"),
+        Folder("Merchant", "Vault"),
+        Folder("Merchant", "Log", uses: ["Model"]),
+        Folder("Merchant", "Changes"),
+        Folder("Merchant", "Store", uses: ["Model", "Vault"]),
+        Folder("Merchant", "Gate", uses: ["Model"]),
+        Folder("Merchant", "Auth", uses: ["Model"]),
+        Folder("Merchant", "Workflow", uses: ["Model", "Store", "Changes", "Gate", "Auth"]),
+        Folder("Merchant", "Work", uses: ["Model", "Vault", "Store", "Gate", "Workflow"]),
+        Folder("Merchant", "Shop", uses: ["Model", "Store", "Work"]),
+        Folder("Merchant", "Reconciliation", uses: ["Model", "Workflow"]),
+        Folder("Merchant", "Access", uses: ["Model", "Auth"]),
+        Folder(
+            "Merchant", "API", uses: ["Model", "Vault", "Store", "Changes", "Gate", "Auth", "Workflow", "Access"]),
+        Folder(
+            "Merchant", "Settings",
+            uses: ["Model", "Vault", "Store", "Changes", "Gate", "Auth", "Workflow", "Shop", "Access"]),
+        Folder("Merchant", "Metrics", uses: ["Model", "Log", "Store", "Gate", "Workflow", "Access", "API"]),
+        Folder(
+            "Merchant", "Operators",
+            uses: ["Model", "Vault", "Store", "Changes", "Gate", "Workflow", "Reconciliation", "Settings"]),
+        Folder("Merchant", "Probe", uses: ["Model", "Operators"]),
+        Folder(
+            "Merchant", "",
+            uses: [
+                "Model", "Log", "Store", "Changes", "Gate", "Auth", "Workflow", "Work", "Shop", "Access", "API",
+                "Settings", "Metrics",
+            ]),
+        Folder("HTTP", "Message"),
+        Folder("HTTP", "Client", uses: ["Message"]),
+        Folder("HTTP", "Server", uses: ["Message"]),
+    ]
+
+    /// The folder of a file, in whichever target; nil outside of `Sources`.
+    static func name(of file: TextFile) -> String? {
+        let parts = file.path.split(separator: "/")
+        guard parts.count > 2, parts[0] == "Sources" else { return nil }
+        return parts.count > 3 ? String(parts[2]) : ""
+    }
+}
+
+/// One place where a file names something that another folder of its target declares.
+struct FolderUse: Sendable {
+    let folder: String
+    let used: String
+    let name: String
+    let place: String
+
+    /// Told by the names of what stands at the top level. Members that one folder adds to a type of another's are not
+    /// seen: only the compiler knows whose they are.
+    static func all(in files: [TextFile]) -> [FolderUse] {
+        let owners = declarations(in: files)
+        return files.flatMap { file -> [FolderUse] in
+            let folder = Folder.name(of: file) ?? ""
+            return SourceCode(file).names.compactMap { name, line in
+                // A name that two folders have says nothing.
+                guard let owner = owners[name], owner.count == 1, let used = owner.first, used != folder else {
+                    return nil
+                }
+                return FolderUse(folder: folder, used: used, name: String(name), place: "\(file.path):\(line + 1)")
+            }
+        }
+    }
+
+    /// Which folders declare a name at the top level, for others to use.
+    private static func declarations(in files: [TextFile]) -> [Substring: Set<String>] {
+        var owners: [Substring: Set<String>] = [:]
+        for file in files {
+            for index in file.lines.indices where file.lines[index].first?.isWhitespace == false {
+                guard let declaration = Declaration(file.lines, at: index), !declaration.isPrivate else { continue }
+                owners[Substring(declaration.name), default: []].insert(Folder.name(of: file) ?? "")
+            }
+        }
+        return owners
+    }
+}
