@@ -20,7 +20,7 @@ public func runCommand(_ arguments: [String]) throws(CommandFailure) {
     let strings = arguments.map { strdup($0) }
     defer { for string in strings { free(string) } }
     var child = pid_t()
-    let code = posix_spawn(&child, arguments[0], &actions, nil, strings + [nil], environ)
+    let code = withStartAttributes { posix_spawn(&child, arguments[0], &actions, &$0, strings + [nil], environ) }
     guard code == 0 else { throw CommandFailure("\(arguments[0]): \(String(cString: strerror(code)))") }
     var status: Int32 = 0
     while waitpid(child, &status, 0) < 0 {}

@@ -6,7 +6,7 @@ public struct ProgramRun: Sendable {
     public let output: String
     public let errors: String
 
-    /// Runs the program with this environment and no other. Blocks. Wraps `posix_spawn` and `waitpid`.
+    /// Runs the program with this environment and no other, and no signal blocked. Blocks. Wraps `posix_spawn` and `waitpid`.
     public init(_ arguments: [String], environment: [String: String]) throws(CommandFailure) {
         // Files in place of pipes: a program that prints a lot need not be read meanwhile.
         let outputFile = try ScratchFile()
@@ -21,7 +21,9 @@ public struct ProgramRun: Sendable {
         let settings = environment.map { strdup("\($0)=\($1)") }
         defer { for string in strings + settings { free(string) } }
         var child = pid_t()
-        let failure = posix_spawn(&child, arguments[0], &actions, nil, strings + [nil], settings + [nil])
+        let failure = withStartAttributes {
+            posix_spawn(&child, arguments[0], &actions, &$0, strings + [nil], settings + [nil])
+        }
         guard failure == 0 else { throw CommandFailure("\(arguments[0]): \(String(cString: strerror(failure)))") }
         var status: Int32 = 0
         while waitpid(child, &status, 0) < 0 {}

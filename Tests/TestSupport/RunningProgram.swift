@@ -23,7 +23,9 @@ public final class RunningProgram: Sendable {
         let settings = environment.map { strdup("\($0)=\($1)") }
         defer { for text in words + settings { free(text) } }
         var child = pid_t()
-        let failure = posix_spawn(&child, arguments[0], &actions, nil, words + [nil], settings + [nil])
+        let failure = withStartAttributes {
+            posix_spawn(&child, arguments[0], &actions, &$0, words + [nil], settings + [nil])
+        }
         guard failure == 0 else { throw CommandFailure("\(arguments[0]): \(String(cString: strerror(failure)))") }
         process = child
     }

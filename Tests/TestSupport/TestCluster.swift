@@ -97,7 +97,7 @@ public final class TestCluster: Sendable {
         let arguments = (words + command("pg_ctl", ["-m", "immediate", "-D", data, "stop"])).map { strdup($0) }
         defer { for argument in arguments { free(argument) } }
         var child = pid_t()
-        let code = posix_spawn(&child, words[0], &actions, nil, arguments + [nil], environ)
+        let code = withStartAttributes { posix_spawn(&child, words[0], &actions, &$0, arguments + [nil], environ) }
         close(ends[0])
         guard code == 0 else { throw CommandFailure("\(words[0]): \(String(cString: strerror(code)))") }
     }

@@ -65,17 +65,16 @@ struct Chromium: Sendable {
         }
         posix_spawn_file_actions_adddup2(&actions, reading, 3)
         posix_spawn_file_actions_adddup2(&actions, writing, 4)
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
-        posix_spawnattr_setpgroup(&attributes, 0)
         let strings = arguments.map { strdup($0) }
         let variables: [String] = ["HOME=\(home)", "PATH=/usr/bin:/bin", "LANG=C.UTF-8"]
         let environment = variables.map { strdup($0) }
         defer { for string in strings + environment { free(string) } }
         var child = pid_t()
-        let code = posix_spawn(&child, arguments[0], &actions, &attributes, strings + [nil], environment + [nil])
+        let code = withStartAttributes {
+            posix_spawnattr_setflags(&$0, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK))
+            posix_spawnattr_setpgroup(&$0, 0)
+            return posix_spawn(&child, arguments[0], &actions, &$0, strings + [nil], environment + [nil])
+        }
         guard code == 0 else { throw BrowserFailure("\(arguments[0]): \(String(cString: strerror(code)))") }
         return child
     }

@@ -90,9 +90,10 @@ private final class Receiver {
         let environment: [UnsafeMutablePointer<CChar>?] = settings.map { strdup($0) }
         defer { for text in arguments + environment { free(text) } }
         var child = pid_t()
-        guard posix_spawn(&child, python, &actions, nil, arguments + [nil], environment + [nil]) == 0 else {
-            throw Failure()
+        let code = withStartAttributes {
+            posix_spawn(&child, python, &actions, &$0, arguments + [nil], environment + [nil])
         }
+        guard code == 0 else { throw Failure() }
         close(ends[1])
         (process, output) = (child, ends[0])
         let answer = try Receiver.line(from: output).split(separator: " ")
@@ -104,8 +105,7 @@ private final class Receiver {
     func line() throws -> String { try Receiver.line(from: output) }
 
     func end() {
-        // Not SIGTERM: a child of a thread with blocked signals, as the loop's is, never hears of it.
-        kill(process, SIGKILL)
+        kill(process, SIGTERM)
         var status: Int32 = 0
         while waitpid(process, &status, 0) < 0, errno == EINTR {}
         close(output)
