@@ -208,6 +208,7 @@ let package = Package(
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "JWTKit", package: "jwt-kit"),
             ],
+            exclude: ["Examples/Android"],
             swiftSettings: strict
         ),
     ]
