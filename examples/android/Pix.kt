@@ -45,6 +45,8 @@ interface Notebook {
 /** What the network gave; `OkHttpClient` fits behind `Network` as well. */
 class Answer(val status: Int, val tag: String?, val wait: Double?, private val text: String) {
     val body: JSONObject get() = JSONObject(if (text == "") "{}" else text)
+    /** Whether the same may be said again later: the server is busy or away, or still at work on the same request. */
+    val isForNow get() = status == 429 || status >= 500 || status == 409 && body.optString("code") == "in_progress"
 }
 
 /** Sends a request once. Throws `IOException` when no answer came. */
@@ -67,7 +69,7 @@ class Pix(
     fun banks() = ask("GET", "/v1/institutions").body.getJSONArray("results")
 
     /** Makes the user Belvo's customer: once, and the same again is harmless. */
-    fun introduce(person: JSONObject): JSONObject = ask("PUT", "/v1/customer", person).body
+    fun introduce(person: JSONObject): JSONObject = ask("PUT", "/v1/customer", person, comesAgain = true).body
 
     /** Binds this phone to a bank. */
     fun enroll(institution: String, name: String): Ending {
@@ -115,7 +117,7 @@ class Pix(
 
     private fun begin(errand: JSONObject): Answer {
         val key = mapOf("Idempotency-Key" to errand.getString("key"))
-        val answer = ask("POST", errand.getString("path"), errand.getJSONObject("body"), key, 409)
+        val answer = ask("POST", errand.getString("path"), errand.getJSONObject("body"), key, true, 409)
         // Another attempt is in the way, or has paid: go on with that one.
         val other = answer.body.optString("payment_intent", "")
         if (answer.status == 409 && other == "") throw end(answer)
@@ -126,18 +128,18 @@ class Pix(
     /** Hands over what the phone has made: noted before it is sent, since it can be made only once. */
     private fun hand(errand: JSONObject, step: String, make: () -> JSONObject): Answer {
         if (errand.optString("step") != step) note(errand.put("made", make()).put("step", step))
-        // 409: Belvo has another one, or the time for it is over. The record says which.
-        val answer = ask("POST", "${path(errand)}/$step", errand.getJSONObject("made"), emptyMap(), 409)
-        if (answer.status == 409) Thread.sleep(1000)
+        // 409: Belvo has another one, or the time for it is over; 422: Belvo refuses it. The record says which.
+        val made = errand.getJSONObject("made")
+        val answer = ask("POST", "${path(errand)}/$step", made, mapOf(), step == "confirm", 409, 422)
+        if (answer.status >= 400) Thread.sleep(1000)
         return read(errand)
     }
 
     /** The record as soon as it is another one: a long poll, where there is a tag to compare by. */
     private fun change(errand: JSONObject, tag: String?, after: Long): Answer {
-        if (tag == null) Thread.sleep(after)
+        if (tag == null) return Thread.sleep(after).let { read(errand) }
         while (true) {
-            if (tag == null) return read(errand)
-            val answer = ask("GET", path(errand) + "?wait=20", null, mapOf("If-None-Match" to tag), 304)
+            val answer = ask("GET", path(errand) + "?wait=20", null, mapOf("If-None-Match" to tag), false, 304)
             if (answer.status != 304) return answer
         }
     }
@@ -149,26 +151,26 @@ class Pix(
     private fun errand(path: String, body: JSONObject) =
         JSONObject().put("path", path).put("key", UUID.randomUUID().toString()).put("body", body)
 
-    private fun end(answer: Answer): Problem {
-        notebook.write(null)
-        return Problem(answer.status, answer.body.optString("code"), answer.body.optString("detail"))
+    private fun end(answer: Answer) = notebook.write(null).let {
+        Problem(answer.status, answer.body.optString("code"), answer.body.optString("detail"))
     }
 
-    /** Sends a request until it is answered. Whatever it is, it may be said twice. */
+    /** Says the same until it is answered, and what `comesAgain` after a 202 too: nothing is done twice. */
     private fun ask(
         method: String, path: String, body: JSONObject? = null, headers: Map<String, String> = emptyMap(),
-        vararg accepts: Int
+        comesAgain: Boolean = false, vararg accepts: Int
     ): Answer {
-        var isRenewed = false
-        for (attempt in 0..12) {
-            val bearer = token ?: newToken().also { token = it }
-            val sent = headers + ("Authorization" to "Bearer $bearer")
+        var (isRenewed, attempt, unknown) = Triple(false, 0, 0)
+        while (attempt++ < 13) {
+            val sent = headers + ("Authorization" to "Bearer " + (token ?: newToken().also { token = it }))
             val answer =
                 try { network.send(method, api + path, sent, body?.toString()) } catch (failure: IOException) { null }
             if (answer?.status == 401 && !isRenewed) token = null.also { isRenewed = true }
-            else if (answer == null || answer.status in listOf(429, 500, 502, 503, 504)) {
-                // Nothing is done twice, so the same is said again: for a minute or so.
-                Thread.sleep(minOf((answer?.wait ?: minOf(0.4 * (1 shl attempt), 6.0)) * 1000, 10_000.0).toLong())
+            else if (answer?.status == 202 && comesAgain && unknown < 30) {
+                unknown += 1.also { attempt = 0 }
+                Thread.sleep(answer.body.optJSONObject("next_action")?.optLong("after_ms", 2000) ?: 2000)
+            } else if (answer == null || answer.isForNow) {
+                Thread.sleep((minOf(answer?.wait ?: minOf(0.2 * (1 shl attempt), 6.0), 10.0) * 1000).toLong())
             } else if (answer.status < 400 || answer.status in accepts) return answer
             else throw end(answer)
         }
@@ -189,10 +191,9 @@ class UrlNetwork : Network {
             connection.doOutput = true
             connection.outputStream.use { it.write(body.toByteArray()) }
         }
-        val status = connection.responseCode
-        val stream = if (status < 400) connection.inputStream else connection.errorStream
+        val stream = if (connection.responseCode < 400) connection.inputStream else connection.errorStream
         val text = stream?.use { it.readBytes().toString(Charsets.UTF_8) } ?: ""
-        return Answer(
-            status, connection.getHeaderField("ETag"), connection.getHeaderField("Retry-After")?.toDoubleOrNull(), text)
+        val wait = connection.getHeaderField("Retry-After")?.toDoubleOrNull()
+        return Answer(connection.responseCode, connection.getHeaderField("ETag"), wait, text)
     }
 }

@@ -14,6 +14,7 @@ struct ShopDemo: Sendable {
     let address: String
     /// Where the merchant server is.
     let server: String
+    private let sandbox: String
     private let settings: String
     private let loop: EventLoop
 
@@ -36,15 +37,13 @@ struct ShopDemo: Sendable {
                     for port in ports { try await wait(for: port, on: loop) }
                     let demo = ShopDemo(
                         address: "http://localhost:\(ports[2])/", server: "http://127.0.0.1:\(ports[1])",
-                        settings: place.path(of: "demo.env"), loop: loop)
+                        sandbox: "http://127.0.0.1:\(ports[0])", settings: place.path(of: "demo.env"), loop: loop)
                     result = .success(try await body(demo))
                 } catch {
                     result = .failure(error)
                 }
                 for program in programs.reversed() {
-                    // What a test starts inherits signals that are blocked; this one is never. The server dies with the
-                    // program that starts it again.
-                    kill(program.process, SIGKILL)
+                    kill(program.process, SIGTERM)
                     _ = await (try onThread { program.waitForEnd() })
                 }
                 try result.get()
@@ -70,6 +69,16 @@ struct ShopDemo: Sendable {
         let status = try await shop.send(.put, "/orders/\(reference)", order).status
         await client.closeIdle(on: loop)
         return status
+    }
+
+    /// Asks the stand-in's control API.
+    func askSandbox(_ method: HTTP.Method, _ path: String, _ body: String = "") async throws -> Response {
+        let client = Self.client(to: sandbox)
+        let request = Request(
+            method, Target(stringLiteral: path), headers: ["content-type": "application/json"], body: Array(body.utf8))
+        let answer = try await client.send(request, deadline: .seconds(5))
+        await client.closeIdle(on: loop)
+        return answer
     }
 
     private static let shopToken = "shop-token-of-the-demo"

@@ -18,7 +18,7 @@ private enum Kotlin {
 /// The loop of `examples/android`, compiled by Debian's Kotlin, on a server with its workers.
 @Suite(.timeLimit(.minutes(10))) struct AndroidExampleTests {
     @Test(.enabled(if: Kotlin.isInstalled, "apt-get install kotlin libandroid-json-org-java"))
-    func `the Kotlin loop compiles, binds a phone to a bank and pays an order`() async throws {
+    func `the Kotlin loop compiles, binds a phone to a bank and pays an order once, whatever gets lost`() async throws {
         let place = "/tmp/android-example-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: false)
         // A directory left behind matters less than what the test found.
@@ -34,7 +34,14 @@ private enum Kotlin {
         let warnings = compiled.errors.split(separator: "\n").filter { $0.contains(".kt:") }
         #expect(warnings == [])
 
+        for faults in [[], CallFault.losses, CallFault.lostAnswers] {
+            try await Self.play(faults, in: place, environment)
+        }
+    }
+
+    private static func play(_ faults: [CallFault], in place: String, _ environment: [String: String]) async throws {
         try await ShopDemo.open { demo in
+            try await demo.add(faults)
             #expect(try await demo.placeOrder("order-1", of: "ana", amount: "19.90") == 201)
             let user = try await demo.token(of: "ana")
             let arguments = [demo.server, user, Kotlin.phone, "\(place)/phone.json", AppClient.bank, "order-1"]
@@ -46,6 +53,7 @@ private enum Kotlin {
             #expect(run.code == 0, "\(run)")
             let last = run.output.split(separator: "\n").last ?? ""
             #expect(last.hasPrefix("paid order-1 E"), "\(run)")
+            try await demo.expectOneOfEach(after: faults)
         }
     }
 }

@@ -34,7 +34,7 @@ export class Pix {
   async banks() { return (await this.ask("GET", "/v1/institutions")).body.results; }
 
   /** Makes the user Belvo's customer: once, and the same again is harmless. */
-  async introduce(person) { return (await this.ask("PUT", "/v1/customer", {body: person})).body; }
+  async introduce(person) { return (await this.ask("PUT", "/v1/customer", {body: person, comesAgain: true})).body; }
 
   /** The customer, or null for a user who is none yet. */
   async customer() { return (await this.ask("GET", "/v1/customer", {accepts: [404]}).then(ifFound))?.body ?? null; }
@@ -125,9 +125,10 @@ export class Pix {
   /** Hands over what the authenticator has made: noted before it is sent, since it can be made only once. */
   async #hand(errand, step, make) {
     if (errand.step !== step) this.#note(Object.assign(errand, {step, made: await make()}));
-    // 409: Belvo has another one, or the time for it is over. The record says which.
-    const answer = await this.ask("POST", `${errand.path}/${errand.id}/${step}`, {body: errand.made, accepts: [409]});
-    if (answer.status === 409) await pause(1000);
+    // 409: Belvo has another one, or the time for it is over; 422: Belvo refuses it. The record says which.
+    const options = {body: errand.made, accepts: [409, 422], comesAgain: step === "confirm"};
+    const answer = await this.ask("POST", `${errand.path}/${errand.id}/${step}`, options);
+    if (answer.status >= 400) await pause(1000);
   }
 
   async #read(errand, options) {
@@ -157,10 +158,13 @@ export class Pix {
 
   // The client.
 
-  /** Sends a request until it is answered. Whatever it is, it may be said twice. */
-  async ask(method, path, {body, key, headers = {}, accepts = []} = {}) {
+  /**
+   * Sends a request until it is answered: whatever it is, it may be said twice. After a 202 nobody knows what became
+   * of it; what `comesAgain` is then said again, so that the server can send what was lost on its way.
+   */
+  async ask(method, path, {body, key, headers = {}, accepts = [], comesAgain = Boolean(key)} = {}) {
     let renewed = false;
-    for (let attempt = 0; ; attempt += 1) {
+    for (let attempt = 0, unknown = 0; ; attempt += 1) {
       this.#token ??= await this.newToken();
       const sent = {...headers, authorization: `Bearer ${this.#token}`};
       if (key) sent["idempotency-key"] = key;
@@ -172,7 +176,10 @@ export class Pix {
         }), () => null);
       if (answer?.status === 401 && !renewed) {
         [this.#token, renewed] = [null, true];
-      } else if (!answer || [429, 500, 502, 503, 504].includes(answer.status)) {
+      } else if (answer?.status === 202 && comesAgain && unknown < 30) {
+        [attempt, unknown] = [0, unknown + 1];
+        await pause(answer.body.next_action?.after_ms ?? 2000);
+      } else if (!answer || isForNow(answer)) {
         // Nothing is done twice, so the same is said again: for a minute or so.
         if (attempt === 12) throw new Problem(answer?.status ?? 0, answer?.body);
         await pause(Math.min((answer?.wait || Math.min(0.4 * 2 ** attempt, 6)) * 1000, 10_000));
@@ -186,3 +193,6 @@ export class Pix {
 }
 
 const ifFound = answer => answer.status === 404 ? null : answer;
+/** Whether the same may be said again later: the server is busy or away, or still at work on the same request. */
+const isForNow = ({status, body}) =>
+  [429, 500, 502, 503, 504].includes(status) || status === 409 && body?.code === "in_progress";
