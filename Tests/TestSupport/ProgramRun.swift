@@ -6,7 +6,9 @@ public struct ProgramRun: Sendable {
     public let output: String
     public let errors: String
 
-    /// Runs the program with this environment and no other, and no signal blocked. Blocks. Wraps `posix_spawn` and `waitpid`.
+    /// Runs the program with this environment and no other, and no signal blocked. Blocks.
+    ///
+    /// Wraps `posix_spawn` and `waitpid`.
     public init(_ arguments: [String], environment: [String: String]) throws(CommandFailure) {
         // Files in place of pipes: a program that prints a lot need not be read meanwhile.
         let outputFile = try ScratchFile()

@@ -4,7 +4,7 @@ import Testing
 /// A visitor of the example shop, who presses its buttons and reads what stands there.
 struct ShopVisitor: Sendable {
     let tab: Tab
-    private let address: String
+    let demo: ShopDemo
 
     /// Who comes to the shop.
     struct Device: Sendable, CustomTestStringConvertible {
@@ -17,9 +17,20 @@ struct ShopVisitor: Sendable {
         }
     }
 
-    init(_ chromium: Chromium, _ demo: ShopDemo, _ device: Device = Device()) async throws {
+    /// Gives the body a visitor of a shop of its own.
+    static func visit(
+        _ device: Device, _ body: @escaping @Sendable (ShopVisitor) async throws -> Void
+    ) async throws {
+        try await ShopDemo.open { demo in
+            try await Chromium.open { chromium in
+                try await body(try await ShopVisitor(chromium, demo, device))
+            }
+        }
+    }
+
+    private init(_ chromium: Chromium, _ demo: ShopDemo, _ device: Device = Device()) async throws {
         tab = try await Tab(chromium, device.tab)
-        address = demo.address
+        self.demo = demo
         if device.hasReader {
             try await tab.plug(in: .init())
         } else {
@@ -37,7 +48,7 @@ struct ShopVisitor: Sendable {
               setTimeout(() => fail(new Error(`never seen: \(selector)`)), 60_000);
               const isThere = () => {
                 const element = document.querySelector("\(selector)");
-                return element && !element.disabled && element.checkVisibility();
+                return element && !element.disabled && element.ariaDisabled !== "true" && element.checkVisibility();
               };
               if (isThere()) return done(true);
               const observer = new MutationObserver(() => {
@@ -52,6 +63,11 @@ struct ShopVisitor: Sendable {
     func press(_ selector: String) async throws {
         try await see(selector)
         _ = try await tab.value("document.querySelector('\(selector)').click(), true")
+    }
+
+    /// Unfolds what a small screen folds away.
+    func openFolds() async throws {
+        _ = try await tab.value("document.querySelectorAll('details.fold').forEach(fold => fold.open = true), true")
     }
 
     func text(of selector: String) async throws -> String {
@@ -83,15 +99,24 @@ struct ShopVisitor: Sendable {
 
     /// To the bank's own page, and back by the merchant server's.
     func approveAtBank(_ decision: String = "approve") async throws {
+        try await visitBank {
+            try await press("#open-bank")
+        } deciding: {
+            _ = try await tab.value("document.querySelector('button[value=\(decision)]').click(), true")
+        }
+    }
+
+    /// There and back by whatever means.
+    func visitBank(opening: () async throws -> Void, deciding: () async throws -> Void) async throws {
         let left = tab.mark
-        try await press("#open-bank")
+        try await opening()
         try await tab.event("Page.frameNavigated", after: left) {
             $0["frame"]?["url"]?.string?.contains("/bank/authorize") == true
         }
-        try await see("button[value=\(decision)]")
+        try await see("button[value=approve]")
         let back = tab.mark
-        _ = try await tab.value("document.querySelector('button[value=\(decision)]').click(), true")
-        let address = address
+        try await deciding()
+        let address = demo.address
         try await tab.event("Page.frameNavigated", after: back) {
             $0["frame"]?["url"]?.string?.hasPrefix(address) == true
         }

@@ -207,25 +207,26 @@ export const pay = guarded(async () => {
   app.show("paying", {phase: "opening", record: null, reason: null});
   const items = Object.entries(app.cart.items).map(([id, count]) => ({id, count}));
   app.order = await backend("POST", "/shop/orders", {cart: app.cart.id, items});
-  await app.mishap?.before?.();
-  const second = app.mishap?.beside?.();
-  await finishPayment(pix.pay(app.enrollment.id, app.order.reference));
+  // The one that befalls this payment; another may be chosen before it has ended.
+  const {mishap} = app;
+  await mishap?.before?.();
+  const second = mishap?.beside?.();
+  await finishPayment(pix.pay(app.enrollment.id, app.order.reference), mishap);
   await second;
 });
 
-const finishPayment = async journey => {
-  const {record, reason} = await journey.catch(problem => app.mishap?.caught?.(problem) ?? Promise.reject(problem));
+const finishPayment = async (journey, mishap = null) => {
+  const {record, reason} = await journey.catch(problem => mishap?.caught?.(problem) ?? Promise.reject(problem));
   app.phase = null;
   if (reason) {
     app.show("failed", {reason, record});
   } else {
-    app.paidItems = app.cart.items;
     app.cart = {id: "", items: {}};
     places.cart.write(null);
     app.show("receipt", {record});
     await hearOfPayment(record.reference);
   }
-  await app.mishap?.after?.(record);
+  await mishap?.after?.(record);
 };
 
 /** The shop hears by an event, not from its page. */
@@ -239,7 +240,7 @@ const hearOfPayment = async reference => {
   }
 };
 
-export const goOn = guarded(async () => {
+const goOn = guarded(async () => {
   const errand = pix.unfinished;
   if (errand.path === "/v1/enrollments") {
     app.show("waiting", {bank: places.bank.read()});
@@ -279,7 +280,6 @@ export const begin = guarded(async () => {
   app.enrollment = app.customer ? await pix.enrollment(deviceId()) : null;
   // What the bank's redirect says is a hint; the record is what counts.
   if (location.search) history.replaceState(null, "", "/");
-  app.begun?.();
   if (pix.unfinished) return goOn();
   app.show("home");
 });

@@ -30,7 +30,7 @@ const tour = () => {
     h("p.progress", {role: "img", "aria-label": `${step} / 8`},
       Array.from({length: 8}, (_, index) => h(`i${index + 1 < step ? ".done" : index + 1 === step ? ".now" : ""}`))),
     h("h3", h("span", step), t(`tour_${step}`)), h("p", t(`tour_${step}_text`)),
-    h("button.main", {type: "button", id: "next", onclick: next, disabled: isTourBusy()},
+    h("button.main", {type: "button", id: "next", onclick: next, "aria-disabled": isTourBusy() ? "true" : null},
       t("tour_next"), draw(icons.go)));
 };
 
@@ -39,7 +39,9 @@ const verdict = () => {
   if (!verdict) return null;
   const count = verdict.paid_at_belvo;
   const isRight = count === verdict.paid && count === (verdict.status === "FAILED" ? 0 : 1);
-  return h(`div.verdict${isRight ? ".right" : ".wrong"}`, {role: "status", id: "verdict", "data-paid": count},
+  return h(`div.verdict${isRight ? ".right" : ".wrong"}`, {
+    role: "status", id: "verdict", tabindex: "-1", "data-paid": count,
+  },
     draw(isRight ? icons.check : icons.cross), h("div",
       h("h3", t("happened")),
       h("p", h("b", t(["never", "once"][count] ?? "twice", {n: count})), " ", t(`mishap_${verdict.name}`), "."),
@@ -66,11 +68,11 @@ const mishaps = () => {
       option("", t("break_none")), names.filter(isPossible).map(name => option(name, t(`mishap_${name}`)))));
 };
 
-/** Draws the guide; the focus stays where it was. */
+/** Draws the guide; the focus stays where it was, or goes to what came of it. */
 export const showGuide = () => {
   const place = $("#guide-content");
   const focused = place.contains(document.activeElement) ? document.activeElement.id : null;
   place.replaceChildren(
     h("div.lead", h("h2", t("headline")), h("p", t("lead"))), tour(), app.setup?.breaks ? mishaps() : "");
-  if (focused) $(`#${focused}`)?.focus({preventScroll: true});
+  if (focused) ($(`#${focused}`) ?? $("#verdict"))?.focus({preventScroll: true});
 };

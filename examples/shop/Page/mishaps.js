@@ -89,18 +89,19 @@ export const choose = name => {
     app.mishap = null;
     return app.tell();
   }
-  app.mishap = {
+  const mishap = {
     name, before: arm(name), ...own[name],
     /** Puts everything right, and asks both sides how often was paid. */
     async after(record) {
-      app.mishap = null;
+      if (app.mishap === mishap) app.mishap = null;
       if (name !== "two_taps" && name !== "away") await backend("POST", "/demo/mishap", {});
       const reference = record?.reference ?? app.order.reference;
       app.verdict = {name, status: record?.status, ...await backend("GET", `/demo/verdict?reference=${reference}`)};
       app.tell();
     },
   };
-  if (name === "two_taps") app.mishap.before = null;
+  if (name === "two_taps") mishap.before = null;
+  app.mishap = mishap;
   app.tell();
 };
 

@@ -4,7 +4,7 @@
 import {app, backend} from "./app.js";
 import {$, h, pause} from "./dom.js";
 import {showRecords} from "./records.js";
-import {language, teach, t} from "./texts.js";
+import {language, shortened, teach, t} from "./texts.js";
 
 teach({
   state_title: ["Estado", "State"],
@@ -43,7 +43,7 @@ const paths = {
 };
 
 const lines = [];
-const opened = new Set();
+const rows = new Map();
 // What happened before this visitor came is no business of this page.
 let since = Number(sessionStorage.getItem("shop.since") ?? Date.now());
 sessionStorage.setItem("shop.since", since);
@@ -74,7 +74,8 @@ const moment = value => typeof value === "number" ? value : Date.parse(value);
 // What the app said before it went to the bank is still there when it comes back. Tokens are not kept.
 
 const recalled = JSON.parse(sessionStorage.getItem("shop.exchanges") ?? "[]");
-app.exchanges.push(...recalled);
+// What was not answered by then no longer will be.
+app.exchanges.push(...recalled.filter(exchange => exchange.status !== null));
 app.noted = exchange => {
   exchange.key ??= `exchange.${exchange.at}.${app.exchanges.length}`;
   exchange.headers = mask(exchange.headers);
@@ -87,14 +88,13 @@ const maskedBody = text => text?.replace(/("identifier":\s*")[^"]*(\d\d")/, "$1*
 
 const clear = () => {
   [app.exchanges.length, lines.length] = [0, 0];
+  rows.clear();
   sessionStorage.setItem("shop.since", since = Date.now());
   sessionStorage.removeItem("shop.exchanges");
   showPanels();
 };
 
 // Lines.
-
-const shortened = text => text.replace(/([0-9a-f]{8})-[0-9a-f-]{27}/g, "$1…").replace(/\?.*$/, "");
 
 /** A line's lane, text, and how it went. */
 const describe = line => {
@@ -108,8 +108,10 @@ const describe = line => {
         remark: line.isReplay ? t("same_again") : null};
     }
     case "belvo_call": {
-      const isLost = line.fault === "drop_answer" || line.fault === "dropAnswer";
-      const path = shortened(line.path).replace("/payments/br", "").replace(/\/$/, "");
+      // A browser that asks the bank's page for its icon is none of the server's calls.
+      if (!line.endpoint) return null;
+      const isLost = line.fault === "drop_answer";
+      const path = shortened(line.path).replace(/\?.*$/, "").replace("/payments/br", "").replace(/\/$/, "");
       return {lane: "belvo_call", text: `${line.method} ${path}`,
         outcome: line.processed ? line.status : "✕", isBad: !!line.fault || line.status >= 400,
         remark: isLost ? t("lost") : line.fault ? line.processed ? line.fault : t("refused_request") : null};
@@ -194,22 +196,68 @@ const gathered = () => {
     if (last && last.view.text === view.text && last.view.outcome === view.outcome && line.method === "GET") {
       Object.assign(last, {line, view, count: last.count + 1});
     } else {
-      result.push({line, view, count: 1});
+      result.push({key: line.key, line, view, count: 1});
     }
   }
   return result.slice(-120);
 };
 
-const mood = view => view.isBad ? ".bad" : view.isGood ? ".good" : "";
+const mood = view => view.isBad ? " bad" : view.isGood ? " good" : "";
 
-const row = ({line, view, count}) => h(`details.line.${view.lane}${mood(view)}`, {
-  open: opened.has(line.key), "data-kind": line.kind, ontoggle: event => {
-    if (event.currentTarget.open) opened.add(line.key); else opened.delete(line.key);
-  },
-}, h("summary", h("time", time(line.at)), h("span.lane", t(`lane_${view.lane}`)),
-  h("span.what", h("span", view.text), count > 1 ? h("i", `×${count}`) : null,
-    view.remark ? h("em", view.remark) : null),
-  h(`b${view.isWord ? ".word" : ""}`, view.outcome ?? "")), opened.has(line.key) ? inside(line) : h("div.later"));
+/** A line's element, which stays the same while the line changes: it keeps the focus, and stays unfolded. */
+const rowOf = ({key, line, view, count}) => {
+  if (!rows.has(key)) rows.set(key, makeRow());
+  const row = rows.get(key);
+  const state = JSON.stringify([line.key, line.took, view, count, language.tag]);
+  if (row.state === state) return row.element;
+  Object.assign(row, {state, line});
+  row.element.className = `line ${view.lane}${mood(view)}`;
+  row.element.dataset.kind = line.kind;
+  row.summary.replaceChildren(
+    h("time", time(line.at)), h("span.lane", t(`lane_${view.lane}`)),
+    h("span.what", h("span", view.text), count > 1 ? h("i", `×${count}`) : null,
+      view.remark ? h("em", view.remark) : null),
+    h(`b${view.isWord ? ".word" : ""}`, view.outcome ?? ""));
+  fill(row);
+  return row.element;
+};
+
+const makeRow = () => {
+  const [summary, content] = [h("summary", {tabindex: "-1"}), h("div")];
+  const element = h("details", {ontoggle: () => {
+    fill(row);
+    if (element.open) element.scrollIntoView({block: "nearest"});
+  }}, summary, content);
+  const row = {element, summary, content};
+  return row;
+};
+
+/** What a line has inside is drawn when it is unfolded. */
+const fill = ({element, content, line}) => content.replaceChildren(...element.open ? [inside(line)].flat() : []);
+
+// The lines are one stop for Tab, and arrows lead from one to the next.
+
+const summaries = () => [...$("#timeline").querySelectorAll("summary")];
+
+const stopAt = chosen => { for (const summary of summaries()) summary.tabIndex = summary === chosen ? 0 : -1; };
+
+const moves = {ArrowUp: -1, ArrowDown: 1, Home: -Infinity, End: Infinity};
+
+const moveFocus = event => {
+  const all = summaries();
+  const place = all.indexOf(document.activeElement);
+  if (place < 0 || !(event.key in moves)) return;
+  event.preventDefault();
+  all[Math.min(all.length - 1, Math.max(0, place + moves[event.key]))].focus();
+};
+
+/** Puts the elements into a place in this order, and touches none that stands right. */
+const arrange = (place, elements) => {
+  for (const child of [...place.children]) if (!elements.includes(child)) child.remove();
+  elements.forEach((element, index) => {
+    if (place.children[index] !== element) place.insertBefore(element, place.children[index] ?? null);
+  });
+};
 
 // The state machine.
 
@@ -245,7 +293,10 @@ const build = () => {
     h("section.card", {"aria-labelledby": "timeline-title"},
       h("h2", {id: "timeline-title"}, h("span", t("timeline")),
         h("button.quiet", {type: "button", id: "clear", onclick: clear}, t("clear"))),
-      h("div.timeline", {id: "timeline", tabindex: "0", role: "log", "aria-label": t("timeline"), "aria-live": "off"})),
+      h("div.timeline", {
+        id: "timeline", role: "log", "aria-label": t("timeline"), "aria-live": "off", onkeydown: moveFocus,
+        onfocusin: event => { if (event.target.matches("summary")) stopAt(event.target); },
+      })),
     h("section.card", {id: "records", "aria-labelledby": "records-title"}));
 };
 
@@ -265,13 +316,13 @@ export const showPanels = () => {
     drawing = false;
     $("#state").replaceChildren(...[machineView()].flat());
     const timeline = $("#timeline");
+    // It follows what happens, but for somebody who is reading there.
     const isAtEnd = timeline.scrollHeight - timeline.scrollTop - timeline.clientHeight < 60;
-    const focused = timeline.contains(document.activeElement) ? document.activeElement.closest("details") : null;
-    if (!focused || focused === null) {
-      const all = gathered();
-      timeline.replaceChildren(...all.length ? all.map(row) : [h("p.none", t("timeline_none"))]);
-      if (isAtEnd) timeline.scrollTop = timeline.scrollHeight;
-    }
+    const follows = isAtEnd || !timeline.matches(":hover, :focus-within");
+    const all = gathered();
+    arrange(timeline, all.length ? all.map(rowOf) : [h("p.none", t("timeline_none"))]);
+    if (!timeline.matches(":focus-within")) stopAt(summaries().at(-1));
+    if (follows) timeline.scrollTop = timeline.scrollHeight;
     showRecords(lines, copier);
   });
 };

@@ -2,7 +2,7 @@
 
 import {app, backend} from "./app.js";
 import {$, h} from "./dom.js";
-import {teach, t} from "./texts.js";
+import {shortened, teach, t} from "./texts.js";
 
 teach({
   rows: ["PostgreSQL", "PostgreSQL"],
@@ -26,7 +26,8 @@ teach({
 const shown = value => value === null ? "∅" : typeof value === "boolean" ? (value ? "t" : "f")
   : String(value).replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d(\.\d{3})?).*$/, "$1 $2");
 
-const brief = text => text.replace(/^([0-9a-f]{8})-[0-9a-f-]{27}$/, "$1…");
+/** As short as it can be told from others: an id's end, a moment without its day. */
+const brief = text => shortened(text).replace(/^\d{4}-\d\d-\d\d (\d\d:)/, "$1");
 
 /** The newest row that was told of the record, with what has changed since the one before. */
 const present = lines => {
@@ -45,7 +46,11 @@ const table = (rows, label) => {
 const openDialog = async copier => {
   const record = `${app.kind}:${app.record.id}`;
   const {results} = await backend("GET", `/demo/records?record=${record}`);
-  const dialog = h("dialog.curtain", {"aria-labelledby": "sql-title", onclose: () => dialog.remove()},
+  const leave = () => {
+    dialog.remove();
+    $("#show-sql").focus();
+  };
+  const dialog = h("dialog.curtain", {"aria-labelledby": "sql-title", closedby: "any", onclose: leave},
     h("div.head", h("h2", {id: "sql-title"}, t("sql_title")),
       h("button.quiet", {type: "button", id: "close-sql", onclick: () => dialog.close()}, t("close"))),
     h("p", t("sql_text")),
@@ -56,8 +61,6 @@ const openDialog = async copier => {
   dialog.showModal();
 };
 
-export const openSQL = copier => openDialog(copier);
-
 let drawn = "";
 
 /** Draws the row, where it is another one than before. */
@@ -67,11 +70,12 @@ export const showRecords = (lines, copier) => {
   const key = JSON.stringify([found, t("rows"), app.record?.id]);
   if (key === drawn && place.hasChildNodes()) return;
   drawn = key;
-  app.openSQL = () => openDialog(copier);
+  const isFocused = place.contains(document.activeElement);
   place.replaceChildren(
     h("h2", {id: "records-title"}, h("span", t("rows"), found ? h("code", found.table) : null),
-      found ? h("button.quiet", {type: "button", id: "show-sql", onclick: app.openSQL}, t("sql")) : null),
+      found ? h("button.quiet", {type: "button", id: "show-sql", onclick: () => openDialog(copier)}, t("sql")) : null),
     found ? h("dl.columns", Object.entries(found.row).map(([name, value]) => h(
       `div${found.before && shown(found.before[name]) !== shown(value) ? ".changed" : ""}`,
       h("dt", name), h("dd", brief(shown(value)))))) : h("p.none", t("rows_none")));
+  if (isFocused) $("#show-sql")?.focus({preventScroll: true});
 };

@@ -36,6 +36,12 @@ const problemNote = () => {
 const badge = name => h(`span.badge.hue${[...name].reduce((sum, letter) => sum + letter.charCodeAt(0), 0) % 5}`,
   {"aria-hidden": "true"}, name[0]);
 
+/** What is being corrected is at fault no more. */
+const correct = ({target}) => {
+  target.removeAttribute("aria-invalid");
+  target.nextElementSibling?.remove();
+};
+
 const screens = {
   loading: () => h("div.center", h("span.ring"), h("h1.small", {tabindex: "-1"}, t("loading"))),
 
@@ -70,7 +76,7 @@ const screens = {
     if (app.problem && !wrong.size) wrong.add(/\bname\b/.test(app.problem.message) ? "/name" : "taken");
     const field = (id, label, text, value, more) => h("label.field", {for: id}, h("span", label),
       h("input", {id, name: id, value, autocomplete: "off", "aria-invalid": text ? "true" : null,
-        "aria-describedby": text ? `${id}-fault` : null, ...more}),
+        "aria-describedby": text ? `${id}-fault` : null, oninput: correct, ...more}),
       text ? h("em", {id: `${id}-fault`, role: "alert"}, text) : null);
     const form = h("form.stack", {novalidate: true, onsubmit: event => {
       event.preventDefault();
@@ -83,8 +89,10 @@ const screens = {
     field("cpf", t("cpf"), wrong.has("/identifier") ? t("wrong_cpf") : wrong.has("taken") ? t("known_cpf") : null,
       known.identifier ?? "", {inputmode: "numeric", maxlength: 14, placeholder: "000.000.000-00"}),
     h("button.link", {type: "button", id: "example", onclick: () => {
-      $("#name").value = "Ana Souza";
-      $("#cpf").value = exampleCPF();
+      for (const [id, value] of [["name", "Ana Souza"], ["cpf", exampleCPF()]]) {
+        $(`#${id}`).value = value;
+        correct({target: $(`#${id}`)});
+      }
       $("#continue").focus();
     }}, draw(icons.spark), t("example")),
     h("div.foot", h("button.main", {type: "submit", id: "continue"}, t("go_on"))));
@@ -132,9 +140,11 @@ const screens = {
     cartCount() ? h("div.stack", h("ul.lines", Object.entries(app.cart.items).map(([id, count]) => h("li",
       h(`div.picture.${id}`, products[id]()), h("div", h("b", t(id)), h("small", t(`${id}_more`))),
       h("div.stepper",
-        h("button", {type: "button", "aria-label": t("remove", {name: t(id)}), onclick: () => put(id, -1)}, "−"),
+        h("button", {type: "button", id: `less-${id}`, "aria-label": t("remove", {name: t(id)}),
+          onclick: () => put(id, -1)}, "−"),
         h("b", count),
-        h("button", {type: "button", "aria-label": t("add", {name: t(id)}), onclick: () => put(id, 1)}, "+"))))),
+        h("button", {type: "button", id: `more-${id}`, "aria-label": t("add", {name: t(id)}),
+          onclick: () => put(id, 1)}, "+"))))),
     h("p.total", h("span", t("total")), h("b", money(cartTotal()))),
     app.enrollment ? [
       h("div.method", badge(bankName()), h("div", h("b", bankName()), h("small", t("this_browser")))),
@@ -180,24 +190,29 @@ const toCart = () => app.show("cart");
 
 let shown = null;
 
-/** Draws the present screen. The focus goes to the heading of a new one, and stays where it is in an old one. */
+/**
+ * Draws the present screen. A focus on the phone goes to the heading of a new screen, and stays where it is in an old
+ * one; whoever is at work beside the phone is left there.
+ */
 export const showScreen = () => {
   const place = $("#screen");
   const focused = place.contains(document.activeElement) ? document.activeElement.id : null;
+  const isFocusFree = focused !== null || document.activeElement === document.body;
   const values = [...place.querySelectorAll("input")].map(input => [input.id, input.value]);
   place.replaceChildren(...[screens[app.screen]()].flat().filter(Boolean));
   place.dataset.screen = app.screen;
   if (shown === app.screen) {
     place.classList.remove("enters");
     if (!app.problem) for (const [id, value] of values) if ($(`#${id}`)) $(`#${id}`).value = value;
-    if (focused) $(`#${CSS.escape(focused)}`)?.focus();
+    const same = focused ? $(`#${CSS.escape(focused)}`, place) : null;
+    if (focused !== null) (same ?? $("h1", place))?.focus({preventScroll: true});
   } else {
     place.scrollTop = 0;
     // On a small screen the phone is the page: a new screen begins at its top.
     if (shown && place.getBoundingClientRect().top < 0) scrollTo({top: 0, behavior: "instant"});
     place.classList.add("enters");
     // On the first screen the focus stays with the page.
-    if (shown && shown !== "loading") $("h1", place)?.focus({preventScroll: true});
+    if (isFocusFree && shown && shown !== "loading") $("h1", place)?.focus({preventScroll: true});
   }
   const title = $("h1", place)?.textContent;
   if ($("#announcement").textContent !== title) $("#announcement").textContent = title ?? "";

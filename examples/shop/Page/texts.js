@@ -22,7 +22,6 @@ const words = {
 
   shop_name: ["Serra", "Serra"],
   shop_line: ["café, mel e barro", "coffee, honey and clay"],
-  hello: ["Olá, {name}", "Hello, {name}"],
   promo_title: ["Pague com um toque", "Pay with a touch"],
   promo_text: ["Conecte seu banco uma vez. Leva um minuto.", "Connect your bank once. It takes a minute."],
   promo_go: ["Conectar meu banco", "Connect my bank"],
@@ -42,7 +41,6 @@ const words = {
   items: ["{n} itens", "{n} items"],
   item: ["1 item", "1 item"],
   total: ["Total", "Total"],
-  pay_with: ["Pagar com", "Pay with"],
   this_browser: ["Pix por biometria, neste navegador", "Biometric Pix, in this browser"],
   touch: ["Pagar {amount}", "Pay {amount}"],
   touch_hint: ["Um toque paga.", "One touch pays."],
@@ -105,8 +103,6 @@ const words = {
   when: ["Quando", "When"],
   order: ["Pedido", "Order"],
   end_to_end: ["ID do Pix (end-to-end)", "End-to-end id of the Pix"],
-  copy: ["Copiar", "Copy"],
-  copied: ["Copiado", "Copied"],
   told: ["A loja soube por um evento assinado.", "The shop was told by a signed event."],
   telling: ["A loja vai saber em instantes.", "The shop is being told."],
   more: ["Comprar mais", "Buy more"],
@@ -157,6 +153,9 @@ export const t = (name, values = {}) => {
   const text = words[name]?.[chosen] ?? name;
   return text.replace(/\{(\w+)\}/g, (_, value) => values[value] ?? "");
 };
+
+/** The text with each id in it cut to its end. */
+export const shortened = text => text.replace(/[0-9a-f]{8}-[0-9a-f-]{23}([0-9a-f]{4})/g, "…$1");
 
 export const isText = name => name in words;
 

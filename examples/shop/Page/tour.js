@@ -8,7 +8,6 @@ import {teach} from "./texts.js";
 teach({
   tour: ["Passeio em oito passos", "A tour of eight steps"],
   tour_next: ["Próximo", "Next"],
-  tour_again: ["Começar de novo", "Begin again"],
   tour_1: ["Uma loja", "A shop"],
   tour_1_text: [
     "O telefone é o app de uma loja, e este passeio aperta os botões dele. Comece: quem é o cliente?",
