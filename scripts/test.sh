@@ -15,6 +15,8 @@ main() {
     ensure_toolchain
     ensure_browser
     ensure_shop_receiver
+    ensure_axe
+    ensure_kotlin
     ensure_balancer
     attend bash scripts/lint.sh || exit 1
     attend swift build --build-tests || fail "the build failed; see above."

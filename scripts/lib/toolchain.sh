@@ -53,6 +53,29 @@ ensure_shop_receiver() {
         say "The example receiver of events is not tested: python3-venv or PyPI is out of reach."
 }
 
+# ensure_axe: the checks of accessibility that the tests run on every step of the example shop. Without them those tests
+# are skipped; the tests' own checks are not.
+ensure_axe() {
+    local package=axe-playwright-python==0.1.8
+    local place=$PWD/.local/${package/==/-}
+    export TEST_AXE=$place/axe_playwright_python/axe.min.js
+    # Only the one file in it is wanted, so nothing that the package needs to run is installed.
+    [[ -f $TEST_AXE ]] ||
+        attend "$SHOP_RECEIVER_PYTHON" -m pip install --quiet --disable-pip-version-check --no-deps \
+            --target "$place" "$package" ||
+        say "The example shop is not held against axe-core: PyPI is out of reach."
+}
+
+# ensure_kotlin: what compiles the example for Android. Without it that one test is skipped.
+ensure_kotlin() {
+    local packages=(kotlin libandroid-json-org-java)
+    [[ ! -x /usr/bin/kotlinc || ! -r /usr/share/java/json-android.jar ]] || return 0
+    if is_root || sudo --non-interactive true 2>/dev/null; then
+        (ensure_packages "${packages[@]}") && return
+    fi
+    say "The example for Android is not tested without Kotlin. As root, run: apt-get install ${packages[*]}"
+}
+
 # ensure_balancer: what stands before three instances in one of the tests. Without it that one is skipped.
 ensure_balancer() {
     ! PATH=$PATH:/usr/sbin command -v haproxy >/dev/null || return 0
