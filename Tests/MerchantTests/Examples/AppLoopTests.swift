@@ -277,7 +277,9 @@ import Testing
             let api = try await app.api()
             let handset = try await Self.handset(app, api)
             let enrollment = try await Self.enroll(app, api, on: handset)
-            // Belvo made the payment, and took the signature, and both answers were lost.
+            // Belvo is away at first. Then it makes the payment, takes the signature, and both answers are lost.
+            app.harness.sandbox.next(.refused(503, code: "unavailable"), on: .createPaymentIntent)
+            app.harness.sandbox.next(.dropAnswer, on: .createPaymentIntent)
             app.harness.sandbox.next(.dropAnswer, on: .authorizePaymentIntent)
             let ending = try await app.runner(api, on: handset).run(Self.payment(from: enrollment))
             try await Self.expectOnePayment(Self.done(ending).id, of: "order-1", on: app.harness)
