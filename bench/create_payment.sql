@@ -1,6 +1,6 @@
 -- What the server asks of PostgreSQL for one POST /v1/payment-intents that goes well, without the server: three
 -- reads and the two transactions around the call to Belvo. A script for pgbench, started with first=1 and the number
--- of the round. The statements are those of Sources/Merchant/Store. Each client is one of the users whose phones were
+-- of the round. The statements are those of the store. Each client is one of the users whose phones were
 -- enrolled before, and its payments look like one of that user's: bench_users holds one for each.
 \if :first
 SELECT * FROM bench_users WHERE subject = 'load-' || :client_id \gset

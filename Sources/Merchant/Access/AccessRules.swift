@@ -53,7 +53,7 @@ struct AccessRules: Sendable {
     /// Throws when too many different redirects have come lately: for an enrollment that is known, or else from the
     /// same user or address.
     func admitRedirect(
-        of enrollment: Enrollment.ID?, from poster: UserSubject?, at client: IPAddress
+        of enrollment: Payments.Enrollment.ID?, from poster: UserSubject?, at client: IPAddress
     ) throws(AccessRefusal) {
         try strangers.admitRedirect(of: enrollment, from: poster, at: client, now())
     }

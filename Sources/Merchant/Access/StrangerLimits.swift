@@ -70,7 +70,7 @@ final class StrangerLimits: Sendable {
 
     /// Counts a redirect that has not come before.
     func admitRedirect(
-        of enrollment: Enrollment.ID?, from poster: UserSubject?, at client: IPAddress, _ now: Monotonic
+        of enrollment: Payments.Enrollment.ID?, from poster: UserSubject?, at client: IPAddress, _ now: Monotonic
     ) throws(AccessRefusal) {
         let wait =
             if let enrollment {

@@ -13,6 +13,7 @@ struct TransportSecurity: Sendable {
         isPromised = publicBaseURL.origin.scheme == .https
     }
 
+    /// Adds the promise to an answer, where it is made.
     func apply(to response: inout Response) {
         if isPromised { response.headers.append("strict-transport-security", Self.year) }
     }

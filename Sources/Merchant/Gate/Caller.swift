@@ -15,6 +15,7 @@ struct PerCaller<Value: Sendable>: Sendable {
     var background: Value
     var stranger: Value
 
+    /// The value of one caller.
     subscript(caller: Caller) -> Value {
         get {
             switch caller {

@@ -28,6 +28,7 @@ struct GateSnapshot: Sendable, Equatable {
     /// How long those that left took until they ended, however they ended.
     let latencies: [Call: LatencyHistogram.Reading]
 
+    /// Calls of one kind that ended so.
     func count(_ call: Call, _ outcome: CallOutcome.Kind) -> Int { counts[Key(call: call, outcome: outcome)] ?? 0 }
 
     /// Calls of every kind that ended so.

@@ -1,5 +1,6 @@
 /// Who makes a change, for the history.
 struct Cause: Sendable {
+    /// Whose doing it is.
     enum Actor: String, Sendable {
         case app, callback, webhook, poller, `operator`
     }

@@ -1,5 +1,8 @@
 import Payments
 
 // Where Belvo has a noun of the same name, the bare word is ours and the bank's is spelled out: `Belvo.Enrollment`.
+
+/// A user of the merchant as Belvo knows one.
 typealias Customer = Payments.Customer
+/// A device bound to a user's bank.
 typealias Enrollment = Payments.Enrollment

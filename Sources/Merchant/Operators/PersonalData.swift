@@ -44,7 +44,7 @@ extension Operators {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    private func write(_ customer: Customer, to object: inout JSONWriter) {
+    private func write(_ customer: Payments.Customer, to object: inout JSONWriter) {
         object.member("id", customer.id.description)
         object.member("belvo_id", customer.belvoID.map { $0.uuidString.lowercased() })
         object.member("name", customer.person.name.text)

@@ -13,6 +13,18 @@ struct EventDelivery: Sendable {
     /// The time of day, for the signature.
     let now: @Sendable () -> Timestamp
 
+    /// Takes all that it needs, with what carries one request to the shop.
+    init(
+        store: Store, webhook: StandardWebhook, log: Logger,
+        send: @escaping @Sendable (Request, Duration) async throws -> Response, now: @escaping @Sendable () -> Timestamp
+    ) {
+        self.store = store
+        self.webhook = webhook
+        self.log = log
+        self.send = send
+        self.now = now
+    }
+
     /// For how long an event is tried: a long weekend of the shop's.
     static let timeouts = Duration.seconds(3 * 86_400)
 

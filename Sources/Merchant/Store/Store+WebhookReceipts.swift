@@ -4,6 +4,7 @@ import Postgres
 
 /// What Belvo told by webhook.
 struct WebhookReceipt: Sendable {
+    /// What became of it.
     enum Outcome: String, Sendable, PostgresValue {
         /// To be worked on.
         case received

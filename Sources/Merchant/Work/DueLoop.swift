@@ -13,7 +13,19 @@ struct DueLoop: Sendable {
     let pause: Duration
     let log: Logger
     /// How the pause passes.
-    var sleep: @Sendable (Duration) async throws -> Void = IntervalClock.machine.sleep
+    var sleep: @Sendable (Duration) async throws -> Void
+
+    /// Takes all that it needs; the pause passes on the loop unless it is said otherwise.
+    init(
+        workers: [any DueWorker], due: @escaping @Sendable ([DueTable]) async throws -> Set<DueTable>, pause: Duration,
+        log: Logger, sleep: @escaping @Sendable (Duration) async throws -> Void = IntervalClock.machine.sleep
+    ) {
+        self.workers = workers
+        self.due = due
+        self.pause = pause
+        self.log = log
+        self.sleep = sleep
+    }
 
     /// Throws only `CancellationError`, after the passes that have begun.
     func run(on loop: EventLoop) async throws {

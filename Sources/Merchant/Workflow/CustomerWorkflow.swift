@@ -40,6 +40,7 @@ struct CustomerWorkflow: Sendable {
         throw WorkflowRefusal.contended
     }
 
+    /// The user's customer; `notFound` where there is none.
     func customer(of subject: UserSubject) async throws -> Stored<Customer> {
         guard let customer = try await dependencies.store.customer(of: subject) else { throw WorkflowRefusal.notFound }
         return customer

@@ -105,6 +105,7 @@ struct EnrollmentWorkflow: Sendable {
         return .known(try await creation(of: requested, payer: payer, request, on: context).resume(stored))
     }
 
+    /// The enrollment, if it is the user's; else `notFound`.
     func enrollment(
         _ id: Enrollment.ID, of subject: UserSubject
     ) async throws -> Stored<Enrollment> {

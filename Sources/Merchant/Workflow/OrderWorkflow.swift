@@ -13,6 +13,7 @@ struct OrderWorkflow: Sendable {
         }
     }
 
+    /// The order; `notFound` where there is none.
     func order(_ reference: Reference) async throws -> StoredOrder {
         guard let order = try await dependencies.store.order(reference) else { throw WorkflowRefusal.notFound }
         return order

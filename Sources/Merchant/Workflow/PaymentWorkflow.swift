@@ -50,6 +50,7 @@ struct PaymentWorkflow: Sendable {
         throw WorkflowRefusal.contended
     }
 
+    /// The payment, if it is the user's; else `notFound`.
     func payment(_ id: Payment.ID, of subject: UserSubject) async throws -> Stored<Payment> {
         guard let payment = try await dependencies.store.payment(id, of: subject) else {
             throw WorkflowRefusal.notFound
