@@ -10,6 +10,8 @@ let strict: [SwiftSetting] = [
 
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let jwtKit: Target.Dependency = .product(name: "JWTKit", package: "jwt-kit")
 
 let package = Package(
     name: "biometric-pix-merchant",
@@ -73,12 +75,48 @@ let package = Package(
             resources: [.embedInCode("openapi.json")],
             swiftSettings: strict
         ),
+        // The server, in layers of its own.
         .target(
-            name: "Merchant",
+            name: "MerchantModel",
+            dependencies: ["JSON", "Payments", "Transport", logging, crypto],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "MerchantStore",
+            dependencies: ["MerchantModel", "HTTP", "JSON", "Migrations", "Payments", "Postgres", "Transport", crypto],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "BelvoGate",
+            dependencies: ["MerchantModel", "Belvo", "HTTP", "Payments", "Transport", logging],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "MerchantAuth",
+            dependencies: ["MerchantModel", "HTTP", "JSON", "Payments", "Transport", crypto, jwtKit],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "MerchantWorkflows",
             dependencies: [
-                "Transport", "JSON", "HTTP", "Postgres", "Belvo", "Payments", "Migrations", "Contract", logging,
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "JWTKit", package: "jwt-kit"),
+                "MerchantModel", "MerchantStore", "BelvoGate", "MerchantAuth", "Belvo", "HTTP", "JSON", "Payments",
+                "Transport", logging, crypto,
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "MerchantAPI",
+            dependencies: [
+                "MerchantModel", "MerchantStore", "BelvoGate", "MerchantAuth", "MerchantWorkflows", "Belvo", "Contract",
+                "HTTP", "JSON", "Payments", "Transport", logging, crypto,
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "MerchantServer",
+            dependencies: [
+                "MerchantModel", "MerchantStore", "BelvoGate", "MerchantAuth", "MerchantWorkflows", "MerchantAPI",
+                "Belvo", "HTTP", "JSON", "Payments", "Postgres", "Transport", logging,
             ],
             swiftSettings: strict
         ),
@@ -91,7 +129,10 @@ let package = Package(
         // Programs: read the configuration, build the world, run it.
         .executableTarget(
             name: "MerchantProgram",
-            dependencies: ["Merchant", "Payments", "Postgres", "Transport", argumentParser, logging],
+            dependencies: [
+                "MerchantModel", "MerchantStore", "MerchantAuth", "MerchantServer", "Payments", "Postgres", "Transport",
+                argumentParser, logging,
+            ],
             swiftSettings: strict,
             plugins: ["EmbedCommit"]
         ),
@@ -195,7 +236,9 @@ let package = Package(
         .testTarget(
             name: "SimulationTests",
             dependencies: [
-                "Merchant", "Belvo", "BelvoSandbox", "HTTP", "JSON", "Payments", "Postgres", "SoftwareAuthenticator",
+                "MerchantModel", "MerchantStore", "BelvoGate", "MerchantAuth", "MerchantWorkflows", "MerchantAPI",
+                "MerchantServer", "Belvo", "BelvoSandbox", "HTTP", "JSON", "Payments", "Postgres",
+                "SoftwareAuthenticator",
                 "TestSupport", "Transport", logging,
             ],
             swiftSettings: strict
@@ -203,10 +246,12 @@ let package = Package(
         .testTarget(
             name: "MerchantTests",
             dependencies: [
-                "Merchant", "Contract", "BelvoSandbox", "SoftwareAuthenticator", "TestSupport", "AppLoop", logging,
-                .product(name: "Crypto", package: "swift-crypto"),
+                "MerchantModel", "MerchantStore", "BelvoGate", "MerchantAuth", "MerchantWorkflows", "MerchantAPI",
+                "MerchantServer", "Contract", "BelvoSandbox", "SoftwareAuthenticator", "TestSupport", "AppLoop",
+                logging,
+                crypto,
                 .product(name: "CryptoExtras", package: "swift-crypto"),
-                .product(name: "JWTKit", package: "jwt-kit"),
+                jwtKit,
             ],
             exclude: ["Examples/Android"],
             swiftSettings: strict

@@ -19,7 +19,7 @@ TOOLS = pathlib.Path(sys.executable).parent
 KUBERNETES = "1.30"
 # Seconds for which the server finishes what it accepted (MerchantServer.drainDeadline), and for operators one more.
 DRAIN = int(re.search(r"drainDeadline = Duration.seconds\((\d+)\)",
-                      (ROOT / "Sources/Merchant/MerchantServer.swift").read_text())[1]) + 1
+                      (ROOT / "Sources/MerchantServer/MerchantServer.swift").read_text())[1]) + 1
 
 
 def known_settings():

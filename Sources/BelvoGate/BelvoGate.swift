@@ -1,6 +1,7 @@
 import Belvo
 import HTTP
 import Logging
+import MerchantModel
 import Synchronization
 import Transport
 
@@ -14,7 +15,7 @@ import Transport
 /// No user gets more than a share of the budget, and users who wait have their turns one after the other. Calls for
 /// redirects that belong to nobody known here have a budget, a circuit and a silence of their own: whoever makes such
 /// redirects up finds out what Belvo says to nonsense, and that must stop nobody else.
-final class BelvoGate: Sendable {
+package final class BelvoGate: Sendable {
     /// How long a call may wait for its turn, and at most half of its own time. A person would rather be told to come
     /// again; a poll that comes late is better than one more claim of the same record.
     static let turnWaitMax = PerCaller(person: Duration.seconds(2), background: .seconds(5), stranger: .seconds(2))
@@ -114,7 +115,7 @@ final class BelvoGate: Sendable {
     /// - Parameter strangerRate: those of all strangers among them; 0 is no limit.
     /// - Parameter callsMax: calls under way at a time.
     /// - Parameter random: a number from 0 to 1, for jitter.
-    init(
+    package init(
         rate: Int, userRate: Int = 0, strangerRate: Int = 0, callsMax: Int, log: Logger,
         now: @escaping @Sendable () -> Monotonic = Monotonic.now,
         random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
@@ -131,7 +132,7 @@ final class BelvoGate: Sendable {
 
     /// The function that carries a client's calls through this gate. Calls on behalf of a stranger are a stranger's,
     /// whoever makes them.
-    func carry(for caller: Caller, by send: @escaping Belvo.Client.Send) -> Belvo.Client.Carry {
+    package func carry(for caller: Caller, by send: @escaping Belvo.Client.Send) -> Belvo.Client.Carry {
         { call, request, timeout in
             let origin = CallOrigin.current
             let turn = Turn(
@@ -142,7 +143,7 @@ final class BelvoGate: Sendable {
     }
 
     /// How things stand.
-    var snapshot: GateSnapshot {
+    package var snapshot: GateSnapshot {
         let now = now()
         return state.withLock { state in
             GateSnapshot(
@@ -159,13 +160,13 @@ final class BelvoGate: Sendable {
     }
 
     /// Whether polls would for the greater part be kept here now.
-    var isShut: Bool {
+    package var isShut: Bool {
         let now = now()
         return state.withLock { $0.availability.isShut(at: now) }
     }
 
     /// The same for polls on behalf of strangers.
-    var isShutForStrangers: Bool {
+    package var isShutForStrangers: Bool {
         let now = now()
         return state.withLock { $0.availability.isShut(at: now) || $0.strangersAvailability.isShut(at: now) }
     }

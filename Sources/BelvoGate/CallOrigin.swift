@@ -1,3 +1,4 @@
+import MerchantModel
 import Payments
 import Transport
 
@@ -5,9 +6,9 @@ import Transport
 ///
 /// A task-local value and no argument, because nothing on the way from the request to the gate decides anything by it.
 /// Workers have none.
-struct CallOrigin: Sendable {
+package struct CallOrigin: Sendable {
     /// Who shares a turn in the line with nobody else: a user, or the address of somebody whom nobody knows.
-    let party: UInt64
+    package let party: UInt64
     /// Whether the call is for a redirect that belongs to nobody known here.
     let isStranger: Bool
 
@@ -17,20 +18,20 @@ struct CallOrigin: Sendable {
     }
 
     /// A user of the merchant's.
-    static func user(_ subject: UserSubject) -> CallOrigin {
+    package static func user(_ subject: UserSubject) -> CallOrigin {
         CallOrigin(party: seededHash(of: subject), isStranger: false)
     }
 
     /// Whoever comes without a token from this address.
-    static func address(_ address: IPAddress) -> CallOrigin {
+    package static func address(_ address: IPAddress) -> CallOrigin {
         CallOrigin(party: seededHash(of: address.subscriber), isStranger: true)
     }
 
     /// A worker that works for nobody known here.
-    static let nobody = CallOrigin(party: 0, isStranger: true)
+    package static let nobody = CallOrigin(party: 0, isStranger: true)
 
     /// The same, for what has turned out to belong to nobody known here.
-    var asStranger: CallOrigin { CallOrigin(party: party, isStranger: true) }
+    package var asStranger: CallOrigin { CallOrigin(party: party, isStranger: true) }
 
-    @TaskLocal static var current: CallOrigin?
+    @TaskLocal package static var current: CallOrigin?
 }

@@ -2,9 +2,9 @@ import Belvo
 import HTTP
 
 /// What the end of one exchange says about Belvo as a whole, and not about the object that it was about.
-struct CallOutcome: Sendable, Equatable {
+package struct CallOutcome: Sendable, Equatable {
     /// How an exchange ended, as it is counted.
-    enum Kind: String, Sendable, CaseIterable {
+    package enum Kind: String, Sendable, CaseIterable {
         /// 2xx with a body that may be an answer.
         case answered
         /// Any 4xx that is about one request or object.

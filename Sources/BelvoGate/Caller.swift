@@ -1,5 +1,5 @@
 /// For whom Belvo is called.
-enum Caller: String, Sendable, CaseIterable {
+package enum Caller: String, Sendable, CaseIterable {
     /// Somebody holds a phone and waits for the answer.
     case person
     /// A worker polls by itself, and may as well poll later.
@@ -10,13 +10,13 @@ enum Caller: String, Sendable, CaseIterable {
 }
 
 /// One value for each caller.
-struct PerCaller<Value: Sendable>: Sendable {
+package struct PerCaller<Value: Sendable>: Sendable {
     var person: Value
     var background: Value
     var stranger: Value
 
     /// The value of one caller.
-    subscript(caller: Caller) -> Value {
+    package subscript(caller: Caller) -> Value {
         get {
             switch caller {
             case .person: person

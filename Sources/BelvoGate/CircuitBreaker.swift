@@ -4,7 +4,7 @@ import Transport
 ///
 /// Closed, everything passes and is counted. Open, nothing passes for a moment. Then, half open, one call at a time
 /// passes to find out: the first one that is answered closes it, one that is not opens it again.
-struct CircuitBreaker: Sendable {
+package struct CircuitBreaker: Sendable {
     /// What counts is what happened within this time: long enough to hold several timed-out calls, short enough that
     /// a trouble that has passed is forgotten before anybody asks.
     static let window = Duration.seconds(10)
@@ -21,7 +21,7 @@ struct CircuitBreaker: Sendable {
     /// every second, so that a read which is due has come by then.
     static let readsFirst = Duration.milliseconds(1_250)
 
-    enum State: String, Sendable, CaseIterable {
+    package enum State: String, Sendable, CaseIterable {
         case closed
         case open
         case halfOpen = "half_open"

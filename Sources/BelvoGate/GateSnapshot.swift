@@ -1,7 +1,8 @@
 import Belvo
+import MerchantModel
 
 /// How things stand between this process and Belvo, for metrics.
-struct GateSnapshot: Sendable, Equatable {
+package struct GateSnapshot: Sendable, Equatable {
     /// What is counted by itself.
     struct Key: Hashable, Sendable {
         let call: Call
@@ -10,26 +11,28 @@ struct GateSnapshot: Sendable, Equatable {
 
     /// Calls since the start, by call and outcome; those that were kept here among them.
     let counts: [Key: Int]
-    let circuit: CircuitBreaker.State
+    package let circuit: CircuitBreaker.State
     /// How often the circuit has opened.
-    let openings: Int
+    package let openings: Int
     /// Calls that have left and are not answered.
-    let underWay: PerCaller<Int>
+    package let underWay: PerCaller<Int>
     /// Calls that wait for their turn.
-    let waiting: PerCaller<Int>
+    package let waiting: PerCaller<Int>
     /// Answers 401 and 403 from Belvo.
-    let denials: Int
+    package let denials: Int
     /// Whether Belvo lets nobody in.
-    let isLockedOut: Bool
+    package let isLockedOut: Bool
     /// How long the silence still lasts that Belvo asked for.
-    let quiet: Duration?
+    package let quiet: Duration?
     /// Whether what strangers' calls have come to keeps further ones here.
-    let isShutForStrangers: Bool
+    package let isShutForStrangers: Bool
     /// How long those that left took until they ended, however they ended.
-    let latencies: [Call: LatencyHistogram.Reading]
+    package let latencies: [Call: LatencyHistogram.Reading]
 
     /// Calls of one kind that ended so.
-    func count(_ call: Call, _ outcome: CallOutcome.Kind) -> Int { counts[Key(call: call, outcome: outcome)] ?? 0 }
+    package func count(_ call: Call, _ outcome: CallOutcome.Kind) -> Int {
+        counts[Key(call: call, outcome: outcome)] ?? 0
+    }
 
     /// Calls of every kind that ended so.
     func count(_ outcome: CallOutcome.Kind) -> Int {

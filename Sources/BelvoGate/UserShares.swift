@@ -1,3 +1,4 @@
+import MerchantModel
 import Transport
 
 /// What one user may have of the calls to Belvo: so many a second, twice as many at one stroke, and so many at a time.

@@ -1,11 +1,11 @@
 import Crypto
 
 /// A token as it came in a request: bounded, and nothing else is known about it.
-struct BearerToken {
+package struct BearerToken {
     private let text: Substring.UTF8View
 
     /// The longest token that is looked at.
-    static let bytesMax = 8_192
+    package static let bytesMax = 8_192
 
     /// Takes the values of a request's `Authorization` fields, of which there has to be one (RFC 6750 §2.1).
     ///

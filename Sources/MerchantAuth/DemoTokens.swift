@@ -1,4 +1,5 @@
 import JWTKit
+import MerchantModel
 import Payments
 
 /// Tokens for trying the server out, signed with the secret that it checks them with.

@@ -1,3 +1,4 @@
+import MerchantModel
 import Synchronization
 import Transport
 

@@ -1,5 +1,6 @@
 import JSON
 import JWTKit
+import MerchantModel
 
 /// One key of a JSON Web Key Set that tokens can be checked with.
 struct PublicKeyRecord {

@@ -1,4 +1,5 @@
 import JSON
+import MerchantModel
 
 /// A JSON Web Token taken apart (RFC 7515 §7.1): nothing in it is believed yet.
 struct SignedToken {

@@ -1,14 +1,14 @@
 /// Strict decoding of RFC 4648: of each sequence of bytes exactly one spelling is accepted (§3.5).
-enum Base64 {
+package enum Base64 {
     /// Standard alphabet with padding (§4); nothing for any other text.
-    static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+    package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         guard text.count % 4 == 0 else { return nil }
         let padding = text.suffix(2).reversed().prefix { $0 == UInt8(ascii: "=") }.count
         return decode(text.dropLast(padding), UInt8(ascii: "+"), UInt8(ascii: "/"))
     }
 
     /// URL alphabet without padding (§5), as JSON Web Tokens have it (RFC 7515 §2); nothing for any other text.
-    static func decodeURL(_ text: some Collection<UInt8>) -> [UInt8]? {
+    package static func decodeURL(_ text: some Collection<UInt8>) -> [UInt8]? {
         decode(text, UInt8(ascii: "-"), UInt8(ascii: "_"))
     }
 

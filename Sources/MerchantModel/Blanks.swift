@@ -1,6 +1,6 @@
 extension Substring {
     /// The text without spaces, tabs and line ends at its two ends.
-    func trimmingBlanks() -> Substring {
+    package func trimmingBlanks() -> Substring {
         func isBlank(_ scalar: Unicode.Scalar) -> Bool { " \t\r\n".unicodeScalars.contains(scalar) }
         let trimmed = unicodeScalars.drop(while: isBlank)
         let end = trimmed.lastIndex { !isBlank($0) }.map(trimmed.index(after:))

@@ -1,13 +1,18 @@
 /// Who makes a change, for the history.
-struct Cause: Sendable {
+package struct Cause: Sendable {
     /// Whose doing it is.
-    enum Actor: String, Sendable {
+    package enum Actor: String, Sendable {
         case app, callback, webhook, poller, `operator`
     }
 
-    let actor: Actor
-    let requestID: String?
+    package let actor: Actor
+    package let requestID: String?
 
-    static let poller = Cause(actor: .poller, requestID: nil)
-    static let webhook = Cause(actor: .webhook, requestID: nil)
+    package init(actor: Actor, requestID: String?) {
+        self.actor = actor
+        self.requestID = requestID
+    }
+
+    package static let poller = Cause(actor: .poller, requestID: nil)
+    package static let webhook = Cause(actor: .webhook, requestID: nil)
 }

@@ -29,6 +29,14 @@ public struct Difference: Sendable, Hashable {
     public let intent: UUID?
     public let ours: String?
     public let theirs: String?
+
+    package init(kind: Kind, payment: UUID?, intent: UUID?, ours: String?, theirs: String?) {
+        self.kind = kind
+        self.payment = payment
+        self.intent = intent
+        self.ours = ours
+        self.theirs = theirs
+    }
 }
 
 /// A day of the calendar, in UTC unless a distance from it is named.

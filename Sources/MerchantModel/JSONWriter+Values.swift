@@ -3,12 +3,12 @@ import Payments
 
 extension JSONWriter {
     /// Writes a moment as text.
-    mutating func member(_ name: String, _ moment: Timestamp) {
+    package mutating func member(_ name: String, _ moment: Timestamp) {
         member(name, moment.description)
     }
 
     /// Writes JSON that is there already, or null.
-    mutating func memberRaw(_ name: String, json: [UInt8]?) {
+    package mutating func memberRaw(_ name: String, json: [UInt8]?) {
         if let json { memberRaw(name, json as [UInt8]) } else { memberNull(name) }
     }
 }

@@ -1,10 +1,12 @@
 import Synchronization
 
 /// How long answers took, counted in fixed buckets by any number of threads at once, without a lock.
-final class LatencyHistogram: Sendable {
+package final class LatencyHistogram: Sendable {
+
+    package init() {}
     /// Each bucket's upper bound in seconds, as the label `le` shows it; the last has none. From what is answered from
     /// memory to what Belvo takes before we give up.
-    static let bounds: InlineArray<16, StaticString> = [
+    package static let bounds: InlineArray<16, StaticString> = [
         "0.0001", "0.0005", "0.001", "0.0025", "0.005", "0.01", "0.025", "0.05",
         "0.1", "0.25", "0.5", "1", "2.5", "5", "10", "+Inf",
     ]
@@ -18,7 +20,7 @@ final class LatencyHistogram: Sendable {
     private let sum = Atomic<UInt64>(0)
 
     /// Two additions: what is shown is added up when somebody asks.
-    func record(nanoseconds: UInt64) {
+    package func record(nanoseconds: UInt64) {
         var bucket = 0
         // It ends at the last bound at the latest.
         while nanoseconds > Self.boundNanoseconds[bucket] { bucket += 1 }
@@ -27,12 +29,12 @@ final class LatencyHistogram: Sendable {
     }
 
     /// What was counted up to a moment. Answers given meanwhile may be in one of the two and not in the other.
-    struct Reading: Sendable, Equatable {
-        let counts: [UInt64]
-        let sumNanoseconds: UInt64
+    package struct Reading: Sendable, Equatable {
+        package let counts: [UInt64]
+        package let sumNanoseconds: UInt64
     }
 
-    var reading: Reading {
+    package var reading: Reading {
         Reading(
             counts: buckets.indices.map { buckets[$0].load(ordering: .relaxed) },
             sumNanoseconds: sum.load(ordering: .relaxed))

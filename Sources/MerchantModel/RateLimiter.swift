@@ -6,16 +6,16 @@ import Transport
 /// Each has a token bucket, kept as the one moment at which it will be full again (the generic cell rate algorithm,
 /// ITU-T I.371). A full bucket says no more than none at all, so it is forgotten, and every bucket is full a burst's
 /// time after its last use: what is kept is never more than who came within that time.
-final class RateLimiter: Sendable {
+package final class RateLimiter: Sendable {
     private let shards: [Shard]
 
     /// The most buckets that are kept, 16 bytes each: more than one machine can answer different users in two seconds.
-    static let countMax = 131_072
+    package static let countMax = 131_072
     static let shardCount = 32
 
     /// Takes a rate from 1 to 1,000,000, and how many are let in at one stroke: twice the rate unless it is said. Nil
     /// for 0, which is no limit.
-    init?(perSecond rate: Int, burst: Int? = nil, countMax: Int = RateLimiter.countMax) {
+    package init?(perSecond rate: Int, burst: Int? = nil, countMax: Int = RateLimiter.countMax) {
         guard rate > 0 else { return nil }
         let interval = 1_000_000_000 / Int64(rate)
         let window = Int64(burst ?? 2 * rate) * interval
@@ -27,13 +27,13 @@ final class RateLimiter: Sendable {
     /// Takes one token out of the bucket of whoever it is; where it is empty, gives the time until there is one.
     ///
     /// What is refused costs nothing: whoever waits that long gets in.
-    func take(for someone: some Hashable, at now: Monotonic) -> Duration? {
+    package func take(for someone: some Hashable, at now: Monotonic) -> Duration? {
         let key = seededHash(of: someone)
         return shard(of: key).buckets.withLock { $0.take(key, at: now.nanoseconds) }.map { .nanoseconds($0) }
     }
 
     /// The time until there is a token for whoever it is, which is not taken; nil where there is one now.
-    func wait(for someone: some Hashable, at now: Monotonic) -> Duration? {
+    package func wait(for someone: some Hashable, at now: Monotonic) -> Duration? {
         let key = seededHash(of: someone)
         return shard(of: key).buckets.withLock { $0.wait(key, at: now.nanoseconds) }.map { .nanoseconds($0) }
     }
@@ -52,14 +52,14 @@ final class RateLimiter: Sendable {
 
 /// A number for whoever it is, seeded anew in every process: nobody can choose whom to share one with. That two do by
 /// chance is less likely than one in a billion.
-func seededHash(of someone: some Hashable) -> UInt64 {
+package func seededHash(of someone: some Hashable) -> UInt64 {
     var hasher = Hasher()
     hasher.combine(someone)
     return UInt64(truncatingIfNeeded: Int64(hasher.finalize()))
 }
 
 /// Token buckets by key. Times are nanoseconds on a monotonic clock.
-struct TokenBuckets: Sendable {
+package struct TokenBuckets: Sendable {
     /// What one token takes to come back.
     private let interval: Int64
     /// What a whole bucket takes.
@@ -72,7 +72,7 @@ struct TokenBuckets: Sendable {
 
     private static let roomMin = 64
 
-    init(interval: Int64, window: Int64, countMax: Int) {
+    package init(interval: Int64, window: Int64, countMax: Int) {
         self.interval = interval
         self.window = window
         self.countMax = max(countMax, 1)
@@ -82,7 +82,7 @@ struct TokenBuckets: Sendable {
     var count: Int { fullAt.count }
 
     /// Takes a token, or gives the time until there is one.
-    mutating func take(_ key: UInt64, at now: Int64) -> Int64? {
+    package mutating func take(_ key: UInt64, at now: Int64) -> Int64? {
         let known = fullAt[key]
         let full = max(known ?? now, now) + interval
         guard full - now <= window else { return full - now - window }
@@ -92,7 +92,7 @@ struct TokenBuckets: Sendable {
     }
 
     /// The time until there is a token; nil where there is one.
-    func wait(_ key: UInt64, at now: Int64) -> Int64? {
+    package func wait(_ key: UInt64, at now: Int64) -> Int64? {
         let full = max(fullAt[key] ?? now, now) + interval
         return full - now <= window ? nil : full - now - window
     }

@@ -1,12 +1,12 @@
 import Synchronization
 
 /// The id that a request is known by, in answers, logs and the history.
-enum RequestID {
+package enum RequestID {
     /// A new one, different from all others as a random one would be, and telling as little.
     ///
     /// Counted and not drawn, because every request has one and drawing would cost each a system call. The count is
     /// hashed under keys that nobody knows (SipHash): whoever sees two ids learns nothing of how many came between.
-    static func made() -> String {
+    package static func made() -> String {
         let number = count.wrappingAdd(1, ordering: .relaxed).newValue
         let words = (hash(number, under: keys.0), hash(number, under: keys.1))
         return String(unsafeUninitializedCapacity: 32) { bytes in

@@ -3,9 +3,9 @@ import JSON
 import Payments
 
 /// One thing that the merchant's shop is told, as it leaves (merchant-api.md, "Fine points").
-struct ShopEvent: Sendable, Equatable {
+package struct ShopEvent: Sendable, Equatable {
     /// What happened.
-    enum Kind: String, Sendable, CaseIterable {
+    package enum Kind: String, Sendable, CaseIterable {
         case paymentSucceeded = "payment.succeeded"
         case paymentFailed = "payment.failed"
         case paymentInDoubt = "payment.in_doubt"
@@ -15,15 +15,15 @@ struct ShopEvent: Sendable, Equatable {
     }
 
     /// The `webhook-id`.
-    let id: UUID
-    let kind: Kind
+    package let id: UUID
+    package let kind: Kind
     /// The JSON that is sent, byte for byte, by every attempt.
-    let body: [UInt8]
+    package let body: [UInt8]
 }
 
 extension ShopEvent {
     /// What a payment's change is worth telling; nothing for a change that leads to no end and no doubt.
-    init?(_ after: Payment, before: Payment, at moment: Timestamp, id: () -> UUID) {
+    package init?(_ after: Payment, before: Payment, at moment: Timestamp, id: () -> UUID) {
         guard after.historyState != before.historyState else { return nil }
         // A creation that was not let in is the app's to repeat, and nothing to the shop.
         if before.state == .creating, [.notSent, .notLetIn].contains(after.failure) { return nil }
@@ -51,7 +51,7 @@ extension ShopEvent {
     }
 
     /// What an enrollment's change is worth telling.
-    init?(_ after: Enrollment, before: Enrollment, at moment: Timestamp, id: () -> UUID) {
+    package init?(_ after: Enrollment, before: Enrollment, at moment: Timestamp, id: () -> UUID) {
         guard after.state != before.state else { return nil }
         let kind: Kind
         switch after.state {
@@ -71,7 +71,7 @@ extension ShopEvent {
     }
 
     /// That money has arrived for an order which is not its own payment, once.
-    init(disputed order: Order, by payment: Payment.ID, at moment: Timestamp, id: UUID) {
+    package init(disputed order: Order, by payment: Payment.ID, at moment: Timestamp, id: UUID) {
         self.id = id
         kind = .orderDisputed
         body = ShopEvent.body(.orderDisputed, at: moment) { told in

@@ -2,14 +2,14 @@ import Glibc
 import Transport
 
 /// A file that is read whole at once: settings, a secret, a key set.
-enum SmallFile {
+package enum SmallFile {
     /// Far more than any of them has, in bytes.
     static let bytesMax = 1_048_576
 
     /// Reads everything there is, also from a pipe. It blocks: not for an event loop's thread once the server runs.
     ///
     /// Wraps `open` and `read`.
-    static func read(_ path: String) throws(SmallFileFault) -> [UInt8] {
+    package static func read(_ path: String) throws(SmallFileFault) -> [UInt8] {
         let raw = open(path, O_RDONLY | O_CLOEXEC)
         guard raw >= 0 else { throw .unreadable(SystemError("open", code: errno)) }
         let descriptor = Descriptor(owning: raw)

@@ -5,7 +5,7 @@ import Logging
 /// carries it, as `trace_id`.
 public enum Trace {
     /// 32 hexadecimal digits.
-    @TaskLocal static var current: String?
+    @TaskLocal package static var current: String?
 
     /// What a logger adds to each line.
     public static let metadata = Logger.MetadataProvider {

@@ -12,5 +12,5 @@ public enum WallClock {
 }
 
 extension Timestamp {
-    var secondsSince1970: Int64 { microsecondsSince1970 / 1_000_000 }
+    package var secondsSince1970: Int64 { microsecondsSince1970 / 1_000_000 }
 }

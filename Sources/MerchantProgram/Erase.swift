@@ -1,5 +1,6 @@
 import ArgumentParser
-import Merchant
+import MerchantServer
+import MerchantStore
 import Payments
 
 struct Erase: ParsableCommand {

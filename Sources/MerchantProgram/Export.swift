@@ -1,5 +1,5 @@
 import ArgumentParser
-import Merchant
+import MerchantServer
 import Payments
 
 struct Export: ParsableCommand {

@@ -1,5 +1,6 @@
 import Glibc
-import Merchant
+import MerchantServer
+import MerchantStore
 
 /// How the program ends when it cannot go on: one clear text on standard error, and an exit code that scripts know.
 enum Failing {

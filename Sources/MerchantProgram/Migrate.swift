@@ -1,6 +1,8 @@
 import ArgumentParser
 import Glibc
-import Merchant
+import MerchantModel
+import MerchantServer
+import MerchantStore
 import Postgres
 import Transport
 

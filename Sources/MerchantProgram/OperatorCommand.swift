@@ -1,7 +1,8 @@
 import ArgumentParser
 import Glibc
 import Logging
-import Merchant
+import MerchantModel
+import MerchantServer
 import Transport
 
 /// Exit codes that scripts can rely on.

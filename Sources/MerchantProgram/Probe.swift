@@ -1,5 +1,5 @@
 import ArgumentParser
-import Merchant
+import MerchantServer
 
 struct Probe: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Glibc
-import Merchant
+import MerchantServer
 import Transport
 
 struct Ready: ParsableCommand {

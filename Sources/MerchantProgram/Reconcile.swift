@@ -1,5 +1,6 @@
 import ArgumentParser
-import Merchant
+import MerchantModel
+import MerchantServer
 
 struct Reconcile: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Merchant
+import MerchantServer
 
 struct Requeue: ParsableCommand {
     static let configuration = CommandConfiguration(

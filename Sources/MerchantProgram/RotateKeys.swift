@@ -1,5 +1,6 @@
 import ArgumentParser
-import Merchant
+import MerchantServer
+import MerchantStore
 
 struct RotateKeys: ParsableCommand {
     static let configuration = CommandConfiguration(

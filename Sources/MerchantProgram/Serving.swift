@@ -1,6 +1,6 @@
 import Glibc
 import Logging
-import Merchant
+import MerchantServer
 import Transport
 
 /// One life of the server: started, served, asked to stop, drained.

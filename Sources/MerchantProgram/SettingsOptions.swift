@@ -1,4 +1,4 @@
-import Merchant
+import MerchantServer
 
 extension SettingsOptions {
     /// The settings from the environment and the file, or the end of the program with every problem named.

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Merchant
+import MerchantServer
 
 struct Status: ParsableCommand {
     static let configuration = CommandConfiguration(

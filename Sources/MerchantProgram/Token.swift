@@ -1,5 +1,7 @@
 import ArgumentParser
-import Merchant
+import MerchantAuth
+import MerchantModel
+import MerchantServer
 import Payments
 import Transport
 

@@ -1,7 +1,13 @@
 import Belvo
+import BelvoGate
 import Glibc
 import HTTP
 import Logging
+import MerchantAPI
+import MerchantAuth
+import MerchantModel
+import MerchantStore
+import MerchantWorkflows
 import Payments
 import Postgres
 import Synchronization

@@ -59,7 +59,7 @@ struct TextFile: Sendable {
         lines = body.split(separator: "\n", omittingEmptySubsequences: false)
     }
 
-    /// `Merchant` of `Sources/Merchant/API/Router.swift`.
+    /// `MerchantAPI` of `Sources/MerchantAPI/API/Router.swift`.
     var target: Substring? {
         let parts = path.split(separator: "/")
         return parts.count > 2 && parts[0] == "Sources" ? parts[1] : nil

@@ -1,6 +1,10 @@
 import Belvo
+import BelvoGate
 import HTTP
 import JSON
+import MerchantModel
+import MerchantStore
+import MerchantWorkflows
 import Payments
 
 extension API {

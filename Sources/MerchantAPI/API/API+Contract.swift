@@ -1,6 +1,7 @@
 import Contract
 import Crypto
 import HTTP
+import MerchantWorkflows
 
 extension API {
     /// `GET /openapi.json`: the contract that everything else here keeps.

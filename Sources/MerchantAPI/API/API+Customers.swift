@@ -1,6 +1,9 @@
 import Belvo
 import HTTP
 import JSON
+import MerchantModel
+import MerchantStore
+import MerchantWorkflows
 import Payments
 
 extension API {

@@ -1,5 +1,8 @@
 import HTTP
 import JSON
+import MerchantModel
+import MerchantStore
+import MerchantWorkflows
 import Payments
 
 // What the merchant's shop asks (merchant-api.md, "Endpoints for others").

@@ -2,6 +2,9 @@ import Belvo
 import FoundationEssentials
 import HTTP
 import JSON
+import MerchantModel
+import MerchantStore
+import MerchantWorkflows
 import Payments
 
 extension API {

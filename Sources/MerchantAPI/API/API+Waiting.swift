@@ -1,6 +1,9 @@
 import Crypto
 import FoundationEssentials
 import HTTP
+import MerchantModel
+import MerchantStore
+import MerchantWorkflows
 import Payments
 
 /// A resource that an app may wait for.

@@ -2,6 +2,9 @@ import Belvo
 import FoundationEssentials
 import HTTP
 import JSON
+import MerchantAuth
+import MerchantStore
+import MerchantWorkflows
 
 // What Belvo tells by itself (belvo-api.md §8).
 extension API {

@@ -1,8 +1,13 @@
 import Belvo
+import BelvoGate
 import FoundationEssentials
 import HTTP
 import JSON
 import Logging
+import MerchantAuth
+import MerchantModel
+import MerchantStore
+import MerchantWorkflows
 import Payments
 import Transport
 
@@ -10,7 +15,7 @@ import Transport
 /// document there.
 ///
 /// A class, because what is handed on to ten thousand waiting requests should be one word long.
-final class API: Sendable {
+package final class API: Sendable {
     let dependencies: Dependencies
     let authenticator: Authenticator
     let institutions: InstitutionCatalog
@@ -25,7 +30,7 @@ final class API: Sendable {
     private let router = Router()
     private let vault: Vault
 
-    init(
+    package init(
         dependencies: Dependencies, authenticator: Authenticator, institutions: InstitutionCatalog, health: Health,
         callbackPage: CallbackPage, access: AccessRules, associations: AppAssociations, vault: Vault,
         counts: RequestCounts, logsRequests: Bool = false
@@ -43,7 +48,7 @@ final class API: Sendable {
     }
 
     /// Answers one request, whatever it is.
-    nonisolated(nonsending) func respond(to request: Request, _ context: RequestContext) async -> Reply {
+    package nonisolated(nonsending) func respond(to request: Request, _ context: RequestContext) async -> Reply {
         let made = RequestID.made()
         let inbound = Inbound(
             request: request, requestID: RequestID.taken(from: request) ?? made,

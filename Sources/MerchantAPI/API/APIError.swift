@@ -1,13 +1,16 @@
 import Belvo
 import HTTP
 import JSON
+import MerchantAuth
+import MerchantStore
+import MerchantWorkflows
 import Payments
 import Transport
 
 /// A request that was not granted, as the app is told: a status, a stable code, and words that may be shown.
 ///
 /// What the log is told is in `logged`; the two texts are never the same string.
-struct APIError: Error, Sendable {
+package struct APIError: Error, Sendable {
     var status: HTTP.Status
     var problem: ProblemCode
     /// One English sentence for the developer of the app.
@@ -78,7 +81,7 @@ extension APIError {
     }
 
     /// A request that could not even be read.
-    init(_ fault: MessageFault) {
+    package init(_ fault: MessageFault) {
         let code: ProblemCode =
             switch fault.status.code {
             case 408: .requestTimeout
@@ -319,7 +322,7 @@ extension UnknownOutcome {
 
 extension APIError {
     /// The problem document (RFC 9457).
-    func response(requestID: String) -> Response {
+    package func response(requestID: String) -> Response {
         let body = JSONWriter.object { problem in
             problem.member("type", "urn:merchant:problem:\(code)")
             problem.member("title", status.reason)

@@ -1,18 +1,26 @@
 import FoundationEssentials
 import HTTP
+import MerchantStore
+import MerchantWorkflows
 import Payments
 
 /// The page on which a user lands behind the bank: small, self-contained, and without anything secret in it.
 ///
 /// What it says is in `PageLanguage`, how it looks in `CallbackPage+Markup`, what it does by itself in
 /// `CallbackPage+Script`.
-struct CallbackPage: Sendable {
+package struct CallbackPage: Sendable {
     /// Opens the app: a custom scheme, or an address of another host. Nothing where there is no app to open.
     let appLink: String?
     /// The shop's page for who enrolls in a browser. Nothing where the merchant has named none.
     var webLink: String? = nil
     /// Between two looks of a page that waits, at first.
     let pollInterval: Duration
+
+    package init(appLink: String?, webLink: String? = nil, pollInterval: Duration) {
+        self.appLink = appLink
+        self.webLink = webLink
+        self.pollInterval = pollInterval
+    }
 
     /// What the page has to say.
     enum State: Sendable, Equatable {

@@ -1,27 +1,30 @@
+import BelvoGate
 import HTTP
 import JSON
+import MerchantAuth
+import MerchantStore
 import Synchronization
 
 /// Whether the process lives, and whether it should be given work.
-final class Health: Sendable {
+package final class Health: Sendable {
     private let store: Store
     private let authenticator: Authenticator
     private let gate: BelvoGate
     private let isDraining = Atomic(false)
 
-    init(store: Store, authenticator: Authenticator, gate: BelvoGate) {
+    package init(store: Store, authenticator: Authenticator, gate: BelvoGate) {
         self.store = store
         self.authenticator = authenticator
         self.gate = gate
     }
 
     /// From now on no new work is wanted.
-    func drain() {
+    package func drain() {
         isDraining.store(true, ordering: .relaxed)
     }
 
     /// `GET /livez`: the process answers, and that is all it says.
-    func live() -> Response {
+    package func live() -> Response {
         Self.alive
     }
 
@@ -36,7 +39,7 @@ final class Health: Sendable {
 
     /// `/readyz` for operators: what is missing, by name, and what is wrong without keeping requests from being
     /// served. Without Belvo much is still answered, and no other instance would have more of it.
-    func readyInDetail() async -> Response {
+    package func readyInDetail() async -> Response {
         let missing = await missing()
         let body = JSONWriter.object { answer in
             answer.member("status", missing.isEmpty ? "ok" : "unavailable")

@@ -1,6 +1,9 @@
 import Belvo
 import HTTP
 import JSON
+import MerchantModel
+import MerchantStore
+import MerchantWorkflows
 import Payments
 
 /// What tells a repeated request from another one (IETF draft, The Idempotency-Key HTTP Header Field).

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import HTTP
 import JSON
+import MerchantWorkflows
 import Payments
 import Transport
 

@@ -1,5 +1,7 @@
 import Belvo
+import BelvoGate
 import Logging
+import MerchantWorkflows
 import Synchronization
 import Transport
 
@@ -9,7 +11,7 @@ import Transport
 /// past its time is given at once while a new one is fetched behind it, and goes on for as long as Belvo is out of
 /// reach. Only the very first list is waited for, and one so old that a user may well choose a bank that left it;
 /// and that only while nothing says that Belvo is away.
-final class InstitutionCatalog: Sendable {
+package final class InstitutionCatalog: Sendable {
     /// How long a list counts as fresh.
     static let lifetime = Duration.seconds(600)
     /// How old a list may be that is given while a new one can be waited for: a night without users makes it older.
@@ -40,7 +42,7 @@ final class InstitutionCatalog: Sendable {
 
     /// Takes the loop on which every refresh runs, whoever asked for it: one that runs for as long as the catalog is
     /// used.
-    init(
+    package init(
         belvo: Belvo.Client, loop: EventLoop, log: Logger, now: @escaping @Sendable () -> Monotonic = Monotonic.now
     ) {
         self.belvo = belvo
@@ -67,7 +69,7 @@ final class InstitutionCatalog: Sendable {
     }
 
     /// Waits for the refresh that is under way, if any: before its loop ends.
-    func finish() async {
+    package func finish() async {
         _ = await state.withLock(\.refresh)?.result
     }
 
@@ -145,7 +147,7 @@ extension BelvoError {
 extension Belvo.Institution {
     /// Whether a user may choose it. The words for the status are not documented (belvo-api.md §3.2), so only the one
     /// that is known to mean the opposite excludes.
-    var offersBiometricPix: Bool {
+    package var offersBiometricPix: Bool {
         guard isActive, let biometricPix else { return false }
         return biometricPix.status.uppercased() != "UNAVAILABLE"
     }

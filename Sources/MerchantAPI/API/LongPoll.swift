@@ -1,4 +1,6 @@
 import HTTP
+import MerchantStore
+import MerchantWorkflows
 import Payments
 import Transport
 

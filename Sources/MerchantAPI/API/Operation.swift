@@ -1,7 +1,7 @@
 import HTTP
 
 /// Every endpoint there is, each with one row that says all of it but the answer; `API.perform` gives that.
-enum Operation: Int, CaseIterable, Sendable {
+package enum Operation: Int, CaseIterable, Sendable {
     case mintWidgetToken
     case listInstitutions
     case putCustomer, getCustomer

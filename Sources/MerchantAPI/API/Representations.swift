@@ -1,5 +1,7 @@
 import FoundationEssentials
 import JSON
+import MerchantModel
+import MerchantStore
 import Payments
 
 // What apps see of the merchant's records.

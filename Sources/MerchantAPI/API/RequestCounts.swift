@@ -1,4 +1,5 @@
 import HTTP
+import MerchantModel
 import Synchronization
 import Transport
 
@@ -6,9 +7,11 @@ import Transport
 ///
 /// All loops count in the same place, each answer with three additions and no lock: as many as operations have places
 /// of their own, and what two loops count at once costs less than finding each loop's own place would.
-final class RequestCounts: Sendable {
+package final class RequestCounts: Sendable {
+
+    package init() {}
     /// How far a request came.
-    enum Route: Sendable, Hashable, CaseIterable {
+    package enum Route: Sendable, Hashable, CaseIterable {
         case operation(Operation)
         /// A browser asks which methods a known path has.
         case preflight
@@ -17,7 +20,8 @@ final class RequestCounts: Sendable {
         /// What came was no request, or was answered in its handler's place.
         case unreadable
 
-        static let allCases: [Route] = Operation.allCases.map(Route.operation) + [.preflight, .unmatched, .unreadable]
+        package static let allCases: [Route] =
+            Operation.allCases.map(Route.operation) + [.preflight, .unmatched, .unreadable]
 
         init(_ match: Router.Match, _ method: HTTP.Method) {
             switch match {
@@ -28,7 +32,7 @@ final class RequestCounts: Sendable {
         }
 
         /// As the label `operation` shows it.
-        var name: String {
+        package var name: String {
             switch self {
             case .operation(let operation): "\(operation)"
             case .preflight: "preflight"
@@ -49,7 +53,7 @@ final class RequestCounts: Sendable {
     }
 
     /// As the label `status` shows them.
-    static let statusClasses = ["2xx", "3xx", "4xx", "5xx"]
+    package static let statusClasses = ["2xx", "3xx", "4xx", "5xx"]
 
     private final class Place: Sendable {
         let statuses = InlineArray<4, Atomic<UInt64>> { _ in Atomic(0) }
@@ -65,7 +69,7 @@ final class RequestCounts: Sendable {
     }
 
     /// Counts an answer to what was no request: nobody knows when it would have been whole.
-    func countUnreadable(_ status: HTTP.Status) {
+    package func countUnreadable(_ status: HTTP.Status) {
         count(.unreadable, status)
     }
 
@@ -76,12 +80,12 @@ final class RequestCounts: Sendable {
     }
 
     /// Answers so far; the class of their status by its place in `statusClasses`.
-    func answers(to route: Route, statusClass place: Int) -> UInt64 {
+    package func answers(to route: Route, statusClass place: Int) -> UInt64 {
         places[route.index].statuses[place].load(ordering: .relaxed)
     }
 
     /// How long the answers took.
-    func latencies(of route: Route) -> LatencyHistogram.Reading {
+    package func latencies(of route: Route) -> LatencyHistogram.Reading {
         places[route.index].latencies.reading
     }
 }

@@ -1,4 +1,5 @@
 import HTTP
+import MerchantModel
 
 extension RequestID {
     static let lengthMax = 128

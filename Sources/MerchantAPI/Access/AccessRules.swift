@@ -1,10 +1,12 @@
 import HTTP
+import MerchantAuth
+import MerchantModel
 import Payments
 import Synchronization
 import Transport
 
 /// Who gets in, how often, and who may read the answer: what stands in front of every operation beside the token.
-struct AccessRules: Sendable {
+package struct AccessRules: Sendable {
     let proxies: TrustedProxies
     let crossOrigin: CrossOrigin
     let inFlight: InFlightLimit
@@ -15,7 +17,7 @@ struct AccessRules: Sendable {
     private let now: @Sendable () -> Monotonic
 
     /// Takes the rates in requests a second; 0 is no limit.
-    init(
+    package init(
         proxies: TrustedProxies, crossOrigin: CrossOrigin, inFlight: InFlightLimit,
         transportSecurity: TransportSecurity, userRate: Int, addressRate: Int, now: @escaping @Sendable () -> Monotonic
     ) {
@@ -30,7 +32,7 @@ struct AccessRules: Sendable {
     }
 
     /// Requests that were refused because too many had come without a good token.
-    var strangersRefused: Int { strangers.refused }
+    package var strangersRefused: Int { strangers.refused }
 
     /// Throws when the user has made too many requests (`USER_RATE`).
     func admit(_ user: UserSubject) throws(AccessRefusal) {

@@ -3,4 +3,9 @@ public struct AndroidApp: Hashable, Sendable {
     public let package: String
     /// The certificate's SHA-256: 32 pairs of hexadecimal digits in upper case, with colons between them.
     public let fingerprint: String
+
+    package init(package: String, fingerprint: String) {
+        self.package = package
+        self.fingerprint = fingerprint
+    }
 }

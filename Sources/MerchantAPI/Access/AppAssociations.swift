@@ -5,14 +5,14 @@ import JSON
 ///
 /// Belvo's domain is the relying party of the passkeys (belvo-api.md §10), so Belvo's own files associate the keys;
 /// these open the app when a bank sends its user back, and let it share what a user saves for this domain.
-struct AppAssociations: Sendable {
+package struct AppAssociations: Sendable {
     /// `/.well-known/apple-app-site-association`; nil without Apple apps.
     let apple: Response?
     /// `/.well-known/assetlinks.json`; nil without Android apps.
     let android: Response?
 
     /// Takes the apps of each kind, and the paths of this domain that open Apple's.
-    init(appleAppIDs: [String], androidApps: [AndroidApp], linkPaths: [String]) {
+    package init(appleAppIDs: [String], androidApps: [AndroidApp], linkPaths: [String]) {
         apple = appleAppIDs.isEmpty ? nil : Self.file(Self.apple(appleAppIDs, links: linkPaths))
         android = androidApps.isEmpty ? nil : Self.file(Self.android(androidApps))
     }

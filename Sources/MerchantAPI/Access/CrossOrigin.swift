@@ -5,10 +5,10 @@ import HTTP
 ///
 /// It is for the apps' paths alone: what banks, Belvo, the shop and operators call is no page's business. Cookies play
 /// no part, since a page shows its token in a header, so credentials in the protocol's sense are not allowed.
-struct CrossOrigin: Sendable {
+package struct CrossOrigin: Sendable {
     private let origins: Set<String>
 
-    init(_ origins: Set<URL.Origin>) {
+    package init(_ origins: Set<URL.Origin>) {
         self.origins = Set(origins.map(\.description))
     }
 

@@ -1,3 +1,4 @@
+import MerchantModel
 import Payments
 import Synchronization
 
@@ -27,14 +28,14 @@ public struct InFlightLimits: Sendable, Equatable {
 ///
 /// A request costs an addition when it begins and one when it ends, and a user's two looks at a table under a lock that
 /// is seldom met.
-final class InFlightLimit: Sendable {
+package final class InFlightLimit: Sendable {
     private let limits: InFlightLimits
     private let count = Atomic(0)
     private let shards: [Shard]
 
     private static let shardCount = 32
 
-    init(_ limits: InFlightLimits) {
+    package init(_ limits: InFlightLimits) {
         self.limits = limits
         shards = (0..<Self.shardCount).map { _ in Shard() }
     }

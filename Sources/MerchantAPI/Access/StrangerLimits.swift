@@ -1,4 +1,6 @@
 import HTTP
+import MerchantAuth
+import MerchantModel
 import Payments
 import Synchronization
 import Transport

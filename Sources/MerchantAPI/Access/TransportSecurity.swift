@@ -5,16 +5,16 @@ import HTTP
 /// Where `PUBLIC_BASE_URL` is https every answer says so, whether TLS ends here or at a proxy in front (§7.2 forbids it
 /// over plain HTTP, and such a proxy's clients do not get it that way). Other hosts of the domain are not spoken for:
 /// they are not this server's.
-struct TransportSecurity: Sendable {
+package struct TransportSecurity: Sendable {
     private let isPromised: Bool
 
     /// Takes where phones and browsers reach this server.
-    init(publicBaseURL: URL) {
+    package init(publicBaseURL: URL) {
         isPromised = publicBaseURL.origin.scheme == .https
     }
 
     /// Adds the promise to an answer, where it is made.
-    func apply(to response: inout Response) {
+    package func apply(to response: inout Response) {
         if isPromised { response.headers.append("strict-transport-security", Self.year) }
     }
 

@@ -1,14 +1,15 @@
 import HTTP
+import MerchantModel
 import Transport
 
 /// The proxies whose word about a client's address is believed (`TRUSTED_PROXIES`).
 ///
 /// What they say is read from `X-Forwarded-For` alone. `Forwarded` (RFC 7239) says the same in other words: a proxy
 /// that writes one of the two passes the other on as the client sent it, so a reader of both could be told anything.
-struct TrustedProxies: Sendable {
+package struct TrustedProxies: Sendable {
     private let networks: [IPNetwork]
 
-    init(_ networks: [IPNetwork]) {
+    package init(_ networks: [IPNetwork]) {
         self.networks = networks
     }
 
@@ -35,7 +36,7 @@ struct TrustedProxies: Sendable {
     }
 
     /// Whether connections from this address are a proxy's, and so many clients'.
-    func isTrusted(_ address: IPAddress) -> Bool {
+    package func isTrusted(_ address: IPAddress) -> Bool {
         networks.contains { $0.contains(address) }
     }
 }

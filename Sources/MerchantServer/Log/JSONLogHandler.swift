@@ -1,4 +1,5 @@
 import Logging
+import MerchantModel
 import Payments
 
 /// Writes each event as one line of JSON: `time`, `level`, `label`, `event`, `error` where there is one, and the

@@ -1,4 +1,5 @@
 import HTTP
+import MerchantAPI
 
 /// What operators ask on `ADMIN_LISTEN`.
 struct AdminAPI: Sendable {

@@ -1,3 +1,5 @@
+import MerchantAPI
+import MerchantWorkflows
 import Payments
 
 extension RequestCounts {

@@ -1,6 +1,10 @@
 import Belvo
+import BelvoGate
 import HTTP
 import Logging
+import MerchantAPI
+import MerchantStore
+import MerchantWorkflows
 import Postgres
 import Transport
 

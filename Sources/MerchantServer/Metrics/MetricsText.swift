@@ -1,3 +1,4 @@
+import MerchantModel
 import Transport
 
 /// Writes metrics in Prometheus' text format, version 0.0.4.

@@ -1,4 +1,5 @@
 import Glibc
+import MerchantModel
 import Transport
 
 /// What the system says about this process. Where it says nothing, the figure is missing.

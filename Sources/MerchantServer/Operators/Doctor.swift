@@ -1,6 +1,10 @@
 import Belvo
 import HTTP
 import JSON
+import MerchantAPI
+import MerchantModel
+import MerchantStore
+import MerchantWorkflows
 import Payments
 import Postgres
 import Transport

@@ -1,5 +1,7 @@
 import FoundationEssentials
 import JSON
+import MerchantModel
+import MerchantStore
 import Payments
 
 /// One record's life: what it is now, and what happened to it.

@@ -1,6 +1,10 @@
 import Belvo
+import BelvoGate
 import FoundationEssentials
 import Logging
+import MerchantModel
+import MerchantStore
+import MerchantWorkflows
 import Payments
 import Postgres
 import Transport

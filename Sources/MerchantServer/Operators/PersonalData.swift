@@ -1,5 +1,8 @@
 import FoundationEssentials
 import JSON
+import MerchantModel
+import MerchantStore
+import MerchantWorkflows
 import Payments
 
 extension Operators {

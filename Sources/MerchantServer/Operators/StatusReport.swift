@@ -1,5 +1,7 @@
 import HTTP
 import JSON
+import MerchantStore
+import MerchantWorkflows
 import Postgres
 import Transport
 

@@ -2,6 +2,7 @@ import Belvo
 import FoundationEssentials
 import HTTP
 import JSON
+import MerchantAPI
 import Payments
 import Transport
 

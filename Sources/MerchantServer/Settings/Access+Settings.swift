@@ -1,5 +1,9 @@
 import HTTP
 import Logging
+import MerchantAPI
+import MerchantModel
+import MerchantStore
+import MerchantWorkflows
 import Transport
 
 // How settings become the rules of access and the shop's events.

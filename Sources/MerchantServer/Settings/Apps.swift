@@ -1,3 +1,5 @@
+import MerchantAPI
+
 extension AndroidApp {
     /// Reads `shop.app=00:11:...`; nothing for any other text. Digits may be in either case.
     init?(_ text: String) {

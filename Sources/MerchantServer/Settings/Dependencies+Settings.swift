@@ -1,7 +1,13 @@
 import Belvo
+import BelvoGate
 import FoundationEssentials
 import HTTP
 import Logging
+import MerchantAPI
+import MerchantAuth
+import MerchantModel
+import MerchantStore
+import MerchantWorkflows
 import Payments
 import Postgres
 import Transport

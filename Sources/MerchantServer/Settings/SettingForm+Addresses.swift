@@ -1,4 +1,5 @@
 import HTTP
+import MerchantAPI
 import Transport
 
 extension SettingForm<SocketAddress> {

@@ -1,4 +1,5 @@
 import Belvo
+import MerchantModel
 
 extension SettingForm<Dialect> {
     /// Some of the choices in which Belvo's documents contradict each other, the rest as they are by default:

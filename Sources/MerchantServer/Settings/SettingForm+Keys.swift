@@ -1,3 +1,7 @@
+import MerchantAuth
+import MerchantModel
+import MerchantStore
+
 extension SettingForm<[EncryptionKey]> {
     static let encryptionKeys = SettingForm(
         "id:base64 of 32 bytes, or several with different ids separated by commas"

@@ -1,4 +1,6 @@
 import Glibc
+import MerchantAuth
+import MerchantModel
 import Payments
 
 import struct FoundationEssentials.UUID

@@ -1,3 +1,5 @@
+import MerchantModel
+
 /// How one kind of setting is written: what to tell whoever got it wrong, and how to read it.
 struct SettingForm<Value>: Sendable {
     /// What stands behind "expected": a noun phrase without a full stop.

@@ -1,6 +1,8 @@
 import Belvo
 import HTTP
 import Logging
+import MerchantAuth
+import MerchantModel
 import Payments
 import Transport
 

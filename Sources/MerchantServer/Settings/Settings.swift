@@ -1,6 +1,10 @@
 import Belvo
 import HTTP
 import Logging
+import MerchantAPI
+import MerchantAuth
+import MerchantModel
+import MerchantStore
 import Payments
 import Transport
 

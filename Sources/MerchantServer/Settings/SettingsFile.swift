@@ -1,3 +1,4 @@
+import MerchantModel
 import Transport
 
 /// Settings as a file holds them: one `NAME=value` a line, comments behind `#` at a line's beginning.

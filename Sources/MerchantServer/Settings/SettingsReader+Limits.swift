@@ -1,4 +1,6 @@
 import HTTP
+import MerchantAPI
+import MerchantStore
 import Payments
 
 extension SettingsReader {

@@ -1,3 +1,4 @@
+import MerchantModel
 import Transport
 
 /// Reads settings by name, remembering everything that is wrong with them.

@@ -10,37 +10,37 @@ import Transport
 ///
 /// A watcher begins to watch before it reads, so that no change comes between. What it hears is a hint: it reads again
 /// and sees for itself. A hint may be lost with a connection to the database, so whoever waits also reads at the end.
-final class ChangeFeed: Sendable {
+package final class ChangeFeed: Sendable {
     private let counts: [LoopWatchCount]
     private let database: Database
     private let notifier: ChangeNotifier
     private let listening = Mutex<Task<Void, any Error>?>(nil)
 
     /// Watchers may wait on any of the loops. Other instances are listened to and told from the first one.
-    init(loops: [EventLoop], database: Database) {
+    package init(loops: [EventLoop], database: Database) {
         counts = loops.map(LoopWatchCount.init)
         self.database = database
         notifier = ChangeNotifier(database: database)
     }
 
     /// How many watch now, on all loops.
-    var watching: Int { counts.reduce(0) { $0 + $1.watching.load(ordering: .sequentiallyConsistent) } }
+    package var watching: Int { counts.reduce(0) { $0 + $1.watching.load(ordering: .sequentiallyConsistent) } }
 
     /// From now on the signal, which belongs to the calling loop, is given whenever the record changes; until the watch
     /// is let go of.
-    func watch(_ record: UUID, with signal: WakeSignal) -> Watch? {
+    package func watch(_ record: UUID, with signal: WakeSignal) -> Watch? {
         guard let count = counts.first(where: { $0.loop.isCurrent }) else { return nil }
         return Watch(of: record, with: signal, among: watchers(on: count))
     }
 
     /// The record's row has changed, and the change is committed.
-    func announce<Record>(_ record: ID<Record>) {
+    package func announce<Record>(_ record: ID<Record>) {
         wake([record.uuid])
         notifier.notify(record.uuid)
     }
 
     /// Begins to listen to other instances, and to tell them. Comes before the first watcher.
-    func start() {
+    package func start() {
         let task = counts[0].loop.task { [self, database] in
             try await Notifications(of: database, channels: [ChangeNotice.channel]).run { event in
                 switch event {
@@ -55,7 +55,7 @@ final class ChangeFeed: Sendable {
     }
 
     /// Tells what has yet to be told, and stops listening. Nobody may be watching any more.
-    func stop() async {
+    package func stop() async {
         await notifier.stop()
         let task = listening.withLock { $0 }
         task?.cancel()
@@ -66,7 +66,7 @@ final class ChangeFeed: Sendable {
     }
 
     /// Lets so many at a time read again on the calling loop.
-    func withinReadLimit<Value: Sendable>(_ read: () async throws -> Value) async rethrows -> Value {
+    package func withinReadLimit<Value: Sendable>(_ read: () async throws -> Value) async rethrows -> Value {
         guard let count = counts.first(where: { $0.loop.isCurrent }) else { return try await read() }
         return try await watchers(on: count).readLimit.run(read)
     }

@@ -37,7 +37,7 @@ final class Watchers {
 }
 
 /// One watcher's place among the others. It ends when the watch is let go of, which happens on its loop's thread.
-final class Watch {
+package final class Watch {
     private let record: UUID
     private let signal: WakeSignal
     private let watchers: Watchers

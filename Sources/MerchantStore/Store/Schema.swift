@@ -12,6 +12,10 @@ extension [Postgres.Migration] {
 public struct SchemaRefused: Error, CustomStringConvertible {
     let status: SchemaStatus
 
+    package init(status: SchemaStatus) {
+        self.status = status
+    }
+
     public var description: String {
         switch status {
         case .upToDate: "the schema is up to date"

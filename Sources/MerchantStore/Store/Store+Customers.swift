@@ -1,5 +1,6 @@
 import FoundationEssentials
 import JSON
+import MerchantModel
 import Payments
 import Postgres
 
@@ -10,7 +11,7 @@ extension Store {
         """
 
     /// The user's customer, in whatever state.
-    func customer(of subject: UserSubject) async throws -> Stored<Customer>? {
+    package func customer(of subject: UserSubject) async throws -> Stored<Customer>? {
         try await database.rows(
             "SELECT \(fragment: Self.customerColumns) FROM customers WHERE subject = \(subject)"
         ).first.map(readCustomer)
@@ -25,7 +26,7 @@ extension Store {
     }
 
     /// Remembers a user before Belvo is asked. Nothing comes back when the user has a row already.
-    func insert(
+    package func insert(
         _ customer: Customer, plan: PollPlan, cause: Cause
     ) async throws -> Stored<Customer>? {
         try await database.execute(
@@ -53,7 +54,7 @@ extension Store {
 
     /// Writes a customer's next state. Nothing comes back when somebody else was faster. Throws `BelvoIDRepeated` when
     /// Belvo's id is another customer's.
-    func update(
+    package func update(
         _ before: Stored<Customer>, to after: Customer, event: String, plan: PollPlan, cause: Cause
     ) async throws -> Stored<Customer>? {
         do {
@@ -88,7 +89,7 @@ extension Store {
     }
 
     /// Takes up to `limit` customers whose poll is due, for so long, oldest first. See `claimDue`.
-    func claimDueCustomers(limit: Int, lease: Duration) async throws -> [Stored<Customer>] {
+    package func claimDueCustomers(limit: Int, lease: Duration) async throws -> [Stored<Customer>] {
         let rows = try await claimDue(in: .customers, limit: limit, lease: lease, giving: Self.customerColumns)
         return readEach(rows, of: "customers", readCustomer)
     }

@@ -1,8 +1,9 @@
 import FoundationEssentials
+import MerchantModel
 import Postgres
 
 /// The tables whose rows carry their own next poll.
-enum DueTable: Sendable, CaseIterable {
+package enum DueTable: Sendable, CaseIterable {
     case customers, redirectReceipts, webhookReceipts, enrollments, payments, moneyAlarms, events
     /// The redirects that belong to no enrollment known here: a table of their own as far as work goes, so that those
     /// that are made up keep no others waiting.
@@ -36,12 +37,18 @@ enum DueTable: Sendable, CaseIterable {
 }
 
 /// A row that is to be left as it is until its next poll.
-struct Reschedule: Sendable {
+package struct Reschedule: Sendable {
     let id: UUID
     /// As it was claimed.
     let version: Int64
     /// Until the next poll; nil when there is nothing left to poll.
     let wait: Duration?
+
+    package init(id: UUID, version: Int64, wait: Duration?) {
+        self.id = id
+        self.version = version
+        self.wait = wait
+    }
 }
 
 extension Store {
@@ -76,7 +83,7 @@ extension Store {
     /// Takes a row for a call that is about to be sent again, until the next poll is due. Nothing comes back when
     /// somebody else was faster, or has the row now; who `isHeld` has had it since it was read. Without a deadline the
     /// one that there is goes on.
-    func claimSending<Record>(
+    package func claimSending<Record>(
         _ before: Stored<Record>, id: UUID, in table: DueTable, isHeld: Bool, firstPoll: Duration,
         deadline: Duration?
     ) async throws -> Stored<Record>? {
@@ -103,7 +110,7 @@ extension Store {
 
     /// In which of the tables something may be due: one statement for all of them, which reads the first entry of each
     /// table's index of what is due.
-    func dueTables(among tables: [DueTable]) async throws -> Set<DueTable> {
+    package func dueTables(among tables: [DueTable]) async throws -> Set<DueTable> {
         let due = try await database.rows(askingWhatIsDue(in: tables)).map { try $0.decode("place", as: Int.self) }
         return Set(due.map { tables[$0] })
     }
@@ -123,7 +130,7 @@ extension Store {
 
     /// Ends the leases of rows that a poll has left as they are, and sets their next polls: one statement for all of
     /// them, and no history. A row that somebody else has changed or claimed meanwhile stays as it is.
-    func reschedule(_ rows: [Reschedule], in table: DueTable) async throws {
+    package func reschedule(_ rows: [Reschedule], in table: DueTable) async throws {
         // An array of ours holds no NULL.
         let waits = rows.map { $0.wait?.wholeMicroseconds ?? -1 }
         try await database.execute(

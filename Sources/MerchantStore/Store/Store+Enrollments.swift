@@ -1,4 +1,5 @@
 import FoundationEssentials
+import MerchantModel
 import Payments
 import Postgres
 
@@ -17,7 +18,7 @@ extension Store {
 
     /// Remembers an enrollment before Belvo is asked, with the device that it is for, and claims its idempotency key,
     /// in one statement. Nothing comes back when the key was used before.
-    func insert(
+    package func insert(
         _ enrollment: Enrollment, deviceID: String, claiming claim: IdempotencyClaim?, plan: PollPlan, cause: Cause
     ) async throws -> Stored<Enrollment>? {
         let device = vault.seal(Array(deviceID.utf8), in: .enrollmentsDevice, of: enrollment.id.uuid)
@@ -49,7 +50,7 @@ extension Store {
     }
 
     /// The enrollment, if it is the user's.
-    func enrollment(_ id: Enrollment.ID, of subject: UserSubject) async throws -> Stored<Enrollment>? {
+    package func enrollment(_ id: Enrollment.ID, of subject: UserSubject) async throws -> Stored<Enrollment>? {
         try await database.rows(
             """
             SELECT \(fragment: Self.enrollmentColumns) FROM enrollments
@@ -59,21 +60,21 @@ extension Store {
     }
 
     /// The enrollment, whoever's it is.
-    func enrollment(_ id: Enrollment.ID) async throws -> Stored<Enrollment>? {
+    package func enrollment(_ id: Enrollment.ID) async throws -> Stored<Enrollment>? {
         try await database.rows(
             "SELECT \(fragment: Self.enrollmentColumns) FROM enrollments WHERE id = \(id)"
         ).first.map(readEnrollment)
     }
 
     /// The enrollment that Belvo knows under this id.
-    func enrollment(belvoID: UUID) async throws -> Stored<Enrollment>? {
+    package func enrollment(belvoID: UUID) async throws -> Stored<Enrollment>? {
         try await database.rows(
             "SELECT \(fragment: Self.enrollmentColumns) FROM enrollments WHERE belvo_id = \(belvoID)"
         ).first.map(readEnrollment)
     }
 
     /// The newest enrollment whose redirect address carried this `state`.
-    func enrollment(redirectState: String) async throws -> Stored<Enrollment>? {
+    package func enrollment(redirectState: String) async throws -> Stored<Enrollment>? {
         try await database.rows(
             """
             SELECT \(fragment: Self.enrollmentColumns) FROM enrollments
@@ -85,14 +86,20 @@ extension Store {
     }
 
     /// What a list of enrollments is narrowed to.
-    struct EnrollmentFilter: Sendable {
+    package struct EnrollmentFilter: Sendable {
         var deviceID: String?
         var status: Payments.Status?
         var belvoID: UUID?
+
+        package init(deviceID: String? = nil, status: Payments.Status? = nil, belvoID: UUID? = nil) {
+            self.deviceID = deviceID
+            self.status = status
+            self.belvoID = belvoID
+        }
     }
 
     /// The user's enrollments, newest first, older than `cursor`.
-    func enrollments(
+    package func enrollments(
         of subject: UserSubject, where filter: EnrollmentFilter, before cursor: UUID?, limit: Int
     ) async throws -> [Stored<Enrollment>] {
         var conditions: [SQL] = ["subject = \(subject)"]
@@ -116,7 +123,7 @@ extension Store {
     /// when somebody else was faster. Throws `BelvoIDRepeated` when Belvo's id is another enrollment's.
     ///
     /// `redirectState` is the `state` in the redirect address, where it became known by this change.
-    func update(
+    package func update(
         _ before: Stored<Enrollment>, to after: Enrollment, redirectState: String? = nil, event: String,
         plan: PollPlan, cause: Cause, at moment: Timestamp, key: IdempotencySettlement = .unchanged,
         emitting shopEvent: ShopEvent? = nil
@@ -133,7 +140,7 @@ extension Store {
     }
 
     /// Writes an enrollment's next state and its receipt's outcome together, or neither.
-    func update(
+    package func update(
         _ before: Stored<Enrollment>, to after: Enrollment, event: String, plan: PollPlan, cause: Cause,
         at moment: Timestamp, with receipt: Stored<RedirectReceipt>, settledAs outcome: RedirectReceipt.Outcome,
         nextPoll: Duration?, isHeld: Bool
@@ -203,19 +210,19 @@ extension Store {
     }
 
     /// Looks again at the user's enrollments that wait at the bank: one of them may have come back unseen.
-    func hasten(enrollmentsAtBankOf subject: UserSubject) async throws {
+    package func hasten(enrollmentsAtBankOf subject: UserSubject) async throws {
         try await database.execute(
             "UPDATE enrollments SET next_poll_at = app_now() WHERE subject = \(subject) AND state = 'at_bank'")
     }
 
     /// Has the enrollment polled as soon as somebody is free.
-    func hasten(enrollment id: Enrollment.ID) async throws {
+    package func hasten(enrollment id: Enrollment.ID) async throws {
         try await database.execute(
             "UPDATE enrollments SET next_poll_at = app_now() WHERE id = \(id) AND next_poll_at IS NOT NULL")
     }
 
     /// Takes up to `limit` enrollments whose poll is due, for so long, oldest first. See `claimDue`.
-    func claimDueEnrollments(limit: Int, lease: Duration) async throws -> [Stored<Enrollment>] {
+    package func claimDueEnrollments(limit: Int, lease: Duration) async throws -> [Stored<Enrollment>] {
         let rows = try await claimDue(in: .enrollments, limit: limit, lease: lease, giving: Self.enrollmentColumns)
         return readEach(rows, of: "enrollments", readEnrollment)
     }

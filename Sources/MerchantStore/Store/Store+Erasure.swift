@@ -27,7 +27,7 @@ extension Store {
     /// Throws `RecordsStillOpen`, and changes nothing, while something of the user's is not at its end or the shop has
     /// yet to be told of it. Whoever writes a record of the user's is waited for before that is looked at, and waits
     /// from then on, so that nothing begins and nothing ends in between.
-    func erase(_ subject: UserSubject, as pseudonym: UserSubject) async throws -> Erasure? {
+    package func erase(_ subject: UserSubject, as pseudonym: UserSubject) async throws -> Erasure? {
         try await database.transaction { transaction in
             // In the order in which others take them: customer, records, the user.
             for table: SQL in ["customers", "enrollments", "payments"] {

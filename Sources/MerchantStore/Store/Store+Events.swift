@@ -1,15 +1,16 @@
 import FoundationEssentials
+import MerchantModel
 import Payments
 import Postgres
 
 /// An event that waits to leave.
-struct OutgoingEvent: Sendable {
-    let id: UUID
-    let type: String
-    let body: [UInt8]
+package struct OutgoingEvent: Sendable {
+    package let id: UUID
+    package let type: String
+    package let body: [UInt8]
     /// With the one that is being made.
-    let attempts: Int
-    let createdAt: Timestamp
+    package let attempts: Int
+    package let createdAt: Timestamp
 }
 
 extension Store {
@@ -28,7 +29,7 @@ extension Store {
 
     /// Takes up to `limit` events that are due, for so long, oldest first; of each record only the first that waits,
     /// so that they leave in order.
-    func claimDueEvents(limit: Int, lease: Duration) async throws -> [Stored<OutgoingEvent>] {
+    package func claimDueEvents(limit: Int, lease: Duration) async throws -> [Stored<OutgoingEvent>] {
         let rows = try await database.execute(
             """
             UPDATE events SET
@@ -61,7 +62,7 @@ extension Store {
     }
 
     /// Gives back what was claimed and not sent for want of time.
-    func giveBack(events: [Reschedule]) async throws {
+    package func giveBack(events: [Reschedule]) async throws {
         try await database.execute(
             """
             UPDATE events SET
@@ -72,7 +73,7 @@ extension Store {
     }
 
     /// The shop has it.
-    func noteDelivery(of event: Stored<OutgoingEvent>) async throws {
+    package func noteDelivery(of event: Stored<OutgoingEvent>) async throws {
         try await database.execute(
             """
             UPDATE events SET
@@ -83,7 +84,7 @@ extension Store {
     }
 
     /// The attempt did not count. Without a next one the event is parked.
-    func noteFailure(of event: Stored<OutgoingEvent>, _ problem: String, next: Duration?) async throws {
+    package func noteFailure(of event: Stored<OutgoingEvent>, _ problem: String, next: Duration?) async throws {
         try await database.execute(
             """
             UPDATE events SET

@@ -1,18 +1,19 @@
 import FoundationEssentials
+import MerchantModel
 import Payments
 import Postgres
 
 /// A customer of ours, as far as a record of theirs needs to know.
-struct Owner: Sendable {
-    let customer: Customer.ID
-    let subject: UserSubject
-    let clock: DatabaseClock
+package struct Owner: Sendable {
+    package let customer: Customer.ID
+    package let subject: UserSubject
+    package let clock: DatabaseClock
 }
 
 // Records that somebody else made at Belvo. A customer who was forgotten owns nothing more here.
 extension Store {
     /// Who is known at Belvo by this id.
-    func owner(belvoID: UUID) async throws -> Owner? {
+    package func owner(belvoID: UUID) async throws -> Owner? {
         try await database.rows(
             """
             SELECT id, subject, app_now() AS read_at FROM customers WHERE belvo_id = \(belvoID) AND erased_at IS NULL
@@ -26,7 +27,7 @@ extension Store {
 
     /// Whether the creation of one of the user's enrollments is under way, so that Belvo may have it under an id that
     /// nobody here knows.
-    func hasEnrollmentInFlight(of subject: UserSubject) async throws -> Bool {
+    package func hasEnrollmentInFlight(of subject: UserSubject) async throws -> Bool {
         try await !database.rows(
             """
             SELECT id FROM enrollments WHERE subject = \(subject) AND status = 'PENDING' AND belvo_id IS NULL LIMIT 1
@@ -35,7 +36,7 @@ extension Store {
     }
 
     /// The same of the user's payments.
-    func hasPaymentInFlight(of subject: UserSubject) async throws -> Bool {
+    package func hasPaymentInFlight(of subject: UserSubject) async throws -> Bool {
         try await !database.rows(
             "SELECT id FROM payments WHERE subject = \(subject) AND status = 'PENDING' AND belvo_id IS NULL LIMIT 1"
         ).isEmpty
@@ -45,7 +46,7 @@ extension Store {
     /// when there is a row for it already, or its user was forgotten meanwhile.
     ///
     /// Of several at once the unique `belvo_id` lets one through, and the others wait for that one to be committed.
-    func importForeign(
+    package func importForeign(
         _ enrollment: Enrollment, plan: PollPlan, cause: Cause, emitting shopEvent: ShopEvent?
     ) async throws -> Stored<Enrollment>? {
         try await database.execute(
@@ -84,7 +85,7 @@ extension Store {
     /// Imports a payment as Belvo shows it; see above.
     ///
     /// Nothing comes back either when another payment has its end-to-end id.
-    func importForeign(
+    package func importForeign(
         _ payment: Payment, of customer: Customer.ID, plan: PollPlan, cause: Cause, emitting shopEvent: ShopEvent?
     ) async throws -> Stored<Payment>? {
         try await database.execute(

@@ -3,9 +3,9 @@ import Payments
 import Postgres
 
 /// An app's key, with what identifies the request that it stands for.
-struct IdempotencyClaim: Sendable {
+package struct IdempotencyClaim: Sendable {
     /// The routes on which keys are kept, each a scope of its own.
-    enum Route: String, Sendable {
+    package enum Route: String, Sendable {
         case enrollments = "POST /v1/enrollments"
         case paymentIntents = "POST /v1/payment-intents"
     }
@@ -14,11 +14,18 @@ struct IdempotencyClaim: Sendable {
     let route: Route
     let key: String
     /// A keyed digest of the request after parsing.
-    let requestDigest: [UInt8]
+    package let requestDigest: [UInt8]
+
+    package init(subject: UserSubject, route: Route, key: String, requestDigest: [UInt8]) {
+        self.subject = subject
+        self.route = route
+        self.key = key
+        self.requestDigest = requestDigest
+    }
 }
 
 /// What a change of a record does to the key under which it was asked for.
-enum IdempotencySettlement: Sendable {
+package enum IdempotencySettlement: Sendable {
     case unchanged
     /// From now on the key gives this answer.
     case answer(IdempotencyClaim, StoredAnswer)
@@ -29,21 +36,26 @@ enum IdempotencySettlement: Sendable {
 }
 
 /// An answer kept byte for byte.
-struct StoredAnswer: Sendable, Equatable {
-    let status: Int
-    let body: [UInt8]
+package struct StoredAnswer: Sendable, Equatable {
+    package let status: Int
+    package let body: [UInt8]
+
+    package init(status: Int, body: [UInt8]) {
+        self.status = status
+        self.body = body
+    }
 }
 
 /// A key that was used before.
-struct UsedKey: Sendable {
-    let requestDigest: [UInt8]
-    let recordID: UUID
+package struct UsedKey: Sendable {
+    package let requestDigest: [UInt8]
+    package let recordID: UUID
     /// Nothing while the outcome is not known.
-    let answer: StoredAnswer?
+    package let answer: StoredAnswer?
     /// Whether the app was told that nobody knows yet.
-    let isOutcomeUnknown: Bool
+    package let isOutcomeUnknown: Bool
     /// How long ago the key was claimed.
-    let age: Duration
+    package let age: Duration
 }
 
 extension Store {
@@ -56,7 +68,7 @@ extension Store {
         """
 
     /// What the key stands for, if it was used before. One past its time is forgotten here.
-    func usedKey(_ claim: IdempotencyClaim) async throws -> UsedKey? {
+    package func usedKey(_ claim: IdempotencyClaim) async throws -> UsedKey? {
         let rows = try await database.rows(
             """
             SELECT request_digest, record_id, response_status, response_body, response_body_ciphertext, outcome_unknown,

@@ -3,23 +3,23 @@ import Payments
 import Postgres
 
 /// A kind of record that operators ask for by id.
-enum InspectedKind: String, Sendable, PostgresValue, CaseIterable {
+package enum InspectedKind: String, Sendable, PostgresValue, CaseIterable {
     case customer, enrollment, payment, webhook, event, redirect
 }
 
 /// One thing that happened to a record.
-struct TimelineEntry: Sendable, Equatable {
-    let moment: Timestamp
+package struct TimelineEntry: Sendable, Equatable {
+    package let moment: Timestamp
     /// app, callback, webhook, poller, operator, bank, belvo or shop.
-    let who: String
-    let what: String
-    let requestID: String?
+    package let who: String
+    package let what: String
+    package let requestID: String?
 }
 
 // What `merchant inspect` and `merchant requeue` ask. No ciphertext, digest or text of a person's is read here.
 extension Store {
     /// What belongs to a user, as customer: the latest records of each kind.
-    func findRecords(of subject: String) async throws -> [(kind: InspectedKind, id: UUID)] {
+    package func findRecords(of subject: String) async throws -> [(kind: InspectedKind, id: UUID)] {
         try await database.rows(
             """
             (SELECT 'enrollment' AS kind, id FROM enrollments WHERE subject = \(subject) ORDER BY id DESC LIMIT 20)
@@ -32,7 +32,7 @@ extension Store {
 
     /// The records that an id stands for: ours or Belvo's, an end-to-end id, or a reference; of a user's id the
     /// customer.
-    func findRecords(_ text: String) async throws -> [(kind: InspectedKind, id: UUID)] {
+    package func findRecords(_ text: String) async throws -> [(kind: InspectedKind, id: UUID)] {
         let uuid = UUID(uuidString: text)
         return try await database.rows(
             """
@@ -55,7 +55,7 @@ extension Store {
     }
 
     /// A record's present facts, as names and texts.
-    func facts(of kind: InspectedKind, _ id: UUID) async throws -> [(name: String, value: String)] {
+    package func facts(of kind: InspectedKind, _ id: UUID) async throws -> [(name: String, value: String)] {
         let columns: SQL =
             switch kind {
             case .customer:
@@ -104,7 +104,7 @@ extension Store {
     }
 
     /// What happened to a record, oldest first: its changes, its redirects, its webhooks, its events.
-    func timeline(of id: UUID) async throws -> [TimelineEntry] {
+    package func timeline(of id: UUID) async throws -> [TimelineEntry] {
         try await database.rows(
             """
             SELECT moment, who, what, request_id FROM (
@@ -148,7 +148,7 @@ extension Store {
     }
 
     /// Has a record polled, or an event sent, as soon as a server is free. False when there is no such thing to do.
-    func requeue(_ kind: InspectedKind, _ id: UUID) async throws -> Bool {
+    package func requeue(_ kind: InspectedKind, _ id: UUID) async throws -> Bool {
         let statement: SQL =
             switch kind {
             case .customer:

@@ -19,7 +19,7 @@ extension Store {
     /// It can be ended at any moment and begun again: what was done stays done. A row that somebody changes meanwhile
     /// is left to that change, which encrypts under the first key itself. One that does not open is told of and left.
     /// What an earlier version left in plain is encrypted first.
-    func rotateKeys(of column: VaultColumn, batch: Int) async throws -> RotatedColumn {
+    package func rotateKeys(of column: VaultColumn, batch: Int) async throws -> RotatedColumn {
         var count = 0
         while case let done = try await encryptPlaintext(of: column, limit: batch), done > 0 { count += done }
         var last = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))

@@ -1,12 +1,13 @@
 import FoundationEssentials
+import MerchantModel
 import Payments
 import Postgres
 
 /// Something that is wrong with money, until somebody has settled it (reliability.md, promise 5).
-struct MoneyAlarm: Sendable {
+package struct MoneyAlarm: Sendable {
     /// What is wrong. The first three and the contradiction to SUCCEEDED are raised by the database, in the transaction
     /// that records the money; the others by who reads Belvo.
-    enum Kind: String, Sendable, CaseIterable, PostgresValue {
+    package enum Kind: String, Sendable, CaseIterable, PostgresValue {
         case doublePaid = "double_paid"
         case paidBesideOrder = "paid_beside_order"
         case lateSuccess = "late_success"
@@ -16,16 +17,16 @@ struct MoneyAlarm: Sendable {
         case createdTwice = "created_twice"
     }
 
-    let id: UUID
-    let kind: Kind
-    let payment: Payment.ID
-    let detail: String
+    package let id: UUID
+    package let kind: Kind
+    package let payment: Payment.ID
+    package let detail: String
 }
 
 extension Store {
     /// Raises an alarm about a payment, unless the same is open already, word by word: false then. Of money that came
     /// beside an order the shop has to be told.
-    func raise(_ kind: MoneyAlarm.Kind, of payment: Payment.ID, _ detail: String) async throws -> Bool {
+    package func raise(_ kind: MoneyAlarm.Kind, of payment: Payment.ID, _ detail: String) async throws -> Bool {
         try await !database.execute(
             """
             INSERT INTO money_alarms (kind, payment_id, detail, next_poll_at)
@@ -38,7 +39,7 @@ extension Store {
     }
 
     /// The alarms about a payment that nobody has settled.
-    func openAlarms(of payment: Payment.ID) async throws -> [MoneyAlarm] {
+    package func openAlarms(of payment: Payment.ID) async throws -> [MoneyAlarm] {
         try await database.rows(
             """
             SELECT id, kind, payment_id, coalesce(detail, '') AS detail FROM money_alarms
@@ -48,7 +49,7 @@ extension Store {
     }
 
     /// How many alarms of each kind nobody has settled.
-    func openAlarms(within limit: Duration) async throws -> [MoneyAlarm.Kind: Int64] {
+    package func openAlarms(within limit: Duration) async throws -> [MoneyAlarm.Kind: Int64] {
         let rows = try await database.rows(
             "SELECT kind, count(*) AS alarms FROM money_alarms WHERE settled_at IS NULL GROUP BY kind", within: limit)
         var counts: [MoneyAlarm.Kind: Int64] = [:]
@@ -57,7 +58,7 @@ extension Store {
     }
 
     /// Takes up to `limit` alarms of which the shop may have to be told, for so long. See `claimDue`.
-    func claimDueAlarms(limit: Int, lease: Duration) async throws -> [Stored<MoneyAlarm>] {
+    package func claimDueAlarms(limit: Int, lease: Duration) async throws -> [Stored<MoneyAlarm>] {
         let rows = try await claimDue(
             in: .moneyAlarms, limit: limit, lease: lease,
             giving: "id, kind, payment_id, coalesce(detail, '') AS detail, raised_at, version, app_now() AS read_at")
@@ -69,7 +70,7 @@ extension Store {
     }
 
     /// The order of the payment, if money for it is disputed.
-    func disputedOrder(of payment: Payment.ID) async throws -> Order? {
+    package func disputedOrder(of payment: Payment.ID) async throws -> Order? {
         try await database.rows(
             """
             SELECT orders.reference, orders.subject, orders.amount_centavos, orders.description,
@@ -81,7 +82,7 @@ extension Store {
     }
 
     /// Notes that an alarm is told, with the event that tells the shop, where there is one.
-    func noteHandled(_ alarm: Stored<MoneyAlarm>, emitting event: ShopEvent?) async throws {
+    package func noteHandled(_ alarm: Stored<MoneyAlarm>, emitting event: ShopEvent?) async throws {
         try await database.execute(
             """
             WITH changed AS (

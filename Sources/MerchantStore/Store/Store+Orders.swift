@@ -2,18 +2,18 @@ import Payments
 import Postgres
 
 /// An order as it stands, with the payment that decides how far it is.
-struct StoredOrder: Sendable {
-    let order: Order
-    let status: Order.Status
+package struct StoredOrder: Sendable {
+    package let order: Order
+    package let status: Order.Status
     /// The payment that has paid it, else one that may.
-    let payment: Payment.ID?
-    let createdAt: Timestamp
-    let updatedAt: Timestamp
+    package let payment: Payment.ID?
+    package let createdAt: Timestamp
+    package let updatedAt: Timestamp
 }
 
 extension Store {
     /// What became of an attempt to place an order.
-    enum Placed: Sendable {
+    package enum Placed: Sendable {
         case new(StoredOrder)
         case changed(StoredOrder)
         /// It was there already, letter by letter.
@@ -24,7 +24,7 @@ extension Store {
     }
 
     /// Places an order, or changes one. Not while a payment for its reference may still be paid.
-    func place(_ order: Order) async throws -> Placed {
+    package func place(_ order: Order) async throws -> Placed {
         do {
             let rows = try await database.execute(
                 """
@@ -56,7 +56,7 @@ extension Store {
     }
 
     /// The order of this reference, whoever's it is.
-    func order(_ reference: Reference) async throws -> StoredOrder? {
+    package func order(_ reference: Reference) async throws -> StoredOrder? {
         try await database.rows(
             """
             SELECT orders.reference, orders.subject, orders.amount_centavos, orders.description,

@@ -1,15 +1,16 @@
 import FoundationEssentials
+import MerchantModel
 import Payments
 import Postgres
 
 /// Another payment has this end-to-end id already.
-struct EndToEndIDRepeated: Error {}
+package struct EndToEndIDRepeated: Error {}
 
 /// Another record of its kind has this id of Belvo's already.
-struct BelvoIDRepeated: Error {}
+package struct BelvoIDRepeated: Error {}
 
 /// Another payment for the same reference has been paid, or may still be: this one is not authorized.
-struct ReferenceTaken: Error {}
+package struct ReferenceTaken: Error {}
 
 extension Store {
     static let paymentColumns: SQL = """
@@ -27,7 +28,7 @@ extension Store {
         """
 
     /// What became of an attempt to remember a payment.
-    enum Remembered: Sendable {
+    package enum Remembered: Sendable {
         case payment(Stored<Payment>)
         /// The idempotency key was used before; nothing was remembered.
         case keyIsTaken
@@ -37,7 +38,7 @@ extension Store {
 
     /// Remembers a payment before Belvo is asked, and claims its idempotency key, in one statement; with an order only
     /// if that still says the same.
-    func insert(
+    package func insert(
         _ payment: Payment, pricedBy order: Order?, claiming claim: IdempotencyClaim?, plan: PollPlan, cause: Cause
     ) async throws -> Remembered {
         do {
@@ -74,21 +75,21 @@ extension Store {
     }
 
     /// The payment, if it is the user's.
-    func payment(_ id: Payment.ID, of subject: UserSubject) async throws -> Stored<Payment>? {
+    package func payment(_ id: Payment.ID, of subject: UserSubject) async throws -> Stored<Payment>? {
         try await database.rows(
             "SELECT \(fragment: Self.paymentColumns) FROM payments WHERE id = \(id) AND subject = \(subject)"
         ).first.map(readPayment)
     }
 
     /// The payment, whoever's it is.
-    func payment(_ id: Payment.ID) async throws -> Stored<Payment>? {
+    package func payment(_ id: Payment.ID) async throws -> Stored<Payment>? {
         try await database.rows(
             "SELECT \(fragment: Self.paymentColumns) FROM payments WHERE id = \(id)"
         ).first.map(readPayment)
     }
 
     /// The payment that Belvo knows by this id, whoever's it is.
-    func payment(belvoID: UUID) async throws -> Stored<Payment>? {
+    package func payment(belvoID: UUID) async throws -> Stored<Payment>? {
         try await database.rows(
             "SELECT \(fragment: Self.paymentColumns) FROM payments WHERE belvo_id = \(belvoID)"
         ).first.map(readPayment)
@@ -96,7 +97,7 @@ extension Store {
 
     /// The user's payments for the reference that have been paid or may still be: while there is one, no other is
     /// opened or authorized (`takes_reference`). Whatever may be paid is polled (`what_may_be_paid_is_polled`).
-    func payments(taking reference: Reference, of subject: UserSubject) async throws -> [Stored<Payment>] {
+    package func payments(taking reference: Reference, of subject: UserSubject) async throws -> [Stored<Payment>] {
         try await database.rows(
             """
             SELECT \(fragment: Self.paymentColumns) FROM payments
@@ -108,13 +109,18 @@ extension Store {
     }
 
     /// What a list of payments is narrowed to.
-    struct PaymentFilter: Sendable {
+    package struct PaymentFilter: Sendable {
         var status: Payments.Status?
         var reference: String?
+
+        package init(status: Payments.Status? = nil, reference: String? = nil) {
+            self.status = status
+            self.reference = reference
+        }
     }
 
     /// The user's payments, newest first, older than `cursor`.
-    func payments(
+    package func payments(
         of subject: UserSubject, where filter: PaymentFilter, before cursor: UUID?, limit: Int
     ) async throws -> [Stored<Payment>] {
         var conditions: [SQL] = ["subject = \(subject)"]
@@ -132,7 +138,7 @@ extension Store {
     }
 
     /// The payments that were begun on the day and that Belvo knows, oldest first.
-    func payments(knownAtBelvoOn day: UTCDay) async throws -> [Stored<Payment>] {
+    package func payments(knownAtBelvoOn day: UTCDay) async throws -> [Stored<Payment>] {
         try await database.rows(
             """
             SELECT \(fragment: Self.paymentColumns) FROM payments
@@ -147,7 +153,7 @@ extension Store {
 
     /// Writes a payment's next state, and with it what its idempotency key answers from now on. Nothing comes back
     /// when somebody else was faster.
-    func update(
+    package func update(
         _ before: Stored<Payment>, to after: Payment, event: String, plan: PollPlan, cause: Cause,
         at moment: Timestamp, key: IdempotencySettlement = .unchanged, emitting shopEvent: ShopEvent? = nil
     ) async throws -> Stored<Payment>? {
@@ -210,7 +216,7 @@ extension Store {
     }
 
     /// Takes up to `limit` payments whose poll is due, for so long, oldest first. See `claimDue`.
-    func claimDuePayments(limit: Int, lease: Duration) async throws -> [Stored<Payment>] {
+    package func claimDuePayments(limit: Int, lease: Duration) async throws -> [Stored<Payment>] {
         let rows = try await claimDue(in: .payments, limit: limit, lease: lease, giving: Self.paymentColumns)
         return readEach(rows, of: "payments", readPayment)
     }

@@ -5,12 +5,12 @@ import Postgres
 // What `merchant export` asks.
 extension Store {
     /// What is readable as it stands.
-    enum PersonalRows {
+    package enum PersonalRows {
         case orders, history, events, others
     }
 
     /// Each row as a JSON object, oldest first.
-    func personalRows(_ kind: PersonalRows, of subject: UserSubject) async throws -> [[UInt8]] {
+    package func personalRows(_ kind: PersonalRows, of subject: UserSubject) async throws -> [[UInt8]] {
         let rows: SQL =
             switch kind {
             case .orders:
@@ -48,7 +48,7 @@ extension Store {
     }
 
     /// The user's enrollments, decrypted, oldest first.
-    func personalEnrollments(of subject: UserSubject) async throws -> [PersonalEnrollment] {
+    package func personalEnrollments(of subject: UserSubject) async throws -> [PersonalEnrollment] {
         try await database.rows(
             """
             SELECT id, device_ciphertext, payer_information_ciphertext, registration_options_ciphertext, name,
@@ -75,7 +75,7 @@ extension Store {
     }
 
     /// The user's payments, each as a JSON object with Belvo's words on its failure, oldest first.
-    func personalPayments(of subject: UserSubject) async throws -> [(facts: [UInt8], failureMessage: String?)] {
+    package func personalPayments(of subject: UserSubject) async throws -> [(facts: [UInt8], failureMessage: String?)] {
         try await database.rows(
             """
             SELECT id, failure_message, failure_message_ciphertext,
@@ -95,7 +95,7 @@ extension Store {
     }
 
     /// What Belvo told of the user's payments and enrollments, decrypted, as it came.
-    func personalWebhooks(of subject: UserSubject) async throws -> [[UInt8]] {
+    package func personalWebhooks(of subject: UserSubject) async throws -> [[UInt8]] {
         try await database.rows(
             """
             SELECT id, body_ciphertext FROM webhook_receipts WHERE object_id IN (
@@ -119,14 +119,14 @@ extension Store {
 }
 
 /// An enrollment with what is encrypted in its row.
-struct PersonalEnrollment: Sendable {
+package struct PersonalEnrollment: Sendable {
     /// The columns that are readable as they are, as a JSON object.
-    let facts: [UInt8]
-    let name: String?
-    let failureMessage: String?
-    let deviceID: String?
+    package let facts: [UInt8]
+    package let name: String?
+    package let failureMessage: String?
+    package let deviceID: String?
     /// The payer's account as Belvo gave it, JSON.
-    let payer: [UInt8]?
+    package let payer: [UInt8]?
     /// The options that the phone registered with, JSON: they name the account's holder.
-    let registrationOptions: [UInt8]?
+    package let registrationOptions: [UInt8]?
 }

@@ -1,10 +1,11 @@
 import FoundationEssentials
+import MerchantModel
 import Payments
 import Postgres
 
 extension Store {
     /// References that were paid more than once, with the last of these payments of the day.
-    func doublePaid(on day: UTCDay) async throws -> [Difference] {
+    package func doublePaid(on day: UTCDay) async throws -> [Difference] {
         try await database.rows(
             """
             SELECT later.id, later.belvo_id, count(*) OVER (PARTITION BY later.subject, later.reference) AS payments
@@ -24,7 +25,7 @@ extension Store {
     }
 
     /// Stores what a run found, and marks as gone what it did not find any more.
-    func note(_ differences: [Difference], of day: UTCDay) async throws {
+    package func note(_ differences: [Difference], of day: UTCDay) async throws {
         try await database.transaction { transaction in
             let known = try await transaction.rows(
                 """

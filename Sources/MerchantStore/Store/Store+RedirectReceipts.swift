@@ -1,11 +1,12 @@
 import FoundationEssentials
+import MerchantModel
 import Payments
 import Postgres
 
 /// What a bank sent back through the user's browser or app.
-struct RedirectReceipt: Sendable {
+package struct RedirectReceipt: Sendable {
     /// How far passing it on to Belvo has come.
-    enum Outcome: String, Sendable, PostgresValue {
+    package enum Outcome: String, Sendable, PostgresValue {
         /// Not sent yet.
         case received
         /// On its way.
@@ -20,14 +21,14 @@ struct RedirectReceipt: Sendable {
         case expired
     }
 
-    let id: UUID
-    let enrollment: Enrollment.ID?
+    package let id: UUID
+    package let enrollment: Enrollment.ID?
     /// The user whose app posted it; nil when it came through a browser.
-    let postedBy: UserSubject?
-    let outcome: Outcome
+    package let postedBy: UserSubject?
+    package let outcome: Outcome
     /// The parameters as one JSON text; nil once the outcome is settled.
-    let body: [UInt8]?
-    let receivedAt: Timestamp
+    package let body: [UInt8]?
+    package let receivedAt: Timestamp
 }
 
 extension Store {
@@ -37,7 +38,7 @@ extension Store {
         """
 
     /// Whether the very same redirect was stored before.
-    func hasReceipt(_ digest: [UInt8]) async throws -> Bool {
+    package func hasReceipt(_ digest: [UInt8]) async throws -> Bool {
         try await !database.rows("SELECT id FROM redirect_receipts WHERE digest = \(digest)").isEmpty
     }
 
@@ -46,7 +47,7 @@ extension Store {
     /// the same poster, or of all browsers, wait already.
     ///
     /// Those who come at the same moment do not see each other, so that a few more may be stored.
-    func insertReceipt(
+    package func insertReceipt(
         id: UUID, digest: [UInt8], redirectState: String, enrollment: Enrollment.ID?, postedBy: UserSubject?,
         isError: Bool, body: [UInt8], nextPoll: Duration, unknownMax: Int
     ) async throws -> (receipt: Stored<RedirectReceipt>, isNew: Bool)? {
@@ -76,7 +77,7 @@ extension Store {
     }
 
     /// The receipt, whoever's it is; on the write pool, so that a standby cannot hide what was stored a moment ago.
-    func receipt(_ id: UUID) async throws -> Stored<RedirectReceipt>? {
+    package func receipt(_ id: UUID) async throws -> Stored<RedirectReceipt>? {
         try await database.execute(
             "SELECT \(fragment: Self.receiptColumns) FROM redirect_receipts WHERE id = \(id)"
         ).first.map(readReceipt)
@@ -86,7 +87,7 @@ extension Store {
     /// back when somebody else was faster.
     ///
     /// A settled receipt loses its parameters: the code and the id_token are one-shot secrets.
-    func update(
+    package func update(
         _ before: Stored<RedirectReceipt>, to outcome: RedirectReceipt.Outcome, enrollment: Enrollment.ID? = nil,
         nextPoll: Duration? = nil, isHeld: Bool = false
     ) async throws -> Stored<RedirectReceipt>? {
@@ -116,7 +117,7 @@ extension Store {
     }
 
     /// Whether another redirect of the enrollment is being sent to Belvo right now.
-    func hasReceiptInFlight(of enrollment: Enrollment.ID, besides receipt: UUID? = nil) async throws -> Bool {
+    package func hasReceiptInFlight(of enrollment: Enrollment.ID, besides receipt: UUID? = nil) async throws -> Bool {
         try await !database.execute(
             """
             SELECT id FROM redirect_receipts
@@ -128,7 +129,7 @@ extension Store {
     }
 
     /// Whether Belvo has another redirect of the enrollment, or may have it.
-    func hasReceiptPassedOn(of enrollment: Enrollment.ID, besides receipt: UUID) async throws -> Bool {
+    package func hasReceiptPassedOn(of enrollment: Enrollment.ID, besides receipt: UUID) async throws -> Bool {
         try await !database.execute(
             """
             SELECT id FROM redirect_receipts
@@ -139,7 +140,7 @@ extension Store {
     }
 
     /// Whether a redirect of the enrollment waits for Belvo or is on its way there.
-    func hasOpenReceipt(of enrollment: Enrollment.ID) async throws -> Bool {
+    package func hasOpenReceipt(of enrollment: Enrollment.ID) async throws -> Bool {
         try await !database.execute(
             """
             SELECT id FROM redirect_receipts
@@ -151,7 +152,7 @@ extension Store {
 
     /// Takes up to `limit` receipts whose poll is due, for so long, oldest first: of enrollments that are known, or the
     /// others. See `claimDue`.
-    func claimDueReceipts(
+    package func claimDueReceipts(
         in table: DueTable, limit: Int, lease: Duration
     ) async throws -> [Stored<RedirectReceipt>] {
         let rows = try await claimDue(in: table, limit: limit, lease: lease, giving: Self.receiptColumns)

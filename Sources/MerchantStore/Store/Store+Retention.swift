@@ -2,7 +2,9 @@ import Payments
 import Postgres
 
 /// For how long what is kept serves a purpose.
-struct RetentionPeriods: Sendable {
+package struct RetentionPeriods: Sendable {
+
+    package init() {}
     /// A settled redirect tells a repeated one from a new one; a week is longer than any browser keeps a page.
     var redirects = Duration.seconds(7 * 86_400)
     /// One that belongs to no enrollment known here and that Belvo did not take is most likely made up; a bank's code
@@ -18,7 +20,7 @@ struct RetentionPeriods: Sendable {
 
 extension Store {
     /// What goes away in one pass, by name; each deletes or hollows out up to `limit` rows and says how many it did.
-    func discardPastTime(_ periods: RetentionPeriods, limit: Int) async throws -> [(name: String, count: Int)] {
+    package func discardPastTime(_ periods: RetentionPeriods, limit: Int) async throws -> [(name: String, count: Int)] {
         var done: [(String, Int)] = []
         for (name, statement) in retentionStatements(periods, limit: limit) {
             let rows = try await database.execute(statement)

@@ -18,7 +18,8 @@ extension Store {
     /// long until the oldest of these is none of the last day's.
     ///
     /// Those who ask at the same moment do not see each other, so that a few more may be begun.
-    func enrollmentsBegun(by subject: UserSubject) async throws -> (open: Int, today: Int, untilNext: Duration) {
+    package func enrollmentsBegun(by subject: UserSubject) async throws -> (open: Int, today: Int, untilNext: Duration)
+    {
         let row = try await database.rows(
             """
             SELECT count(*) FILTER (WHERE status = 'PENDING') AS open,
@@ -38,7 +39,7 @@ extension Store {
     }
 
     /// Whether the user has so many payments begun here that are not at their end.
-    func hasOpenPayments(_ count: Int, of subject: UserSubject) async throws -> Bool {
+    package func hasOpenPayments(_ count: Int, of subject: UserSubject) async throws -> Bool {
         try await database.rows(
             """
             SELECT id FROM payments WHERE subject = \(subject) AND status = 'PENDING' AND origin = 'own'

@@ -1,11 +1,12 @@
 import FoundationEssentials
+import MerchantModel
 import Payments
 import Postgres
 
 /// What Belvo told by webhook.
-struct WebhookReceipt: Sendable {
+package struct WebhookReceipt: Sendable {
     /// What became of it.
-    enum Outcome: String, Sendable, PostgresValue {
+    package enum Outcome: String, Sendable, PostgresValue {
         /// To be worked on.
         case received
         /// The object was read from Belvo.
@@ -18,13 +19,13 @@ struct WebhookReceipt: Sendable {
         case expired
     }
 
-    let id: UUID
+    package let id: UUID
     /// `ENROLLMENTS` and the like, as it came.
-    let type: String
+    package let type: String
     /// What it is about, by Belvo's id.
-    let object: UUID?
+    package let object: UUID?
     let outcome: Outcome
-    let lastReceivedAt: Timestamp
+    package let lastReceivedAt: Timestamp
 }
 
 extension Store {
@@ -33,7 +34,7 @@ extension Store {
         """
 
     /// Stores what was told before it is answered. The same telling again counts up, and is worked on once more.
-    func insertWebhook(
+    package func insertWebhook(
         id: UUID, digest: [UInt8], type: String, code: String, object: UUID?, outcome: WebhookReceipt.Outcome,
         body: [UInt8]
     ) async throws {
@@ -55,14 +56,14 @@ extension Store {
     }
 
     /// Takes up to `limit` webhooks that are due, for so long, oldest first. See `claimDue`.
-    func claimDueWebhooks(limit: Int, lease: Duration) async throws -> [Stored<WebhookReceipt>] {
+    package func claimDueWebhooks(limit: Int, lease: Duration) async throws -> [Stored<WebhookReceipt>] {
         let rows = try await claimDue(in: .webhookReceipts, limit: limit, lease: lease, giving: Self.webhookColumns)
         return readEach(rows, of: "webhook_receipts", readWebhook)
     }
 
     /// Settles a webhook, or has it worked on again after a pause. Nothing happens when it came once more meanwhile,
     /// or somebody else has it: then it is worked on anyway.
-    func update(
+    package func update(
         _ before: Stored<WebhookReceipt>, to outcome: WebhookReceipt.Outcome, nextPoll: Duration? = nil
     ) async throws {
         try await database.execute(

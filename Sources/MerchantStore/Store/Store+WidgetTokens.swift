@@ -1,37 +1,49 @@
 import FoundationEssentials
+import MerchantModel
 import Payments
 import Postgres
 
 /// A user's token for Belvo's SDK.
-struct WidgetTokenPair: Sendable {
-    let access: Secret
+package struct WidgetTokenPair: Sendable {
+    package let access: Secret
     /// Renews it. It is for Belvo's eyes only.
     let refresh: Secret?
     /// The end of the access token by its own word; nil when it says nothing.
-    let expiresAt: Timestamp?
+    package let expiresAt: Timestamp?
+
+    package init(access: Secret, refresh: Secret?, expiresAt: Timestamp?) {
+        self.access = access
+        self.refresh = refresh
+        self.expiresAt = expiresAt
+    }
 }
 
 /// How long a token is given again.
-struct WidgetTokenReuse: Sendable {
+package struct WidgetTokenReuse: Sendable {
     /// How long before its end a token is not given any more, at most half of the life that it has left.
     let margin: Duration
     /// How long one is given again that does not say when it ends.
     let withoutEnd: Duration
+
+    package init(margin: Duration, withoutEnd: Duration) {
+        self.margin = margin
+        self.withoutEnd = withoutEnd
+    }
 }
 
 /// The turn to ask Belvo for a user's token; everybody else waits for what comes of it.
-struct WidgetTokenTurn: Sendable {
+package struct WidgetTokenTurn: Sendable {
     fileprivate let id: UUID
     fileprivate let version: Int64
     /// What the last token can be renewed with.
-    let refresh: Secret?
+    package let refresh: Secret?
     /// How this server reads the database's clock.
-    let clock: DatabaseClock
+    package let clock: DatabaseClock
 }
 
 extension Store {
     /// The user's token, if it may be given again. One that cannot be decrypted is as good as none, and somebody hears.
-    func widgetToken(of subject: UserSubject) async throws -> WidgetTokenPair? {
+    package func widgetToken(of subject: UserSubject) async throws -> WidgetTokenPair? {
         let rows = try await database.rows(
             """
             SELECT id, version, access_ciphertext, refresh_ciphertext, expires_at FROM widget_tokens
@@ -53,7 +65,7 @@ extension Store {
 
     /// Takes the turn to ask Belvo for the user's token, for so long. Nothing comes back when somebody else has it, or
     /// when there is a token meanwhile.
-    func claimWidgetToken(of subject: UserSubject, id: UUID, lease: Duration) async throws -> WidgetTokenTurn? {
+    package func claimWidgetToken(of subject: UserSubject, id: UUID, lease: Duration) async throws -> WidgetTokenTurn? {
         let rows = try await database.execute(
             """
             INSERT INTO widget_tokens AS known (id, subject, leased_until)
@@ -80,7 +92,8 @@ extension Store {
     /// Keeps what came of a turn, and ends it. False when the turn had passed to somebody else.
     ///
     /// The token can sign whatever of the user's is open at Belvo, also what was given up here: that is polled again.
-    func keep(_ token: WidgetTokenPair, reuse: WidgetTokenReuse, of turn: WidgetTokenTurn) async throws -> Bool {
+    package func keep(_ token: WidgetTokenPair, reuse: WidgetTokenReuse, of turn: WidgetTokenTurn) async throws -> Bool
+    {
         let access = vault.seal(Array(token.access.text.utf8), in: .widgetTokensAccess, of: turn.id)
         let refresh = token.refresh.map { vault.seal(Array($0.text.utf8), in: .widgetTokensRefresh, of: turn.id) }
         return try await !database.execute(
@@ -117,7 +130,7 @@ extension Store {
     }
 
     /// Ends a turn of which nothing came, so that the next request need not wait for its end.
-    func release(_ turn: WidgetTokenTurn) async throws {
+    package func release(_ turn: WidgetTokenTurn) async throws {
         try await database.execute(
             """
             UPDATE widget_tokens SET version = version + 1, leased_until = NULL

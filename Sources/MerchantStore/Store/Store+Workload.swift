@@ -1,18 +1,18 @@
 import Postgres
 
 /// How much there is to do about one kind of record.
-struct Workload: Sendable {
+package struct Workload: Sendable {
     /// As `ops.workload` calls it: payments, enrollments, customers, redirects, webhooks, events.
-    let name: String
-    let pending: Int64
+    package let name: String
+    package let pending: Int64
     /// Only payments can be.
-    let inDoubt: Int64?
-    let oldestPending: Duration?
-    let oldestInDoubt: Duration?
+    package let inDoubt: Int64?
+    package let oldestPending: Duration?
+    package let oldestInDoubt: Duration?
     /// Given up, until somebody has them tried again. Only events can be.
-    let parked: Int64?
+    package let parked: Int64?
     /// Negative while the next poll is ahead.
-    let mostOverdue: Duration?
+    package let mostOverdue: Duration?
 }
 
 // What metrics ask.
@@ -22,7 +22,7 @@ extension Store {
     /// All of it stands in the indexes of what is due, whose size is that of the work and not of the past; payments in
     /// doubt are due as all that are not at their end (`no_orphaned_payment`). Parked events have an index of
     /// their own.
-    func workload(within limit: Duration) async throws -> [Workload] {
+    package func workload(within limit: Duration) async throws -> [Workload] {
         try await database.rows(
             """
             SELECT what, pending, in_doubt,

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import MerchantModel
 import Payments
 import Postgres
 import Transport
@@ -8,15 +9,15 @@ import Transport
 /// It knows neither HTTP nor Belvo, and decides nothing: a change comes in as the value before and the value after,
 /// and goes out as one statement that changes the row, writes the history line and stores what belongs to both,
 /// or does none of it.
-struct Store: Sendable {
+package struct Store: Sendable {
     let database: Database
-    let vault: Vault
+    package let vault: Vault
     /// Carries the database's time on from when it was read.
     let monotonic: @Sendable () -> Monotonic
     /// Hears of a row that could not be read: its table, its id and why. Somebody has to look.
     let onUnreadable: @Sendable (_ table: String, _ id: String, _ error: any Error) -> Void
 
-    init(
+    package init(
         database: Database, vault: Vault, monotonic: @escaping @Sendable () -> Monotonic = Monotonic.now,
         onUnreadable: @escaping @Sendable (_ table: String, _ id: String, _ error: any Error) -> Void
     ) {
@@ -49,9 +50,9 @@ struct Store: Sendable {
 }
 
 /// When a record is polled next, and until when its state may last.
-struct PollPlan: Sendable {
+package struct PollPlan: Sendable {
     /// From now until the next poll; nil when there is nothing left to poll.
-    let nextPoll: Duration?
+    package let nextPoll: Duration?
     /// From now until the deadline, where the state is new.
     let deadline: Duration?
     /// The deadline that goes on, where it is not.
@@ -60,17 +61,17 @@ struct PollPlan: Sendable {
     var isHeld = false
 
     /// A state that was just entered.
-    static func entered(_ schedule: Schedule?) -> PollPlan {
+    package static func entered(_ schedule: Schedule?) -> PollPlan {
         PollPlan(nextPoll: schedule?.firstPoll, deadline: schedule?.deadline, keptDeadline: nil)
     }
 
     /// A state that goes on.
-    static func goesOn(nextPoll: Duration, deadline: Timestamp?) -> PollPlan {
+    package static func goesOn(nextPoll: Duration, deadline: Timestamp?) -> PollPlan {
         PollPlan(nextPoll: nextPoll, deadline: nil, keptDeadline: deadline)
     }
 
     /// The same, for whoever is about to send something.
-    var held: PollPlan {
+    package var held: PollPlan {
         var plan = self
         plan.isHeld = true
         return plan
@@ -82,5 +83,5 @@ struct PollPlan: Sendable {
 }
 
 extension Duration {
-    var wholeMicroseconds: Int64 { wholeNanoseconds / 1_000 }
+    package var wholeMicroseconds: Int64 { wholeNanoseconds / 1_000 }
 }

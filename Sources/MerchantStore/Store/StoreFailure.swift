@@ -2,7 +2,7 @@ import Payments
 import Postgres
 
 /// What a failure of the database means to everybody above the store.
-enum StoreFailure: Error, CustomStringConvertible {
+package enum StoreFailure: Error, CustomStringConvertible {
     /// The database is away, overloaded, or did not say what became of a write. The same may be tried again: what
     /// was written before is found again by its key.
     case unavailable(String)
@@ -10,7 +10,7 @@ enum StoreFailure: Error, CustomStringConvertible {
     case broken(String)
 
     /// Nothing for an error of another kind.
-    init?(_ error: any Error) {
+    package init?(_ error: any Error) {
         guard let error = error as? DatabaseError else { return nil }
         switch error {
         case .unavailable, .outcomeUnknown: self = .unavailable(error.description)
@@ -25,7 +25,7 @@ enum StoreFailure: Error, CustomStringConvertible {
     /// in use, an operator's intervention, system errors.
     private static let conditions: Set<Substring> = ["53", "55", "57", "58"]
 
-    var description: String {
+    package var description: String {
         switch self {
         case .unavailable(let reason), .broken(let reason): reason
         }
@@ -34,7 +34,7 @@ enum StoreFailure: Error, CustomStringConvertible {
 
 extension Store {
     /// The database's own time of day.
-    func databaseTime() async throws -> Timestamp {
+    package func databaseTime() async throws -> Timestamp {
         guard let row = try await database.rows("SELECT clock_timestamp() AS moment").first else {
             throw DatabaseError.unavailable(reason: "no answer")
         }
@@ -43,7 +43,7 @@ extension Store {
 
     /// The settings of the database's that decide whether what it confirms stays, as they are for this user before a
     /// session says something else.
-    func durability() async throws -> [String: String] {
+    package func durability() async throws -> [String: String] {
         let rows = try await database.rows(
             """
             SELECT name, reset_val FROM pg_settings
@@ -55,7 +55,7 @@ extension Store {
     }
 
     /// Whether the database answers now, with a schema in it.
-    func isReachable() async -> Bool {
+    package func isReachable() async -> Bool {
         do {
             return try await !database.rows(
                 "SELECT name FROM schema_migrations LIMIT 1", within: .seconds(2)

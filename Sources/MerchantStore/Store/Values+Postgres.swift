@@ -1,4 +1,5 @@
 import FoundationEssentials
+import MerchantModel
 import Payments
 import Postgres
 

@@ -1,6 +1,8 @@
 import Belvo
 import FoundationEssentials
 import Logging
+import MerchantModel
+import MerchantStore
 import Payments
 
 /// Compares one day's payment intents and charges at Belvo with our payments, in both directions.
@@ -8,11 +10,15 @@ import Payments
 /// It finds what polling cannot: payments that an app's SDK made without us, a success that came after we had given
 /// up, and money collected twice. Where only our knowledge is behind, the payment is due for a look at once, so that
 /// the next run finds it in order.
-struct Reconciliation: Sendable {
+package struct Reconciliation: Sendable {
     let dependencies: Dependencies
 
+    package init(dependencies: Dependencies) {
+        self.dependencies = dependencies
+    }
+
     /// The differences of the day, which are stored as well; those of an earlier run that are gone are marked so.
-    func run(_ day: UTCDay) async throws -> [Difference] {
+    package func run(_ day: UTCDay) async throws -> [Difference] {
         let intents = try await dependencies.belvo.listPaymentIntents(
             createdFrom: day.begin.description, to: day.end.description
         ).filter { day.mayHold($0.createdAt) }

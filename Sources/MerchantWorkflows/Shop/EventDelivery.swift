@@ -1,10 +1,12 @@
 import FoundationEssentials
 import HTTP
 import Logging
+import MerchantModel
+import MerchantStore
 import Payments
 
 /// Sends what the shop is told: at least once, in order for each record, for three days.
-struct EventDelivery: Sendable {
+package struct EventDelivery: Sendable {
     let store: Store
     let webhook: StandardWebhook
     let log: Logger
@@ -14,7 +16,7 @@ struct EventDelivery: Sendable {
     let now: @Sendable () -> Timestamp
 
     /// Takes all that it needs, with what carries one request to the shop.
-    init(
+    package init(
         store: Store, webhook: StandardWebhook, log: Logger,
         send: @escaping @Sendable (Request, Duration) async throws -> Response, now: @escaping @Sendable () -> Timestamp
     ) {
@@ -61,7 +63,7 @@ struct EventDelivery: Sendable {
 
 extension EventDelivery {
     /// Several records' events leave at once, each record's one after the other.
-    var worker: any DueWorker {
+    package var worker: any DueWorker {
         Poller<OutgoingEvent>(
             name: "events", table: .events, limit: 64, width: 16, log: log, gate: nil,
             claim: { [store] in try await store.claimDueEvents(limit: $0, lease: StandardWebhook.deadline * 2) },

@@ -1,16 +1,22 @@
 import Crypto
 import FoundationEssentials
 import HTTP
+import MerchantModel
 import Payments
 
 /// How an event is carried so that the shop can tell that it is from here, whole and fresh: the Standard Webhooks
 /// format (standardwebhooks.com, "Specification").
-struct StandardWebhook: Sendable {
+package struct StandardWebhook: Sendable {
     /// The answer of the shop counts when it comes within this time, in all.
     static let deadline = Duration.seconds(15)
 
     let target: Target
     let secret: WebhookSecret
+
+    package init(target: Target, secret: WebhookSecret) {
+        self.target = target
+        self.secret = secret
+    }
 
     /// The request of one attempt. `moment` is that of the attempt: receivers refuse what is minutes old.
     func request(id: UUID, body: [UInt8], at moment: Timestamp) -> Request {

@@ -1,8 +1,10 @@
+import MerchantModel
+import MerchantStore
 import Payments
 
 extension Dependencies {
     /// Everything that polls records by itself.
-    var workers: [any DueWorker] {
+    package var workers: [any DueWorker] {
         // A poll is one or two calls, begun within the poller's window; whoever holds a record for longer is gone.
         let window = Duration.seconds(5)
         let lease = timeouts.callDeadline * 2 + window

@@ -1,4 +1,6 @@
 import Logging
+import MerchantModel
+import MerchantStore
 import Synchronization
 import Transport
 
@@ -6,7 +8,7 @@ import Transport
 ///
 /// One statement for all tables asks what is due, and again after a pause: while little is going on, asking is most of
 /// the work. A worker that has much to do goes on at once, and keeps no other from beginning.
-struct DueLoop: Sendable {
+package struct DueLoop: Sendable {
     let workers: [any DueWorker]
     /// Tells in which of the tables something is due.
     let due: @Sendable ([DueTable]) async throws -> Set<DueTable>
@@ -16,7 +18,7 @@ struct DueLoop: Sendable {
     var sleep: @Sendable (Duration) async throws -> Void
 
     /// Takes all that it needs; the pause passes on the loop unless it is said otherwise.
-    init(
+    package init(
         workers: [any DueWorker], due: @escaping @Sendable ([DueTable]) async throws -> Set<DueTable>, pause: Duration,
         log: Logger, sleep: @escaping @Sendable (Duration) async throws -> Void = IntervalClock.machine.sleep
     ) {
@@ -28,7 +30,7 @@ struct DueLoop: Sendable {
     }
 
     /// Throws only `CancellationError`, after the passes that have begun.
-    func run(on loop: EventLoop) async throws {
+    package func run(on loop: EventLoop) async throws {
         let busy = Busy()
         try await withThrowingDiscardingTaskGroup { group in
             while true {

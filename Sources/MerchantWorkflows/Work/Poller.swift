@@ -1,5 +1,8 @@
+import BelvoGate
 import FoundationEssentials
 import Logging
+import MerchantModel
+import MerchantStore
 import Synchronization
 import Transport
 

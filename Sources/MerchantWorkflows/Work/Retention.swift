@@ -1,25 +1,26 @@
 import Logging
+import MerchantStore
 
 /// Lets go of what is past its time, and encrypts what servers of an earlier version write in plain, a bounded number
 /// of rows in each pass (LGPD, articles 15 and 46).
-struct Retention: Worker {
+package struct Retention: Worker {
     let store: Store
     let log: Logger
     var periods = RetentionPeriods()
     /// Rows of each kind in one pass: few enough that no lock is felt.
     var limit = 500
 
-    let name = "retention"
+    package let name = "retention"
 
     /// Between two passes when little is to be done: nothing here is a matter of minutes.
-    static let pause = Duration.seconds(600)
+    package static let pause = Duration.seconds(600)
 
-    init(store: Store, log: Logger) {
+    package init(store: Store, log: Logger) {
         self.store = store
         self.log = log
     }
 
-    func runOnce() async throws -> Pass {
+    package func runOnce() async throws -> Pass {
         var pass = Pass()
         for (kind, count) in try await store.discardPastTime(periods, limit: limit) where count > 0 {
             log.info("retention.discarded", metadata: ["kind": "\(kind)", "rows": "\(count)"])

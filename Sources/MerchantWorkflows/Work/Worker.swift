@@ -1,11 +1,12 @@
 import Logging
+import MerchantStore
 import Transport
 
 /// Something that has to be done again and again: one bounded pass, and how often.
 ///
 /// A pass has no input. It finds what is due in the database, where any number of server instances look for work,
 /// so that it does not matter who does it, or whether somebody died in the middle.
-protocol Worker: Sendable {
+package protocol Worker: Sendable {
     /// For logs.
     var name: String { get }
     /// Does one bounded pass and says what it did.
@@ -13,12 +14,12 @@ protocol Worker: Sendable {
 }
 
 /// A worker whose records say in one table when they are due: it has nothing to do while none of them is.
-protocol DueWorker: Worker {
+package protocol DueWorker: Worker {
     var table: DueTable { get }
 }
 
 /// What one pass did.
-struct Pass: Sendable, Equatable {
+package struct Pass: Sendable, Equatable {
     /// Records that were polled.
     var examined = 0
     /// Looks that failed and will be repeated.
@@ -28,13 +29,19 @@ struct Pass: Sendable, Equatable {
 }
 
 /// Runs a worker until the task is cancelled: at once again while there is much to do, else after a pause.
-struct WorkLoop: Sendable {
+package struct WorkLoop: Sendable {
     let worker: any Worker
     let pause: Duration
     let log: Logger
 
+    package init(worker: any Worker, pause: Duration, log: Logger) {
+        self.worker = worker
+        self.pause = pause
+        self.log = log
+    }
+
     /// Throws only `CancellationError`.
-    func run(on loop: EventLoop) async throws {
+    package func run(on loop: EventLoop) async throws {
         while true {
             var wasFull = false
             do {

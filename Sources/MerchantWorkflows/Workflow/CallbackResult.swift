@@ -1,20 +1,22 @@
 import Belvo
 import FoundationEssentials
+import MerchantModel
+import MerchantStore
 import Payments
 
 /// Where a bank's redirect stands that came through a browser, and the enrollment that it is for.
-struct CallbackResult: Sendable {
-    let receipt: RedirectReceipt
+package struct CallbackResult: Sendable {
+    package let receipt: RedirectReceipt
     /// Nothing as long as it is not known whose it is.
-    let enrollment: Enrollment?
+    package let enrollment: Enrollment?
     /// Whether the redirect had been dealt with before it came this time.
-    let isRepeat: Bool
+    package let isRepeat: Bool
     /// Whether the redirect has shown that whoever brought it was at the bank for this enrollment: Belvo took its
     /// code, or nobody knows, and the enrollment went on by it alone. Before that a `state` may have been found
     /// somewhere, and a code made up.
-    let isProven: Bool
+    package let isProven: Bool
     /// Why passing it on just now came to nothing.
-    let failure: (any Error)?
+    package let failure: (any Error)?
 }
 
 extension RedirectionWorkflow {
@@ -22,7 +24,7 @@ extension RedirectionWorkflow {
     ///
     /// Throws only what kept it from being stored, or from being read again: then the same redirect may come again.
     /// What went wrong with Belvo stands in the landing.
-    func receiveCallback(_ arrival: Arrival, on context: CallContext) async throws -> CallbackResult {
+    package func receiveCallback(_ arrival: Arrival, on context: CallContext) async throws -> CallbackResult {
         let (receipt, isNew) = try await remember(arrival)
         let isRepeat = !isNew && receipt.record.outcome.isSettled
         var failure: (any Error)?
@@ -41,7 +43,7 @@ extension RedirectionWorkflow {
     ///
     /// Nothing comes back when there is none, or when it is older than a user may take: who holds an address for so
     /// long learns no more by it.
-    func callbackResult(_ receipt: UUID) async throws -> CallbackResult? {
+    package func callbackResult(_ receipt: UUID) async throws -> CallbackResult? {
         guard let stored = try await dependencies.store.receipt(receipt),
             age(of: stored) < dependencies.timeouts.userDeadline
         else { return nil }

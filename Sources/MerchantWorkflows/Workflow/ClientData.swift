@@ -5,7 +5,7 @@ import JSON
 ///
 /// It is checked here because a wrong one would use up the bank's one-shot challenge for nothing. The signature
 /// itself is for the bank to check.
-struct ClientData {
+package struct ClientData {
     /// Which ceremony it belongs to.
     enum Ceremony: String {
         case create = "webauthn.create"
@@ -13,7 +13,7 @@ struct ClientData {
     }
 
     /// What is wrong with it.
-    enum Fault: Error, Sendable, Equatable {
+    package enum Fault: Error, Sendable, Equatable {
         /// Not base64url or base64 of a JSON object with `type` and `challenge`.
         case malformed
         /// The data of the other ceremony.
@@ -21,7 +21,7 @@ struct ClientData {
         /// The answer to another challenge.
         case wrongChallenge
 
-        var code: String {
+        package var code: String {
             switch self {
             case .malformed: "malformed"
             case .wrongType: "wrong_ceremony"
@@ -29,7 +29,7 @@ struct ClientData {
             }
         }
 
-        var message: String {
+        package var message: String {
             switch self {
             case .malformed: "This has to be the base64url, or base64, of a JSON object with type and challenge."
             case .wrongType: "This was made for the other ceremony: webauthn.create registers, webauthn.get signs."
@@ -58,11 +58,11 @@ func challenge(in options: [UInt8]) -> String? {
 ///
 /// WebAuthn's own JSON is base64url without padding. The examples of Open Finance Brasil are padded, and an app that
 /// takes bytes from Belvo's SDK for iOS writes them in either alphabet.
-enum AnyBase64 {
+package enum AnyBase64 {
     /// The bytes; nothing for a text that is none of the four.
     ///
     /// Bits that are left over behind the last byte are not looked at: what they are is for the bank to judge.
-    static func decode(_ text: String) -> [UInt8]? {
+    package static func decode(_ text: String) -> [UInt8]? {
         let padding = text.utf8.suffix(2).reversed().prefix { $0 == UInt8(ascii: "=") }.count
         let digits = text.utf8.dropLast(padding)
         guard digits.count % 4 != 1 else { return nil }
@@ -92,22 +92,22 @@ enum AnyBase64 {
     }
 
     /// Whether two texts stand for the same bytes; what stands for none is compared as it is.
-    static func isSame(_ left: String, _ right: String) -> Bool {
+    package static func isSame(_ left: String, _ right: String) -> Bool {
         guard let left = decode(left), let right = decode(right) else { return left == right }
         return left == right
     }
 }
 
 /// Base64 with the URL-safe alphabet (RFC 4648 §5), with or without padding.
-enum Base64URL {
-    static func decode(_ text: String) -> [UInt8]? {
+package enum Base64URL {
+    package static func decode(_ text: String) -> [UInt8]? {
         guard text.utf8.allSatisfy({ $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "/") }) else { return nil }
         var standard = String(unpadded(text).map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 })
         standard += String(repeating: "=", count: (4 - standard.utf8.count % 4) % 4)
         return Data(base64Encoded: standard).map { Array($0) }
     }
 
-    static func encode(_ bytes: some Sequence<UInt8>) -> String {
+    package static func encode(_ bytes: some Sequence<UInt8>) -> String {
         let standard = Data(bytes).base64EncodedString()
         return String(unpadded(standard).map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 })
     }

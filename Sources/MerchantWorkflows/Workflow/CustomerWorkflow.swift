@@ -1,13 +1,19 @@
 import Belvo
 import Logging
+import MerchantModel
+import MerchantStore
 import Payments
 
 /// How a user becomes Belvo's customer: remembered, asked for once, recorded.
-struct CustomerWorkflow: Sendable {
+package struct CustomerWorkflow: Sendable {
     let dependencies: Dependencies
 
+    package init(dependencies: Dependencies) {
+        self.dependencies = dependencies
+    }
+
     /// Creates the user's customer, or returns the one there is; `isNew` when it was made by this request.
-    func put(
+    package func put(
         _ person: Customer.Person, for subject: UserSubject, on context: CallContext
     ) async throws -> (progress: Progress<Stored<Customer>>, isNew: Bool) {
         let customer = Customer(
@@ -41,7 +47,7 @@ struct CustomerWorkflow: Sendable {
     }
 
     /// The user's customer; `notFound` where there is none.
-    func customer(of subject: UserSubject) async throws -> Stored<Customer> {
+    package func customer(of subject: UserSubject) async throws -> Stored<Customer> {
         guard let customer = try await dependencies.store.customer(of: subject) else { throw WorkflowRefusal.notFound }
         return customer
     }

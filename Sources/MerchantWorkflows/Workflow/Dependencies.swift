@@ -1,60 +1,97 @@
 import Belvo
+import BelvoGate
 import FoundationEssentials
 import Logging
+import MerchantAuth
+import MerchantModel
+import MerchantStore
 import Payments
 import Synchronization
 
 /// Everything that the merchant's decisions need from outside, handed in as values.
-struct Dependencies: Sendable {
-    let store: Store
+package struct Dependencies: Sendable {
+    package let store: Store
     /// Belvo, called for whoever these dependencies were made for.
-    var belvo: Belvo.Client
+    package var belvo: Belvo.Client
     /// What all calls to Belvo pass.
-    let gate: BelvoGate
-    let timeouts: Timeouts
-    let policy: Policy
-    let identities: Identities
+    package let gate: BelvoGate
+    package let timeouts: Timeouts
+    package let policy: Policy
+    package let identities: Identities
     /// Hears of every change of a record that apps can see, once it is committed.
-    let changes: ChangeFeed
+    package let changes: ChangeFeed
     /// Counts the states that records enter here.
-    let journeyCounts: JourneyCounts
-    let log: Logger
+    package let journeyCounts: JourneyCounts
+    package let log: Logger
+
+    package init(
+        store: Store, belvo: Belvo.Client, gate: BelvoGate, timeouts: Timeouts, policy: Policy, identities: Identities,
+        changes: ChangeFeed, journeyCounts: JourneyCounts, log: Logger
+    ) {
+        self.store = store
+        self.belvo = belvo
+        self.gate = gate
+        self.timeouts = timeouts
+        self.policy = policy
+        self.identities = identities
+        self.changes = changes
+        self.journeyCounts = journeyCounts
+        self.log = log
+    }
 }
 
 /// What the merchant has decided once and for all.
-struct Policy: Sendable {
+package struct Policy: Sendable {
     /// The account that is paid. It never comes from an app.
     let beneficiaryBankAccount: UUID
     /// The most that one payment may be.
-    let paymentMax: Money
+    package let paymentMax: Money
     /// Whether a payment needs an order that sets its price.
-    let requiresOrders: Bool
+    package let requiresOrders: Bool
     /// What the shop shows to place orders; without it they come by SQL alone.
-    let shop: SharedBearer?
+    package let shop: SharedBearer?
     /// Whether the shop wants to hear of what becomes of payments and enrollments.
     let emitsShopEvents: Bool
     /// What Belvo's webhooks show.
-    let webhooks: SharedBearer
+    package let webhooks: SharedBearer
     /// Whether apps get tokens for Belvo's SDK, which can do more at Belvo than one user should.
-    let mintsWidgetTokens: Bool
+    package let mintsWidgetTokens: Bool
     /// Where Belvo renews those tokens; nil where they are minted anew.
     let tokenRefreshPath: String?
     /// Redirects that belong to nobody known here and may wait for Belvo at a time.
     let unknownRedirectsMax: Int
     /// What one user may have under way.
-    let userBounds: UserBounds
+    package let userBounds: UserBounds
     /// Where banks may send users back to; the first one unless an app names another.
-    let callbackURLs: [String]
+    package let callbackURLs: [String]
+
+    package init(
+        beneficiaryBankAccount: UUID, paymentMax: Money, requiresOrders: Bool, shop: SharedBearer?,
+        emitsShopEvents: Bool, webhooks: SharedBearer, mintsWidgetTokens: Bool, tokenRefreshPath: String?,
+        unknownRedirectsMax: Int, userBounds: UserBounds, callbackURLs: [String]
+    ) {
+        self.beneficiaryBankAccount = beneficiaryBankAccount
+        self.paymentMax = paymentMax
+        self.requiresOrders = requiresOrders
+        self.shop = shop
+        self.emitsShopEvents = emitsShopEvents
+        self.webhooks = webhooks
+        self.mintsWidgetTokens = mintsWidgetTokens
+        self.tokenRefreshPath = tokenRefreshPath
+        self.unknownRedirectsMax = unknownRedirectsMax
+        self.userBounds = userBounds
+        self.callbackURLs = callbackURLs
+    }
 }
 
 /// Makes the ids of new records: time-ordered, before anybody else is asked.
-final class Identities: Sendable {
+package final class Identities: Sendable {
     private let generator = Mutex(UUIDv7Generator())
     private let now: @Sendable () -> Timestamp
     private let random: RandomSource
 
     /// - Parameter draw: gives 64 random bits.
-    init(
+    package init(
         now: @escaping @Sendable () -> Timestamp,
         draw: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
     ) {
@@ -62,7 +99,7 @@ final class Identities: Sendable {
         random = RandomSource(draw: draw)
     }
 
-    func next() -> UUID {
+    package func next() -> UUID {
         var random = random
         return generator.withLock { $0.next(at: now(), using: &random) }
     }
@@ -75,16 +112,21 @@ final class Identities: Sendable {
 }
 
 /// Under which request something happens: who caused it, and the trace that Belvo is told.
-struct CallContext: Sendable {
+package struct CallContext: Sendable {
     let cause: Cause
     let trace: TraceParent?
+
+    package init(cause: Cause, trace: TraceParent?) {
+        self.cause = cause
+        self.trace = trace
+    }
 
     static let poller = CallContext(cause: .poller, trace: nil)
     static let webhook = CallContext(cause: .webhook, trace: nil)
 }
 
 /// Why a request was not granted, in the merchant's terms. What each case means over HTTP stands in `APIError`.
-enum WorkflowRefusal: Error, Sendable, Equatable {
+package enum WorkflowRefusal: Error, Sendable, Equatable {
     /// There is no such record of this user's.
     case notFound
     /// The user has to become a customer first.
@@ -157,20 +199,20 @@ enum RemoteState<Event: Sendable>: Sendable {
 }
 
 /// The member of a request whose client data is wrong, and how.
-struct SignedPart: Sendable, Equatable {
+package struct SignedPart: Sendable, Equatable {
     /// A JSON Pointer.
-    let member: String
-    let fault: ClientData.Fault
+    package let member: String
+    package let fault: ClientData.Fault
 }
 
 /// What an app is told about a request that reached Belvo.
-enum Progress<Resource: Sendable>: Sendable {
+package enum Progress<Resource: Sendable>: Sendable {
     /// It is done, and Belvo has said so.
     case done(Resource)
     /// It was sent, and what became of it is not known yet.
     case pending(Resource)
 
-    var resource: Resource {
+    package var resource: Resource {
         switch self {
         case .done(let resource), .pending(let resource): resource
         }
@@ -214,15 +256,19 @@ extension BelvoError {
 }
 
 /// Belvo refused a question that holds nothing of the app's: what is wrong with it is this server's to mend.
-struct InternalError: Error, CustomStringConvertible {
-    let refusal: Belvo.ErrorResponse
+package struct InternalError: Error, CustomStringConvertible {
+    package let refusal: Belvo.ErrorResponse
 
-    var description: String { "Belvo refused a question of our own: \(refusal)" }
+    package init(refusal: Belvo.ErrorResponse) {
+        self.refusal = refusal
+    }
+
+    package var description: String { "Belvo refused a question of our own: \(refusal)" }
 }
 
 extension BelvoError {
     /// The same, as it is told to who gave nothing that Belvo could have refused.
-    var notCausedByApp: any Error {
+    package var notCausedByApp: any Error {
         switch self {
         case .refused(let refusal), .conflict(let refusal): InternalError(refusal: refusal)
         default: self

@@ -1,22 +1,30 @@
 import Belvo
 import FoundationEssentials
 import Logging
+import MerchantModel
+import MerchantStore
 import Payments
 
 // Passing on what the phone made of the registration options.
 extension EnrollmentWorkflow {
     /// What an app has brought to confirm an enrollment.
-    struct Confirmation: Sendable {
+    package struct Confirmation: Sendable {
         /// Passed on as it came, and not kept.
         let data: RawJSON
         let digest: [UInt8]
         /// The part of it that says what was signed.
         let clientData: String
+
+        package init(data: RawJSON, digest: [UInt8], clientData: String) {
+            self.data = data
+            self.digest = digest
+            self.clientData = clientData
+        }
     }
 
     /// Passes on a registration. It moves no money: while Belvo shows that it has not arrived it is sent again, at once
     /// and by the same request again (reliability.md, promise 3).
-    func confirm(
+    package func confirm(
         _ id: Enrollment.ID, of subject: UserSubject, with confirmation: Confirmation, on context: CallContext
     ) async throws -> Progress<Stored<Enrollment>> {
         let stored = try await enrollment(id, of: subject)

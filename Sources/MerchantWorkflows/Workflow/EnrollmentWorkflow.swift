@@ -2,30 +2,50 @@ import Belvo
 import FoundationEssentials
 import HTTP
 import Logging
+import MerchantModel
+import MerchantStore
 import Payments
 
 /// How a device is bound to a bank: each step remembered before Belvo is asked, and recorded after.
-struct EnrollmentWorkflow: Sendable {
+package struct EnrollmentWorkflow: Sendable {
     let dependencies: Dependencies
 
+    package init(dependencies: Dependencies) {
+        self.dependencies = dependencies
+    }
+
     /// What an app asks for.
-    struct CreateRequest: Sendable {
-        let institution: UUID
-        let platform: Enrollment.Platform
-        let name: EnrollmentName?
+    package struct CreateRequest: Sendable {
+        package let institution: UUID
+        package let platform: Enrollment.Platform
+        package let name: EnrollmentName?
         /// One of the merchant's own.
-        let callbackURL: String
+        package let callbackURL: String
         /// Passed on as they came, and not kept.
-        let riskSignals: RawJSON
+        package let riskSignals: RawJSON
         let deviceID: String
         /// What the risk signals say about since when the user is a customer.
         let accountTenure: AccountTenure
-        let metadata: Metadata?
+        package let metadata: Metadata?
+
+        package init(
+            institution: UUID, platform: Enrollment.Platform, name: EnrollmentName?, callbackURL: String,
+            riskSignals: RawJSON, deviceID: String, accountTenure: AccountTenure, metadata: Metadata?
+        ) {
+            self.institution = institution
+            self.platform = platform
+            self.name = name
+            self.callbackURL = callbackURL
+            self.riskSignals = riskSignals
+            self.deviceID = deviceID
+            self.accountTenure = accountTenure
+            self.metadata = metadata
+        }
     }
 
     /// Starts an enrollment. `offered` finds the banks that are offered now; what the app is told is stored with the
     /// outcome, for the same request under the same key.
-    func create(
+    package func create(
         _ requested: CreateRequest, for subject: UserSubject, as request: KeyedRequest<Enrollment>,
         offered: () async throws -> [Belvo.Institution], on context: CallContext
     ) async throws -> Creation<Enrollment> {
@@ -106,7 +126,7 @@ struct EnrollmentWorkflow: Sendable {
     }
 
     /// The enrollment, if it is the user's; else `notFound`.
-    func enrollment(
+    package func enrollment(
         _ id: Enrollment.ID, of subject: UserSubject
     ) async throws -> Stored<Enrollment> {
         guard let enrollment = try await dependencies.store.enrollment(id, of: subject) else {

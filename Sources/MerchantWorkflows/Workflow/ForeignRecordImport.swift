@@ -1,3 +1,5 @@
+import MerchantModel
+import MerchantStore
 import Payments
 
 /// What became of an object at Belvo that no row here stands for.

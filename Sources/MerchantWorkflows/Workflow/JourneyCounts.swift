@@ -5,13 +5,15 @@ import Synchronization
 ///
 /// Counted by the process that made the change, once it is committed, with two additions and no lock. What another
 /// process changes is counted there, so the sum over all processes is the truth.
-final class JourneyCounts: Sendable {
+package final class JourneyCounts: Sendable {
+
+    package init() {}
     /// A kind of record that has a journey, as the label `record` shows it.
-    enum Kind: String, Sendable, CaseIterable {
+    package enum Kind: String, Sendable, CaseIterable {
         case enrollments, payments
 
         /// The states that it can enter, as the history calls them.
-        var states: [String] {
+        package var states: [String] {
             switch self {
             case .enrollments: Enrollment.State.allCases.map(\.rawValue)
             case .payments: Payment.State.allCases.map(\.rawValue) + ["in_doubt"]
@@ -70,12 +72,12 @@ final class JourneyCounts: Sendable {
     }
 
     /// How many records of the kind have entered the state so far.
-    func entries(_ kind: Kind, into state: String) -> UInt64 {
+    package func entries(_ kind: Kind, into state: String) -> UInt64 {
         Self.read(counts(of: kind).states[state])
     }
 
     /// How many have failed so far, by their code and what it says about trying again.
-    func failures(_ kind: Kind) -> [(code: String, reason: RetryReason, count: UInt64)] {
+    package func failures(_ kind: Kind) -> [(code: String, reason: RetryReason, count: UInt64)] {
         zip(Self.codes, counts(of: kind).failures).map { ($0.name, $0.reason, Self.read($1)) }
     }
 

@@ -1,16 +1,27 @@
 import Belvo
 import FoundationEssentials
+import MerchantModel
+import MerchantStore
 import Payments
 
 /// A request that an app may repeat under an idempotency key: how it is known again, and what it is answered.
 ///
 /// Without a claim nothing is stored, and every request is a new one.
-struct KeyedRequest<Record: Sendable>: Sendable {
-    let claim: IdempotencyClaim?
+package struct KeyedRequest<Record: Sendable>: Sendable {
+    package let claim: IdempotencyClaim?
     /// What the app is told of the record that was made.
     let made: @Sendable (Stored<Record>) -> StoredAnswer
     /// What the app is told of Belvo's no.
     let refused: @Sendable (BelvoError) -> StoredAnswer
+
+    package init(
+        claim: IdempotencyClaim?, made: @escaping @Sendable (Stored<Record>) -> StoredAnswer,
+        refused: @escaping @Sendable (BelvoError) -> StoredAnswer
+    ) {
+        self.claim = claim
+        self.made = made
+        self.refused = refused
+    }
 
     func answered(_ record: Stored<Record>) -> IdempotencySettlement {
         claim.map { .answer($0, made(record)) } ?? .unchanged
@@ -26,7 +37,7 @@ struct KeyedRequest<Record: Sendable>: Sendable {
 }
 
 /// What a request with an idempotency key came to.
-enum Creation<Record: Sendable>: Sendable {
+package enum Creation<Record: Sendable>: Sendable {
     case made(Progress<Stored<Record>>)
     /// The same key and body came before: the answer is the one that was given then.
     case replayed(StoredAnswer)

@@ -1,11 +1,16 @@
+import MerchantStore
 import Payments
 
 /// How the shop's orders come to set the price of payments.
-struct OrderWorkflow: Sendable {
+package struct OrderWorkflow: Sendable {
     let dependencies: Dependencies
 
+    package init(dependencies: Dependencies) {
+        self.dependencies = dependencies
+    }
+
     /// Places an order, or changes one for whose reference no payment may still be paid. Says whether it is new.
-    func place(_ order: Order) async throws -> (order: StoredOrder, isNew: Bool) {
+    package func place(_ order: Order) async throws -> (order: StoredOrder, isNew: Bool) {
         switch try await dependencies.store.place(order) {
         case .new(let stored): return (stored, true)
         case .changed(let stored), .same(let stored): return (stored, false)
@@ -14,7 +19,7 @@ struct OrderWorkflow: Sendable {
     }
 
     /// The order; `notFound` where there is none.
-    func order(_ reference: Reference) async throws -> StoredOrder {
+    package func order(_ reference: Reference) async throws -> StoredOrder {
         guard let order = try await dependencies.store.order(reference) else { throw WorkflowRefusal.notFound }
         return order
     }

@@ -1,5 +1,6 @@
 import Belvo
 import FoundationEssentials
+import MerchantStore
 import Payments
 
 /// What a payment costs and what it is called: the shop's word where there is an order, else the app's.

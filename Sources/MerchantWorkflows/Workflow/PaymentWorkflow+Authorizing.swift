@@ -1,5 +1,7 @@
 import Belvo
 import Logging
+import MerchantModel
+import MerchantStore
 import Payments
 
 // Giving a payment up, and authorizing it: one of the two, whoever is first.
@@ -10,7 +12,7 @@ extension PaymentWorkflow {
     /// Belvo has no such call: a payment that nobody authorizes lapses there by itself, and what Belvo says of it later
     /// still counts. So Belvo is read first: what somebody has signed elsewhere is not given up, and what was seen to
     /// be unsigned frees its reference at once.
-    func cancel(
+    package func cancel(
         _ id: Payment.ID, of subject: UserSubject, on context: CallContext
     ) async throws -> Progress<Stored<Payment>> {
         var isFreshlyRead = false
@@ -48,7 +50,7 @@ extension PaymentWorkflow {
     /// Passes on the user's signature: the one call that moves money, made once.
     ///
     /// `clientData` is the part of the assertion that says what was signed.
-    func authorize(
+    package func authorize(
         _ id: Payment.ID, of subject: UserSubject, with assertion: RawJSON, riskSignals: RawJSON, digest: [UInt8],
         clientData: String, on context: CallContext
     ) async throws -> Progress<Stored<Payment>> {

@@ -1,6 +1,8 @@
 import Belvo
 import FoundationEssentials
 import Logging
+import MerchantModel
+import MerchantStore
 import Payments
 
 // What Belvo has of a payment, be its id there known or not.

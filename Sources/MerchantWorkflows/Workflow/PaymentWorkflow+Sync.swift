@@ -1,6 +1,8 @@
 import Belvo
 import FoundationEssentials
 import Logging
+import MerchantModel
+import MerchantStore
 import Payments
 
 // What is told of an intent from outside: by a webhook.

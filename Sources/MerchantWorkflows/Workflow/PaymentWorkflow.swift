@@ -1,25 +1,43 @@
 import Belvo
 import FoundationEssentials
 import Logging
+import MerchantModel
+import MerchantStore
 import Payments
 
 /// How a payment is made: remembered before Belvo is asked, signed once, and ended by Belvo's status alone.
-struct PaymentWorkflow: Sendable {
+package struct PaymentWorkflow: Sendable {
     let dependencies: Dependencies
 
+    package init(dependencies: Dependencies) {
+        self.dependencies = dependencies
+    }
+
     /// What an app asks for.
-    struct CreateRequest: Sendable {
-        let enrollment: Enrollment.ID
-        let reference: Reference?
+    package struct CreateRequest: Sendable {
+        package let enrollment: Enrollment.ID
+        package let reference: Reference?
         /// With an order the price and the texts may be left out.
-        let amount: Money?
-        let description: PaymentDescription?
-        let statementDescription: StatementDescription?
-        let metadata: Metadata?
+        package let amount: Money?
+        package let description: PaymentDescription?
+        package let statementDescription: StatementDescription?
+        package let metadata: Metadata?
+
+        package init(
+            enrollment: Enrollment.ID, reference: Reference?, amount: Money?, description: PaymentDescription?,
+            statementDescription: StatementDescription?, metadata: Metadata?
+        ) {
+            self.enrollment = enrollment
+            self.reference = reference
+            self.amount = amount
+            self.description = description
+            self.statementDescription = statementDescription
+            self.metadata = metadata
+        }
     }
 
     /// Opens a payment. What the app is told is stored with the outcome, for the same request under the same key.
-    func create(
+    package func create(
         _ requested: CreateRequest, by subject: UserSubject, as request: KeyedRequest<Payment>, on context: CallContext
     ) async throws -> Creation<Payment> {
         if let known = try await replay(request, of: subject, on: context) { return known }
@@ -51,7 +69,7 @@ struct PaymentWorkflow: Sendable {
     }
 
     /// The payment, if it is the user's; else `notFound`.
-    func payment(_ id: Payment.ID, of subject: UserSubject) async throws -> Stored<Payment> {
+    package func payment(_ id: Payment.ID, of subject: UserSubject) async throws -> Stored<Payment> {
         guard let payment = try await dependencies.store.payment(id, of: subject) else {
             throw WorkflowRefusal.notFound
         }

@@ -1,4 +1,5 @@
 import Belvo
+import MerchantModel
 import Payments
 
 /// A workflow whose records are polled, again and again, until Belvo has said how they end.

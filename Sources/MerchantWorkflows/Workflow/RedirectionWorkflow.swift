@@ -1,17 +1,24 @@
 import Belvo
+import BelvoGate
 import FoundationEssentials
 import JSON
 import Logging
+import MerchantModel
+import MerchantStore
 import Payments
 
 /// How a bank's redirect reaches Belvo: stored before anything else, passed on once, whoever brought it.
 ///
 /// A `state` that stood in a redirect address tells whose it is. Where the bank hid it, Belvo's answer does.
-struct RedirectionWorkflow: Sendable {
+package struct RedirectionWorkflow: Sendable {
     let dependencies: Dependencies
 
+    package init(dependencies: Dependencies) {
+        self.dependencies = dependencies
+    }
+
     /// What came of a redirect.
-    enum Result: Sendable {
+    package enum Result: Sendable {
         /// The enrollment as it is now.
         case settled(Stored<Enrollment>)
         /// Stored, and on its way; the enrollment, if it is known whose it is.
@@ -21,20 +28,20 @@ struct RedirectionWorkflow: Sendable {
     private var enrollments: EnrollmentWorkflow { EnrollmentWorkflow(dependencies: dependencies) }
 
     /// A redirect that has come, and what is known of it before it is stored.
-    struct Arrival: Sendable {
+    package struct Arrival: Sendable {
         let redirection: Redirection
         /// The user whose app posted it; nil when it came through a browser.
         let poster: UserSubject?
         /// The enrollment whose `state` it names; nil where that is not known.
-        let enrollment: Stored<Enrollment>?
+        package let enrollment: Stored<Enrollment>?
         /// Whether the very same has come before.
-        let isRepeat: Bool
+        package let isRepeat: Bool
         fileprivate let body: [UInt8]
         fileprivate let digest: [UInt8]
     }
 
     /// Finds out whose a redirect is. Throws when it is another user's than the one whose app posted it.
-    func arrival(of redirection: Redirection, from poster: UserSubject? = nil) async throws -> Arrival {
+    package func arrival(of redirection: Redirection, from poster: UserSubject? = nil) async throws -> Arrival {
         let owner = try await dependencies.store.enrollment(redirectState: redirection.state)
         if let owner, let poster, owner.record.subject != poster { throw WorkflowRefusal.notFound }
         let body = redirection.json
@@ -45,7 +52,7 @@ struct RedirectionWorkflow: Sendable {
     }
 
     /// Takes a redirect from an app.
-    func receive(_ arrival: Arrival, on context: CallContext) async throws -> Result {
+    package func receive(_ arrival: Arrival, on context: CallContext) async throws -> Result {
         let (receipt, isNew) = try await remember(arrival)
         return try await deal(with: arrival, receipt, isNew: isNew, on: context)
     }

@@ -1,6 +1,8 @@
 import Belvo
 import FoundationEssentials
 import Logging
+import MerchantModel
+import MerchantStore
 import Payments
 
 /// A workflow whose records are created at Belvo.

@@ -1,21 +1,34 @@
 import Belvo
 import FoundationEssentials
 import Logging
+import MerchantModel
+import MerchantStore
 import Payments
 
 /// How Belvo's webhooks are worked on: stored first, and then taken as a hint to read the object again.
 ///
 /// A webhook may be forged, late, doubled or out of order. So nothing in it is believed but the name of the object.
-struct WebhookWorkflow: Sendable {
+package struct WebhookWorkflow: Sendable {
     let dependencies: Dependencies
 
+    package init(dependencies: Dependencies) {
+        self.dependencies = dependencies
+    }
+
     /// What was told.
-    struct WebhookHint: Sendable {
+    package struct WebhookHint: Sendable {
         let type: String
         let code: String
         let object: UUID?
         /// As it came.
         let body: [UInt8]
+
+        package init(type: String, code: String, object: UUID?, body: [UInt8]) {
+            self.type = type
+            self.code = code
+            self.object = object
+            self.body = body
+        }
     }
 
     /// For how long a telling is worked on whose object cannot be read.
@@ -24,7 +37,7 @@ struct WebhookWorkflow: Sendable {
     static let absenceMax = Duration.seconds(3_600)
 
     /// Stores what was told. Throws when that is not certain: Belvo then tells it again.
-    func receive(_ hint: WebhookHint, digest: [UInt8]) async throws {
+    package func receive(_ hint: WebhookHint, digest: [UInt8]) async throws {
         let isKnown = Kind(rawValue: hint.type) != nil && hint.object != nil
         if !isKnown {
             dependencies.log.notice(

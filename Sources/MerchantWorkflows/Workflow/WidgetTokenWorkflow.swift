@@ -1,5 +1,7 @@
 import Belvo
 import Logging
+import MerchantModel
+import MerchantStore
 import Payments
 import Transport
 
@@ -7,7 +9,7 @@ import Transport
 ///
 /// However many requests ask for one user at once, on whichever instances, one at a time has the turn to ask Belvo, and
 /// the others wait for what comes of it.
-struct WidgetTokenWorkflow: Sendable {
+package struct WidgetTokenWorkflow: Sendable {
     /// How long before its end a token is not given any more.
     ///
     /// Who gets a token should be able to finish a step with it, such as choosing a bank or signing once, although
@@ -32,10 +34,14 @@ struct WidgetTokenWorkflow: Sendable {
 
     let dependencies: Dependencies
 
+    package init(dependencies: Dependencies) {
+        self.dependencies = dependencies
+    }
+
     /// The user's token.
     ///
     /// Throws Belvo's failure, and `WorkflowRefusal.contended` for who waited for as long as a turn may last.
-    func token(for subject: UserSubject, on context: CallContext) async throws -> WidgetTokenPair {
+    package func token(for subject: UserSubject, on context: CallContext) async throws -> WidgetTokenPair {
         let giveUp = Monotonic.now() + lease
         var pause = Self.firstPause
         while true {

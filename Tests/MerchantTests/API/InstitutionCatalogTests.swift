@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Transport
 
-@testable import Merchant
+@testable import MerchantAPI
 
 /// When the list of banks is fetched, who waits for it, and what is shown meanwhile.
 @Suite struct InstitutionCatalogTests {

@@ -2,7 +2,7 @@ import HTTP
 import Payments
 import Testing
 
-@testable import Merchant
+@testable import MerchantAPI
 
 /// Who gets a place among the requests under way.
 @Suite struct InFlightLimitTests {

@@ -1,7 +1,7 @@
 import Testing
 import Transport
 
-@testable import Merchant
+@testable import MerchantModel
 
 /// Everybody gets his rate, twice as much at one stroke, and no more; whatever the crowd.
 struct RateLimiterTests {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Transport
 
-@testable import Merchant
+@testable import MerchantServer
 
 /// Whether browsers are told to come by https only.
 @Suite struct TransportSecurityTests {

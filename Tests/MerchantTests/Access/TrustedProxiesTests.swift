@@ -2,7 +2,7 @@ import HTTP
 import Testing
 import Transport
 
-@testable import Merchant
+@testable import MerchantAPI
 
 /// A client's address is the peer's, or what trusted proxies say that it is, and never what a client says.
 struct TrustedProxiesTests {

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 import Transport
 
-@testable import Merchant
+@testable import MerchantAuth
 
 /// Clocks that stand still until they are told to go on.
 final class StoppedClock: Sendable {

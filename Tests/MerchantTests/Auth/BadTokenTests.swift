@@ -3,7 +3,7 @@ import FoundationEssentials
 import Payments
 import Testing
 
-@testable import Merchant
+@testable import MerchantAuth
 
 /// Every bad token is refused, for its own reason, whichever way it is bad.
 struct BadTokenTests {

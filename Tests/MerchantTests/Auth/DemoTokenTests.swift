@@ -1,7 +1,7 @@
 import Payments
 import Testing
 
-@testable import Merchant
+@testable import MerchantAuth
 
 struct DemoTokenTests {
     @Test func `a token for trying out is accepted for its lifetime and no longer`() async throws {

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 import Transport
 
-@testable import Merchant
+@testable import MerchantAuth
 
 /// New keys are looked for when they are due and when a token asks for one, and no more often.
 struct KeyRingTests {

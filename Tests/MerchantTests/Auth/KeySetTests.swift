@@ -4,7 +4,7 @@ import FoundationEssentials
 import Payments
 import Testing
 
-@testable import Merchant
+@testable import MerchantAuth
 
 /// Tokens are checked with the keys of a set: each by the key it names, each key by its own algorithm.
 struct KeySetTests {

@@ -2,7 +2,7 @@ import Payments
 import Synchronization
 import Testing
 
-@testable import Merchant
+@testable import MerchantAuth
 
 /// What was found good once is not checked again, and never for longer than it is good.
 struct TokenCacheTests {

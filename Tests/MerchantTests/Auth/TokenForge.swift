@@ -3,8 +3,6 @@ import CryptoExtras
 import FoundationEssentials
 import JWTKit
 
-@testable import Merchant
-
 /// Makes tokens, good ones and others, from header and claims as they are to stand there.
 struct TokenForge {
     let algorithm: String

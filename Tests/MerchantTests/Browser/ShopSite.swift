@@ -5,8 +5,6 @@ import TestSupport
 import Testing
 import Transport
 
-@testable import Merchant
-
 /// A shop's page in a real browser, which enrolls the browser itself and pays with it: served from an origin of its
 /// own, and for a relying party that a page on this machine may act for.
 struct ShopSite: Sendable {

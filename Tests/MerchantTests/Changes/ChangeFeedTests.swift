@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Transport
 
-@testable import Merchant
+@testable import MerchantStore
 
 @Suite(.timeLimit(.minutes(1))) struct ChangeFeedTests {
     @Test func `a change gives the signals of its record on every loop, and no others`() async throws {

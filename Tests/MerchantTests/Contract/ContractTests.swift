@@ -4,7 +4,7 @@ import JSON
 import Payments
 import Testing
 
-@testable import Merchant
+@testable import MerchantAPI
 
 /// The OpenAPI document beside the server's own lists. What answers look like is checked from outside (./dev contract).
 @Suite struct ContractTests {

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
-import Merchant
+import MerchantModel
+import MerchantServer
 import RegexBuilder
 import TestSupport
 import Testing

@@ -1,7 +1,8 @@
 import Glibc
 import Testing
 
-@testable import Merchant
+@testable import MerchantModel
+@testable import MerchantStore
 
 /// `docs/security.md` is where a reader learns what is kept of a person, and which test shows what.
 @Suite struct SecurityDocumentTests {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Transport
 
-@testable import Merchant
+@testable import MerchantStore
 
 /// What `./dev run` starts, for one test: the stand-in for Belvo, the server and the example shop as processes, on a
 /// database of their own. The server is started again when it was killed.

@@ -3,8 +3,6 @@ import Glibc
 import TestSupport
 import Testing
 
-@testable import Merchant
-
 /// What Debian offers for Kotlin.
 private enum Kotlin {
     static let json = "/usr/share/java/json-android.jar"

@@ -4,7 +4,7 @@ import Foundation
 import FoundationNetworking
 import HTTP
 import JSON
-import Merchant
+import MerchantServer
 import SoftwareAuthenticator
 import TestSupport
 import Testing

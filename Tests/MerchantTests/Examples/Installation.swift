@@ -1,7 +1,7 @@
 import AppLoop
 import Foundation
 import FoundationNetworking
-import Merchant
+import MerchantServer
 import SoftwareAuthenticator
 import Synchronization
 import Testing

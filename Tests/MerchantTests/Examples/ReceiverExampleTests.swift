@@ -5,8 +5,6 @@ import Postgres
 import TestSupport
 import Testing
 
-@testable import Merchant
-
 /// The shop's receiver in `examples/shop-receiver`, which checks signatures with a library that others wrote.
 @Suite struct ReceiverExampleTests {
     /// A Python that has the library; `./dev test` makes one.

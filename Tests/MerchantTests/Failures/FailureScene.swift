@@ -7,7 +7,8 @@ import Postgres
 import Testing
 import Transport
 
-@testable import Merchant
+@testable import MerchantModel
+@testable import MerchantServer
 
 /// One call to Belvo at the point of a flow where it is made, ready to go wrong.
 ///

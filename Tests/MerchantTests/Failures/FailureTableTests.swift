@@ -3,8 +3,6 @@ import FoundationEssentials
 import TestSupport
 import Testing
 
-@testable import Merchant
-
 /// `docs/belvo-failures.md` says of every call to Belvo and of everything that can go wrong with it what becomes of the
 /// record, what the app is told, and what happens then. Here all of it happens.
 @Suite struct FailureTableTests {

@@ -3,7 +3,7 @@ import HTTP
 import Payments
 import Testing
 
-@testable import Merchant
+@testable import MerchantServer
 
 /// Nothing is there for somebody without a token, and what belongs to one user does not exist for any other: along
 /// every operation that there is.

@@ -2,7 +2,8 @@ import BelvoSandbox
 import HTTP
 import Testing
 
-@testable import Merchant
+@testable import BelvoGate
+@testable import MerchantServer
 
 /// What becomes of everybody's requests while Belvo as a whole is away, or does not let the server in.
 @Suite struct BelvoAwayTests {

@@ -2,7 +2,7 @@ import BelvoSandbox
 import HTTP
 import Testing
 
-@testable import Merchant
+@testable import MerchantAPI
 
 /// Pages of the origins that are configured may use the API as an app does; all others get nothing out of it.
 @Suite struct CrossOriginTests {

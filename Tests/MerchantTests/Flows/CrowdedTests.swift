@@ -5,8 +5,6 @@ import TestSupport
 import Testing
 import Transport
 
-@testable import Merchant
-
 /// More is asked than the server may have under way: some are told to come again, and nobody else notices.
 @Suite(.timeLimit(.minutes(2))) struct CrowdedTests {
     @Test func `past the number of requests under way others are told to come again, and probes are answered`()

@@ -5,8 +5,6 @@ import Postgres
 import TestSupport
 import Testing
 
-@testable import Merchant
-
 /// The database goes away and comes back while the server stays.
 @Suite struct DatabaseAwayTests {
     @Test(arguments: [TestCluster.StopMode.fast, .immediate])

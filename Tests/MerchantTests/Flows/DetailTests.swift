@@ -4,7 +4,7 @@ import HTTP
 import JSON
 import Testing
 
-@testable import Merchant
+@testable import MerchantServer
 
 /// What an app says beside the main thing comes back, and reaches Belvo, as it was said.
 @Suite struct DetailTests {

@@ -8,7 +8,8 @@ import Postgres
 import SoftwareAuthenticator
 import Testing
 
-@testable import Merchant
+@testable import MerchantServer
+@testable import MerchantWorkflows
 
 /// An app's SDK can enroll and pay at Belvo without us. What Belvo tells of it is imported if the customer is ours,
 /// once, and then only follows what Belvo says.

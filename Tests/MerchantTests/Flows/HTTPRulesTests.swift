@@ -2,7 +2,7 @@ import BelvoSandbox
 import HTTP
 import Testing
 
-@testable import Merchant
+@testable import MerchantModel
 
 /// How the API keeps to HTTP: paths, methods, sizes, parameters and request ids.
 @Suite struct HTTPRulesTests {

@@ -3,7 +3,7 @@ import HTTP
 import JSON
 import Testing
 
-@testable import Merchant
+@testable import MerchantServer
 
 /// The list of banks, over real sockets.
 @Suite struct InstitutionTests {

@@ -3,7 +3,8 @@ import CryptoExtras
 import HTTP
 import Testing
 
-@testable import Merchant
+@testable import MerchantAuth
+@testable import MerchantServer
 
 /// The keys that tokens are checked with come from an address or a file, and change while the server runs.
 @Suite struct KeyRotationTests {

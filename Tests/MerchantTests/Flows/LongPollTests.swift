@@ -1,7 +1,7 @@
 import BelvoSandbox
 import FoundationEssentials
 import HTTP
-import Merchant
+import MerchantServer
 import Postgres
 import TestSupport
 import Testing

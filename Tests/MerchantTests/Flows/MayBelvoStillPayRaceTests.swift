@@ -7,7 +7,8 @@ import Postgres
 import Testing
 import Transport
 
-@testable import Merchant
+@testable import MerchantServer
+@testable import MerchantStore
 
 /// May Belvo still pay this attempt? What comes between two steps of the answer: a token, another user, an order, an
 /// older server.

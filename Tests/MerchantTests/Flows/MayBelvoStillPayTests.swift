@@ -7,7 +7,7 @@ import Postgres
 import Testing
 import Transport
 
-@testable import Merchant
+@testable import MerchantServer
 
 /// One question decides about money: may Belvo still pay this attempt? Here Belvo, the network and the shop give every
 /// odd answer to it that somebody has thought of.

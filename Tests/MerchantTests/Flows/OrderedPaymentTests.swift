@@ -3,8 +3,6 @@ import HTTP
 import Postgres
 import Testing
 
-@testable import Merchant
-
 /// With an order, the shop's word is the price, and nobody else's.
 @Suite struct OrderedPaymentTests {
     private static func open(

@@ -5,7 +5,8 @@ import Payments
 import Postgres
 import Testing
 
-@testable import Merchant
+@testable import MerchantServer
+@testable import MerchantStore
 
 /// What Belvo shows is another object than the one that was asked for, or cannot be read: nothing is believed, and
 /// somebody has to know (promises 9 and 12).

@@ -4,7 +4,8 @@ import HTTP
 import Payments
 import Testing
 
-@testable import Merchant
+@testable import MerchantServer
+@testable import MerchantWorkflows
 
 /// Paying while the way to Belvo is bad.
 @Suite struct PaymentTroubleTests {

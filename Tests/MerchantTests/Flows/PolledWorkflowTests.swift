@@ -7,7 +7,10 @@ import TestSupport
 import Testing
 import Transport
 
-@testable import Merchant
+@testable import MerchantModel
+@testable import MerchantServer
+@testable import MerchantStore
+@testable import MerchantWorkflows
 
 /// What looking at a record again and again costs, and what of it survives a server.
 @Suite struct PolledWorkflowTests {

@@ -4,7 +4,9 @@ import Postgres
 import TestSupport
 import Testing
 
-@testable import Merchant
+@testable import MerchantServer
+@testable import MerchantStore
+@testable import MerchantWorkflows
 
 /// A repeated request reads its key, and then the record that the key stands for. The first request may settle both in
 /// between.

@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 import Transport
 
-@testable import Merchant
+@testable import MerchantWorkflows
 
 /// What becomes of payments and enrollments reaches the shop: at least once, in order, signed.
 @Suite struct ShopEventTests {

@@ -3,7 +3,9 @@ import HTTP
 import Postgres
 import Testing
 
-@testable import Merchant
+@testable import BelvoGate
+@testable import MerchantServer
+@testable import MerchantWorkflows
 
 /// Whoever comes without a token, or with a wrong one, keeps nobody else from being served.
 @Suite(.timeLimit(.minutes(2))) struct StrangerTests {

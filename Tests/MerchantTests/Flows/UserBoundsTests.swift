@@ -2,8 +2,6 @@ import BelvoSandbox
 import HTTP
 import Testing
 
-@testable import Merchant
-
 /// One user has so many enrollments and payments under way, and nobody else notices.
 @Suite(.timeLimit(.minutes(2))) struct UserBoundsTests {
     @Test func `past the open enrollments a user has to end one first`() async throws {

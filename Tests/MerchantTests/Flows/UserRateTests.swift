@@ -3,7 +3,7 @@ import HTTP
 import Postgres
 import Testing
 
-@testable import Merchant
+@testable import MerchantServer
 
 /// A user who asks too often is told when to come again, and nobody else notices.
 @Suite struct UserRateTests {

@@ -2,7 +2,7 @@ import BelvoSandbox
 import HTTP
 import Testing
 
-@testable import Merchant
+@testable import MerchantAPI
 
 /// What is wrong with a request is told all at once, each fault with its place.
 @Suite struct ValidationTests {

@@ -4,8 +4,6 @@ import Payments
 import Postgres
 import Testing
 
-@testable import Merchant
-
 /// Belvo tells late, twice or in the wrong order, and somebody else may tell lies: what is told is stored, answered,
 /// and then looked up.
 @Suite struct WebhookTests {

@@ -4,8 +4,6 @@ import JSON
 import SoftwareAuthenticator
 import Testing
 
-@testable import Merchant
-
 /// From a bank list to a paid Pix, as an app and its user see it: every request with its whole answer.
 @Suite struct WholeFlowTests {
     @Test func `a user enrolls a phone at a bank and pays with a fingerprint`() async throws {

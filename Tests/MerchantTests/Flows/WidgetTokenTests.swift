@@ -7,7 +7,10 @@ import Postgres
 import Testing
 import Transport
 
-@testable import Merchant
+@testable import MerchantModel
+@testable import MerchantServer
+@testable import MerchantStore
+@testable import MerchantWorkflows
 
 /// The token for Belvo's SDK: one for each user, given again while it lives, its secrets kept.
 @Suite struct WidgetTokenTests {

@@ -6,7 +6,8 @@ import Payments
 import SoftwareAuthenticator
 import Testing
 
-@testable import Merchant
+@testable import MerchantAPI
+@testable import MerchantWorkflows
 
 /// What browsers, phones and Belvo's SDKs give is what apps send, whatever members it has and however it spells bytes.
 @Suite struct WireFormTests {
@@ -45,10 +46,11 @@ import Testing
         let registration = try form.registration(
             phone.register(JSONDocument(parsing: Array(Self.creationOptions.utf8)).root))
         #expect(
-            try Self.passedOn(registration, as: "confirmation_data", Merchant.Credential.registration) == registration)
+            try Self.passedOn(registration, as: "confirmation_data", MerchantAPI.Credential.registration)
+                == registration)
 
         let assertion = try form.assertion(phone.sign(JSONDocument(parsing: Array(Self.requestOptions.utf8)).root))
-        let sent = try Self.passedOn(assertion, as: "assertion", Merchant.Credential.assertion)
+        let sent = try Self.passedOn(assertion, as: "assertion", MerchantAPI.Credential.assertion)
         let handle = try JSONDocument(parsing: Array(sent.utf8)).root["response"]?["userHandle"]?.string
         switch form.userHandle {
         case nil, .present: #expect(sent == assertion)
@@ -94,7 +96,8 @@ import Testing
     func `a challenge is compared by its bytes`(given: String, signed: String) throws {
         try ClientData.check(Self.clientData(signed), ceremony: .create, challenge: given)
         let padded =
-            Merchant.Base64URL.encode(Array("{\"type\":\"webauthn.create\",\"challenge\":\"\(signed)\"} ".utf8)) + "="
+            MerchantWorkflows.Base64URL.encode(
+                Array("{\"type\":\"webauthn.create\",\"challenge\":\"\(signed)\"} ".utf8)) + "="
         try ClientData.check(padded, ceremony: .create, challenge: given)
     }
 
@@ -187,12 +190,12 @@ import Testing
     private static let requestOptions = #"{"rpId": "belvo.com", "challenge": "Y2hhbGxlbmdl"}"#
 
     private static func clientData(_ challenge: String) -> String {
-        Merchant.Base64URL.encode(Array("{\"type\":\"webauthn.create\",\"challenge\":\"\(challenge)\"}".utf8))
+        MerchantWorkflows.Base64URL.encode(Array("{\"type\":\"webauthn.create\",\"challenge\":\"\(challenge)\"}".utf8))
     }
 
     /// What Belvo gets of a member.
     private static func passedOn(
-        _ text: String, as name: String, _ read: (JSONReader) -> Merchant.Credential?
+        _ text: String, as name: String, _ read: (JSONReader) -> MerchantAPI.Credential?
     ) throws -> String {
         let reader = JSONReader(try JSONDocument(parsing: Array("{\"\(name)\": \(text)}".utf8)).root)
         let credential = try #require(read(reader))

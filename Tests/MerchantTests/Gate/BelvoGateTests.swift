@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Transport
 
-@testable import Merchant
+@testable import BelvoGate
 
 /// Calls that pass the gate, with a `send` function that is let go by the test.
 @Suite struct BelvoGateTests {

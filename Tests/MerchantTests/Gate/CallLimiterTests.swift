@@ -1,7 +1,7 @@
 import Testing
 import Transport
 
-@testable import Merchant
+@testable import BelvoGate
 
 /// Who may call Belvo, and how often.
 @Suite struct CallLimiterTests {

@@ -1,7 +1,7 @@
 import HTTP
 import Testing
 
-@testable import Merchant
+@testable import BelvoGate
 
 /// What one exchange says about Belvo as a whole.
 @Suite struct CallOutcomeTests {

@@ -1,7 +1,7 @@
 import Testing
 import Transport
 
-@testable import Merchant
+@testable import BelvoGate
 
 /// When Belvo as a whole counts as away.
 @Suite struct CircuitBreakerTests {

@@ -2,7 +2,7 @@ import Belvo
 import Testing
 import Transport
 
-@testable import Merchant
+@testable import BelvoGate
 
 /// What 401 and 403 mean for other calls.
 @Suite struct CredentialLockoutTests {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Transport
 
-@testable import Merchant
+@testable import BelvoGate
 
 /// Nobody takes the calls to Belvo from the others: not a user who asks for many, and nobody who makes redirects up.
 @Suite(.timeLimit(.minutes(1))) struct FairShareTests {

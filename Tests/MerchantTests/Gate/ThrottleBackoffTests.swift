@@ -1,7 +1,7 @@
 import Testing
 import Transport
 
-@testable import Merchant
+@testable import BelvoGate
 
 /// What 429 means for other calls.
 @Suite struct ThrottleBackoffTests {

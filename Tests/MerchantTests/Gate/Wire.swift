@@ -3,7 +3,7 @@ import HTTP
 import Synchronization
 import Transport
 
-@testable import Merchant
+@testable import BelvoGate
 
 /// Calls that have left, in their order, each until the test answers it.
 final class Wire: Sendable {

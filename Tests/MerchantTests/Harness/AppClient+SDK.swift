@@ -6,7 +6,8 @@ import JSON
 import SoftwareAuthenticator
 import Testing
 
-@testable import Merchant
+@testable import MerchantServer
+@testable import MerchantWorkflows
 
 /// What an app's SDK does at Belvo by itself, without the merchant's server (belvo-api.md §2.1).
 extension AppClient {

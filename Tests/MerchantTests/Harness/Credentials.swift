@@ -2,7 +2,8 @@ import Crypto
 import Payments
 import Testing
 
-@testable import Merchant
+@testable import MerchantAuth
+@testable import MerchantModel
 
 /// What whoever issues the users' tokens knows on a harness: the secret or the keys of `Keys`, and what tokens must
 /// say.

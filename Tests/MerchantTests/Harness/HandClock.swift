@@ -1,7 +1,7 @@
 import Synchronization
 import Transport
 
-@testable import Merchant
+@testable import MerchantModel
 
 /// A clock for intervals that stands still until the test moves it on.
 final class HandClock: Sendable {

@@ -1,7 +1,7 @@
 import Synchronization
 import Transport
 
-@testable import Merchant
+@testable import MerchantModel
 
 /// A clock for intervals that goes on by itself, and that a test can put forward. Sleeping takes as long as ever.
 final class MovableClock: Sendable {

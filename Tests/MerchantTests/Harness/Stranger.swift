@@ -3,7 +3,7 @@ import CryptoExtras
 import HTTP
 import Testing
 
-@testable import Merchant
+@testable import MerchantAuth
 
 /// A caller who must not get in, by what his request's `Authorization` fields say.
 struct Stranger {

@@ -5,7 +5,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@testable import Merchant
+@testable import MerchantServer
 
 extension TestHarness {
     /// Has an operator at work beside the server, with these settings or the server's own.

@@ -3,7 +3,9 @@ import TestSupport
 import Testing
 import Transport
 
-@testable import Merchant
+@testable import MerchantServer
+@testable import MerchantStore
+@testable import MerchantWorkflows
 
 extension TestHarness {
     /// How many requests watch a record on this instance.

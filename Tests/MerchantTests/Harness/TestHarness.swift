@@ -9,7 +9,9 @@ import TestSupport
 import Testing
 import Transport
 
-@testable import Merchant
+@testable import MerchantModel
+@testable import MerchantServer
+@testable import MerchantStore
 
 /// Everything a flow is played on: a database of its own, the sandbox in Belvo's place, and the merchant's server
 /// between them, in one process on one loop, each reached over real sockets.

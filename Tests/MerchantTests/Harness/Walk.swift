@@ -3,7 +3,7 @@ import HTTP
 import Postgres
 import Testing
 
-@testable import Merchant
+@testable import MerchantAPI
 
 /// A walk along every operation that is for users, each with a request that its user would be granted.
 ///

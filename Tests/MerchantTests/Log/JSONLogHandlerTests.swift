@@ -4,7 +4,7 @@ import Logging
 import Payments
 import Testing
 
-@testable import Merchant
+@testable import MerchantServer
 
 struct JSONLogHandlerTests {
     @Test func `an event is one line with its time, level, label, name and metadata`() throws {

@@ -1,7 +1,7 @@
 import JSON
 import Testing
 
-@testable import Merchant
+@testable import MerchantServer
 
 /// A line is one JSON object, whatever is put into it, and never longer than a pipe takes at once.
 struct LogLineTests {

@@ -2,7 +2,8 @@ import Logging
 import Testing
 import Transport
 
-@testable import Merchant
+@testable import MerchantModel
+@testable import MerchantServer
 
 /// However often something is logged, the log grows by so many lines a second.
 @Suite struct LogThrottleTests {

@@ -5,7 +5,9 @@ import TestSupport
 import Testing
 import Transport
 
-@testable import Merchant
+@testable import BelvoGate
+@testable import MerchantAPI
+@testable import MerchantServer
 
 /// What `/metrics` says about a server, played on the harness.
 @Suite(.timeLimit(.minutes(2))) struct MetricsPageTests {

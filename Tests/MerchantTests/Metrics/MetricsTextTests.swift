@@ -3,7 +3,8 @@ import Postgres
 import Testing
 import Transport
 
-@testable import Merchant
+@testable import MerchantModel
+@testable import MerchantServer
 
 /// How figures are counted and written, without a server.
 @Suite struct MetricsTextTests {

@@ -2,8 +2,6 @@ import FoundationEssentials
 import TestSupport
 import Testing
 
-@testable import Merchant
-
 /// The short version of `./dev monitor-check`, where Prometheus is installed.
 @Suite(.timeLimit(.minutes(5))) struct MonitorCheckTests {
     @Test(.enabled(if: isInstalled))

@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-@testable import Merchant
+@testable import MerchantServer
 
 /// `deploy/monitoring` held against the program and the operations page. `./dev monitor-check` runs it for real.
 @Suite struct MonitoringTests {

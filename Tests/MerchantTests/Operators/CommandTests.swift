@@ -8,7 +8,8 @@ import Postgres
 import TestSupport
 import Testing
 
-@testable import Merchant
+@testable import MerchantModel
+@testable import MerchantServer
 
 /// The commands as a script finds them: what they print, and how they end.
 @Suite struct CommandTests {

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import Transport
 
-@testable import Merchant
+@testable import MerchantServer
 
 /// `merchant doctor`: what is wrong is found before users find it.
 @Suite struct DoctorTests {

@@ -2,7 +2,8 @@ import BelvoSandbox
 import Postgres
 import Testing
 
-@testable import Merchant
+@testable import MerchantServer
+@testable import MerchantWorkflows
 
 /// What Belvo says in its own words, and what a person wrote, can be read in no table.
 @Suite struct EncryptedTextTests {

@@ -4,7 +4,9 @@ import Payments
 import Postgres
 import Testing
 
-@testable import Merchant
+@testable import MerchantServer
+@testable import MerchantStore
+@testable import MerchantWorkflows
 
 /// `merchant erase`: a person asks to be forgotten (LGPD, article 18).
 @Suite struct EraseTests {

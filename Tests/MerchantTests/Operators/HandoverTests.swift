@@ -6,8 +6,6 @@ import TestSupport
 import Testing
 import Transport
 
-@testable import Merchant
-
 /// The program as a process among others: how it is replaced while it serves.
 @Suite(.timeLimit(.minutes(5))) struct HandoverTests {
     @Test func `no request is lost while the server is replaced ten times under load`() async throws {

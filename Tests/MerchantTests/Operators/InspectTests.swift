@@ -4,7 +4,8 @@ import JSON
 import Postgres
 import Testing
 
-@testable import Merchant
+@testable import MerchantServer
+@testable import MerchantStore
 
 /// `merchant inspect`: one record's life, by any of the names that somebody may have for it.
 @Suite struct InspectTests {

@@ -7,8 +7,6 @@ import Postgres
 import TestSupport
 import Testing
 
-@testable import Merchant
-
 /// The commands of an operator's day: one screen, a person's data, and JSON wherever a script wants it.
 @Suite(.timeLimit(.minutes(5))) struct OperatorDayTests {
     private func run(
@@ -113,7 +111,8 @@ import Testing
                 WHERE table_schema = 'public' AND table_name IN ('customers', 'enrollments', 'payments', 'orders')
                     AND column_name ~ 'ciphertext|name|description|metadata|message|callback|external|consent'
                 """)
-            let source = try Guide.lines(of: "Sources/Merchant/Store/Store+PersonalData.swift").joined(separator: "\n")
+            let source = try Guide.lines(of: "Sources/MerchantStore/Store/Store+PersonalData.swift").joined(
+                separator: "\n")
             for column in columns {
                 let name = try #require(column.split(separator: ".").last)
                 let isElsewhere = ["customers.person_ciphertext", "enrollments.redirect_url_ciphertext"].contains(

@@ -6,7 +6,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@testable import Merchant
+@testable import MerchantServer
 
 /// `merchant probe`, against a Belvo whose every reading is known.
 @Suite(.timeLimit(.minutes(5))) struct ProbeTests {

@@ -6,7 +6,10 @@ import Payments
 import Postgres
 import Testing
 
-@testable import Merchant
+@testable import MerchantModel
+@testable import MerchantServer
+@testable import MerchantStore
+@testable import MerchantWorkflows
 
 /// A day at Belvo is compared with ours, in both directions.
 @Suite struct ReconcileTests {

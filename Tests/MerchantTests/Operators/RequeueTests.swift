@@ -3,7 +3,7 @@ import HTTP
 import Postgres
 import Testing
 
-@testable import Merchant
+@testable import MerchantServer
 
 /// `merchant requeue`: somebody at night wants a record looked at now.
 @Suite struct RequeueTests {

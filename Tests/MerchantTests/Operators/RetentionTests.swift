@@ -3,7 +3,8 @@ import HTTP
 import Postgres
 import Testing
 
-@testable import Merchant
+@testable import MerchantServer
+@testable import MerchantWorkflows
 
 /// What has served its purpose goes (LGPD, article 15), and nothing else does.
 @Suite struct RetentionTests {

@@ -6,7 +6,8 @@ import Postgres
 import Testing
 import Transport
 
-@testable import Merchant
+@testable import MerchantServer
+@testable import MerchantStore
 
 /// `merchant rotate-keys`: what is stored goes over to the first of `ENCRYPTION_KEYS` while the servers go on.
 @Suite struct RotateKeysTests {

@@ -2,7 +2,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@testable import Merchant
+@testable import MerchantStore
 
 /// What somebody with psql finds: everything explained, and nothing shown that is nobody's business.
 @Suite struct SchemaTests {

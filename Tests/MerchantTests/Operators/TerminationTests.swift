@@ -4,8 +4,6 @@ import TestSupport
 import Testing
 import Transport
 
-@testable import Merchant
-
 /// The program as a process among others: how it ends while it serves.
 @Suite(.timeLimit(.minutes(5))) struct TerminationTests {
     @Test(arguments: [SIGTERM, SIGINT])

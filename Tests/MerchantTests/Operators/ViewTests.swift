@@ -3,8 +3,6 @@ import HTTP
 import Postgres
 import Testing
 
-@testable import Merchant
-
 /// Each view of `ops` answers the question in its comment, of rows that flows made.
 @Suite struct ViewTests {
     @Test func `open and in doubt: what is not at its end is shown with when it is looked at`() async throws {

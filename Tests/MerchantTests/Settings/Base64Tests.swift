@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Merchant
+@testable import MerchantModel
 
 struct Base64Tests {
     @Test(arguments: [

@@ -1,6 +1,7 @@
 import Testing
 
-@testable import Merchant
+@testable import MerchantModel
+@testable import MerchantServer
 
 /// `config/merchant.env` is where operators look: it shows every setting, and only settings.
 struct ExampleFileTests {

@@ -1,7 +1,7 @@
 import Testing
 import Transport
 
-@testable import Merchant
+@testable import MerchantAPI
 
 struct IPNetworkTests {
     @Test(arguments: [

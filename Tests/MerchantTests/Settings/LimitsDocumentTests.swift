@@ -1,7 +1,8 @@
 import HTTP
 import Testing
 
-@testable import Merchant
+@testable import MerchantModel
+@testable import MerchantServer
 
 /// `docs/limits.md` is where a reader learns what a client may hold, and why.
 struct LimitsDocumentTests {

@@ -1,7 +1,8 @@
 import HTTP
 import Testing
 
-@testable import Merchant
+@testable import MerchantAuth
+@testable import MerchantServer
 
 /// Each setting refuses what it cannot use, and repeats none of it.
 struct SettingFormTests {

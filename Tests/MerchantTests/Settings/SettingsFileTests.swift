@@ -1,6 +1,7 @@
 import Testing
 
-@testable import Merchant
+@testable import MerchantModel
+@testable import MerchantServer
 
 struct SettingsFileTests {
     @Test(arguments: [

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Merchant
+@testable import MerchantServer
 
 /// Where a setting may stand, and which place wins.
 struct SettingsSourceTests {

@@ -7,7 +7,11 @@ import Payments
 import Testing
 import Transport
 
-@testable import Merchant
+@testable import MerchantAPI
+@testable import MerchantAuth
+@testable import MerchantModel
+@testable import MerchantServer
+@testable import MerchantStore
 
 struct SettingsTests {
     /// What there has to be, and nothing else.

@@ -2,7 +2,7 @@ import Crypto
 import FoundationEssentials
 import Testing
 
-@testable import Merchant
+@testable import MerchantStore
 
 /// What is sealed opens in its own place and nowhere else.
 struct VaultTests {

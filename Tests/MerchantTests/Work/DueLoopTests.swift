@@ -5,7 +5,9 @@ import TestSupport
 import Testing
 import Transport
 
-@testable import Merchant
+@testable import MerchantModel
+@testable import MerchantStore
+@testable import MerchantWorkflows
 
 /// How the loops that have records looked at share their time.
 @Suite struct DueLoopTests {

@@ -6,7 +6,7 @@ import Postgres
 import Transport
 
 @testable import BelvoSandbox
-@testable import Merchant
+@testable import MerchantModel
 
 /// Holds what Belvo has seen, what apps were told and what the rows say against each other.
 struct InvariantChecker {

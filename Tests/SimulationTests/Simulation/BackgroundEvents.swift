@@ -2,7 +2,7 @@ import Belvo
 import Postgres
 import Transport
 
-@testable import Merchant
+@testable import MerchantModel
 
 /// What happens beside the apps and the servers: time passes, banks decide, servers die, webhooks travel.
 struct BackgroundEvents: Sendable {

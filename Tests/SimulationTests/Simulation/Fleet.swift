@@ -2,7 +2,7 @@ import HTTP
 import Logging
 import Transport
 
-@testable import Merchant
+@testable import MerchantModel
 
 /// The servers that are alive, and the way to them.
 ///

@@ -5,8 +5,14 @@ import Payments
 import Postgres
 import Transport
 
+@testable import BelvoGate
 @testable import HTTP
-@testable import Merchant
+@testable import MerchantAPI
+@testable import MerchantAuth
+@testable import MerchantModel
+@testable import MerchantServer
+@testable import MerchantStore
+@testable import MerchantWorkflows
 
 /// One instance of the merchant's server in a simulation: the production code from the router to the workers, with the
 /// outside world handed in. Only what carries bytes (listeners, connections) is missing.

@@ -8,7 +8,9 @@ import Synchronization
 import TestSupport
 import Transport
 
-@testable import Merchant
+@testable import MerchantAuth
+@testable import MerchantServer
+@testable import MerchantStore
 
 /// One simulated day of a shop: servers, apps, Belvo and a database, and everything that may go wrong between them, in
 /// an order that one number decides.
