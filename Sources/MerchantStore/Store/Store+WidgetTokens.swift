@@ -119,10 +119,10 @@ extension Store {
                     deadline_at = CASE WHEN state = 'failed' THEN app_now() ELSE deadline_at END
                 FROM kept
                 WHERE payments.subject = kept.subject AND closed_at_belvo IS NULL AND (
-                    belvo_id IS NOT NULL
+                    -- One whose creation is under way, too: it may be refused, and made all the same.
+                    belvo_id IS NOT NULL OR state <> 'failed'
                     -- What was refused or counted as lost may be there all the same; what is older has lapsed there.
-                    OR state = 'failed' AND failure_code <> 'not_sent'
-                        AND payments.created_at > app_now() - interval '7 days')
+                    OR failure_code <> 'not_sent' AND payments.created_at > app_now() - interval '7 days')
             )
             SELECT id FROM kept
             """
