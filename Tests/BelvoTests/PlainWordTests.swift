@@ -18,6 +18,7 @@ import Testing
 
     @Test(arguments: [
         "urn:bank:C1DD33123", "b5c6a3f2-0b0f-4b6d-9a6e-52998224725a", "x:b5c6a3f2-0b0f-4b6d-9a6e-529982247251",
+        "4f2", "5299822472500f1e5299822472500f1e",
     ])
     func `an id of a machine is kept`(id: String) {
         #expect(PlainWord.isID(id))
@@ -25,7 +26,7 @@ import Testing
 
     @Test(arguments: [
         "", "52998224725", "529.982.247-25", "cpf:529.982.247-25", "cnpj_11222333000181", "Ana Souza",
-        "ana@example.com", "+5511987654321",
+        "ana@example.com", "+5511987654321", "r-5511999990000", "ana.souza",
     ]) func `a number or a name of a person's is no id`(text: String) {
         #expect(!PlainWord.isID(text))
     }

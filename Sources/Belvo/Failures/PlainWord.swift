@@ -20,16 +20,20 @@ package enum PlainWord {
             && text.utf8.allSatisfy { isDigit($0) || isLetter($0) || "_-./[]".utf8.contains($0) }
     }
 
-    /// An id that a machine gave: without spaces, and with no number in it that is as long as a CPF or a CNPJ, however
-    /// those are punctuated. A UUID at the end may hold any digits.
+    /// An id that a machine gave: 16 hexadecimal digits and more, or letters and digits without spaces, with no number
+    /// in them that is as long as a person's (phone, CPF, CNPJ), however that is punctuated. A UUID at the end may hold
+    /// any digits.
     static func isID(_ text: String) -> Bool {
         guard (1...1000).contains(text.utf8.count),
             text.utf8.allSatisfy({ isDigit($0) || isLetter($0) || "_-./:=".utf8.contains($0) }),
-            text.utf8.contains(where: isLetter)
+            text.utf8.contains(where: isLetter), text.utf8.contains(where: isDigit)
         else { return false }
+        if text.utf8.count >= 16, text.utf8.allSatisfy({ isDigit($0) || (0x61...0x66).contains($0 | 0x20) }) {
+            return true
+        }
         let head = UUID(uuidString: String(text.suffix(36))) == nil ? text[...] : text.dropLast(36)
         return head.utf8.split { !isDigit($0) && !"-./".utf8.contains($0) }
-            .allSatisfy { ![11, 14].contains($0.count(where: isDigit)) }
+            .allSatisfy { !(8...14).contains($0.count(where: isDigit)) }
     }
 
     /// A day, or a moment of one, as ISO 8601 writes it.
