@@ -159,7 +159,13 @@ extension Payment {
     /// Of a report that differs from what was asked for nothing is believed but that something may be moving; the
     /// record stays as it is and the caller raises the alarm.
     private mutating func apply(_ report: Report) {
-        if isContradicted(by: report), state == .failed { isContradicted = true }
+        if state == .failed, isClosedAtBelvo {
+            if isContradicted(by: report) { isContradicted = true }
+            // Belvo is back at its first word. The alarm stays until somebody has settled it.
+            if report.status == .failed, belvoID == report.belvoID, differences(from: report).isEmpty {
+                isContradicted = false
+            }
+        }
         if isClosedAtBelvo { return }
         guard differences(from: report).isEmpty else {
             if report.status.isSigned { wasSeenSigned = true }

@@ -99,7 +99,7 @@ public struct Payment: Sendable, Equatable {
     public package(set) var isClosedAtBelvo = false
     /// It was given up and is known to be unsigned: Belvo was read since, or never had it.
     public package(set) var isReleased = false
-    /// Belvo called it SUCCEEDED after FAILED: somebody has to find out which of the two is true.
+    /// Belvo called it FAILED, and shows it as going on or SUCCEEDED since: somebody has to find out which is true.
     public package(set) var isContradicted = false
     /// Its user may hold a token for Belvo's SDK, which can sign it without us (belvo-api.md §2.1). As it was read;
     /// unlike the others it changes by itself.
