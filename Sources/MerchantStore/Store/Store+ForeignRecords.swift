@@ -7,21 +7,24 @@ import Postgres
 package struct Owner: Sendable {
     package let customer: Customer.ID
     package let subject: UserSubject
+    /// Whether the person was forgotten: only what bears the name of a payment of theirs is imported then.
+    package let isErased: Bool
     package let clock: DatabaseClock
 }
 
-// Records that somebody else made at Belvo. A customer who was forgotten owns nothing more here.
+// Records that somebody else made at Belvo.
 extension Store {
     /// Who is known at Belvo by this id.
     package func owner(belvoID: UUID) async throws -> Owner? {
         try await database.rows(
             """
-            SELECT id, subject, app_now() AS read_at FROM customers WHERE belvo_id = \(belvoID) AND erased_at IS NULL
+            SELECT id, subject, erased_at IS NOT NULL AS is_erased, app_now() AS read_at FROM customers
+            WHERE belvo_id = \(belvoID)
             """
         ).first.map { row in
             Owner(
                 customer: try row.decode("id"), subject: try row.decode("subject"),
-                clock: try clock(row))
+                isErased: try row.decode("is_erased"), clock: try clock(row))
         }
     }
 
@@ -82,24 +85,27 @@ extension Store {
         ).first.map(readEnrollment)
     }
 
-    /// Imports a payment as Belvo shows it; see above.
+    /// Imports a payment as Belvo shows it; see above. `named` is the payment whose name it bears, where it is not that
+    /// one twice; of who was forgotten it has to be given one of the two.
     ///
     /// Nothing comes back either when another payment has its end-to-end id.
     package func importForeign(
-        _ payment: Payment, of customer: Customer.ID, plan: PollPlan, cause: Cause, emitting shopEvent: ShopEvent?
+        _ payment: Payment, of owner: Owner, named: Payment.ID?, plan: PollPlan, cause: Cause,
+        emitting shopEvent: ShopEvent?
     ) async throws -> Stored<Payment>? {
         try await database.execute(
             """
-            WITH \(fragment: owning(customer)), made AS (
+            WITH \(fragment: owning(owner.customer, isErased: owner.isErased)), made AS (
                 INSERT INTO payments (
-                    id, origin, subject, enrollment_id, state, belvo_id, reference, priced_by_order, seen_signed_at,
+                    id, origin, subject, bears_name_of, enrollment_id, state, belvo_id, reference, priced_by_order,
+                    seen_signed_at,
                     closed_at_belvo, amount_centavos, description, statement_description, belvo_customer_id,
                     belvo_enrollment_id, beneficiary_bank_account,
                     provider_status, provider, consent_id, end_to_end_id, external_payment_id, provider_request_id,
                     failure_code, failure_message_ciphertext, failure_authority, metadata, created_at, updated_at,
                     next_poll_at, deadline_at)
                 SELECT
-                    \(payment.id), \(payment.origin), owner.subject, \(payment.enrollment), \(payment.state),
+                    \(payment.id), \(payment.origin), owner.subject, \(named), \(payment.enrollment), \(payment.state),
                     \(payment.belvoID), \(payment.reference), false,
                     CASE WHEN \(payment.wasSeenSigned) THEN app_now() END,
                     CASE WHEN \(payment.isClosedAtBelvo) THEN app_now() END,
@@ -123,10 +129,11 @@ extension Store {
     }
 
     /// The customer's row, held as it is until the record is there: who is forgotten meanwhile gets none.
-    private func owning(_ customer: Customer.ID) -> SQL {
+    private func owning(_ customer: Customer.ID, isErased: Bool = false) -> SQL {
         """
         owner AS (
-            SELECT id, subject FROM customers WHERE id = \(customer) AND erased_at IS NULL FOR SHARE
+            SELECT id, subject FROM customers
+            WHERE id = \(customer) AND (erased_at IS NOT NULL) = \(isErased) FOR SHARE
         )
         """
     }

@@ -24,13 +24,12 @@ package struct MoneyAlarm: Sendable {
 }
 
 extension Store {
-    /// Raises an alarm about a payment, unless the same is open already, word by word: false then. Of money that came
-    /// beside an order the shop has to be told.
+    /// Raises an alarm about a payment, unless the same is open already, word by word: false then.
     package func raise(_ kind: MoneyAlarm.Kind, of payment: Payment.ID, _ detail: String) async throws -> Bool {
         try await !database.execute(
             """
             INSERT INTO money_alarms (kind, payment_id, detail, next_poll_at)
-            VALUES (\(kind), \(payment), \(detail), CASE WHEN \(kind == .paidBesideOrder) THEN app_now() END)
+            VALUES (\(kind), \(payment), \(detail), NULL)
             ON CONFLICT (payment_id, kind) WHERE settled_at IS NULL DO UPDATE SET detail = excluded.detail
             WHERE money_alarms.detail IS DISTINCT FROM excluded.detail
             RETURNING id
@@ -38,12 +37,16 @@ extension Store {
         ).isEmpty
     }
 
-    /// The alarms about a payment that nobody has settled.
+    /// The alarms about a payment, and about the one whose name it bears, that nobody has settled.
     package func openAlarms(of payment: Payment.ID) async throws -> [MoneyAlarm] {
         try await database.rows(
             """
             SELECT id, kind, payment_id, coalesce(detail, '') AS detail FROM money_alarms
-            WHERE payment_id = \(payment) AND settled_at IS NULL ORDER BY raised_at
+            WHERE payment_id IN (
+                SELECT \(payment) UNION ALL
+                SELECT bears_name_of FROM payments WHERE id = \(payment) AND bears_name_of IS NOT NULL)
+                AND settled_at IS NULL
+            ORDER BY raised_at
             """
         ).map(readAlarm)
     }

@@ -95,13 +95,16 @@ extension Store {
         ).first.map(readPayment)
     }
 
-    /// The user's payments for the reference that have been paid or may still be: while there is one, no other is
-    /// opened or authorized (`takes_reference`). Whatever may be paid is polled (`what_may_be_paid_is_polled`).
-    package func payments(taking reference: Reference, of subject: UserSubject) async throws -> [Stored<Payment>] {
+    /// The user's payments for the reference that have been paid or may still be, and anybody's for an order where this
+    /// one is for an order, too: while there is one, no other is opened or authorized (`takes_reference`). Whatever may
+    /// be paid is polled (`what_may_be_paid_is_polled`).
+    package func payments(
+        taking reference: Reference, of subject: UserSubject, isPricedByOrder: Bool
+    ) async throws -> [Stored<Payment>] {
         try await database.rows(
             """
             SELECT \(fragment: Self.paymentColumns) FROM payments
-            WHERE subject = \(subject) AND reference = \(reference)
+            WHERE reference = \(reference) AND (subject = \(subject) OR priced_by_order AND \(isPricedByOrder))
                 AND takes_reference(payments)
             ORDER BY state = 'succeeded' DESC, id
             """

@@ -160,11 +160,11 @@ package enum WorkflowRefusal: Error, Sendable, Equatable {
     /// The payment names an enrollment that cannot be used.
     case enrollmentNotUsable
     /// An earlier attempt for the same reference may still be paid.
-    case paymentInDoubt(Payment.ID)
+    case paymentInDoubt(Payment.ID?)
     /// Belvo refused it, or it has failed since.
     case paymentFailed(Failure?)
     /// The reference was paid.
-    case alreadyPaid(Payment.ID)
+    case alreadyPaid(Payment.ID?)
     /// Without an order no price can be trusted.
     case orderRequired
     /// The merchant has no such order for this user.

@@ -57,7 +57,8 @@ extension EnrollmentWorkflow {
     /// Remembers an enrollment that somebody else made, if its customer is one of ours.
     private func importForeign(_ remote: Belvo.Enrollment, on context: CallContext) async throws -> ForeignRecordImport
     {
-        guard let payer = remote.details.customer, let owner = try await dependencies.store.owner(belvoID: payer.uuid)
+        guard let payer = remote.details.customer, let owner = try await dependencies.store.owner(belvoID: payer.uuid),
+            !owner.isErased
         else {
             return .notOurs
         }

@@ -110,8 +110,10 @@ extension PaymentWorkflow {
     /// Why the payment cannot be authorized: which other one for its reference is in the way.
     private func refusal(toAuthorize payment: Payment) async throws -> WorkflowRefusal {
         guard let reference = payment.reference else { return .contended }
-        let others = try await dependencies.store.payments(taking: reference, of: payment.subject)
-        return others.first { $0.record.id != payment.id }.map { Self.refusal(by: $0.record) } ?? .contended
+        let others = try await dependencies.store.payments(
+            taking: reference, of: payment.subject, isPricedByOrder: payment.isPricedByOrder)
+        return others.first { $0.record.id != payment.id }.map { Self.refusal(by: $0.record, to: payment.subject) }
+            ?? .contended
     }
 
     /// Records what a failed authorize means. Whatever an answer says, the signature has left, and money may move: only

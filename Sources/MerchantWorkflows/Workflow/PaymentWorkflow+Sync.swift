@@ -55,6 +55,9 @@ extension PaymentWorkflow {
         guard let payer = remote.customer, let owner = try await dependencies.store.owner(belvoID: payer.uuid) else {
             return .notOurs
         }
+        let named = try await namesake(of: remote, owner)
+        // Money that bears the name of a payment of theirs counts also after the person was forgotten.
+        if owner.isErased, named == nil { return .notOurs }
         // Under whatever name Belvo shows it, it may be the one that is being made here: its answer tells.
         if try await dependencies.store.hasPaymentInFlight(of: owner.subject) {
             throw ImportDeferred.mayBeOwn
@@ -63,6 +66,7 @@ extension PaymentWorkflow {
         guard let centavos = remote.amountCentavos, centavos > 0 else { throw ImportDeferred.incomplete("amount") }
         guard remote.currency == Money.currency else { throw ImportDeferred.incomplete("currency") }
         let report = report(remote)
+        let isTwin = named.map { Set($0.differences(from: report)).isSubset(of: ["id", "end_to_end_id"]) } ?? false
         let seen = Payment(
             id: Payment.ID(dependencies.identities.next()), origin: .foreign, subject: owner.subject,
             enrollment: try await bond(of: remote, of: owner, on: context),
@@ -71,16 +75,18 @@ extension PaymentWorkflow {
                 beneficiaryBankAccount: report.beneficiaryBankAccount),
             amount: Money(centavos: centavos),
             // Texts that an app could not have sent through here are left out: nothing depends on them.
-            description: remote.purpose.flatMap { try? PaymentDescription($0) },
-            statementDescription: remote.statementDescription.flatMap { try? StatementDescription($0) },
-            reference: try await twin(of: remote)?.reference,
-            metadata: remote.metadata.flatMap { try? Metadata(json: $0.bytes) }, belvoIdempotencyKey: nil,
+            description: owner.isErased ? nil : remote.purpose.flatMap { try? PaymentDescription($0) },
+            statementDescription: owner.isErased
+                ? nil : remote.statementDescription.flatMap { try? StatementDescription($0) },
+            reference: isTwin ? named?.reference : nil,
+            metadata: owner.isErased ? nil : remote.metadata.flatMap { try? Metadata(json: $0.bytes) },
+            belvoIdempotencyKey: nil,
             createdAt: owner.moment(remote.createdAt))
         let payment = try seen.transition(on: .reported(report))
-        if let taken = try await write(payment, seen: seen, of: owner, on: context) {
+        let name = isTwin ? nil : named?.id
+        if let taken = try await write(payment, seen: seen, of: owner, named: name, on: context) {
             logImport(taken, remote)
             if taken.record.state == .succeeded { try await logAlarms(of: taken.record.id) }
-            try await alarmOfNamesake(taken.record, remote)
             return .taken
         }
         // Overtaken; or two payments are to be one Pix, and this one is not believed.
@@ -89,37 +95,29 @@ extension PaymentWorkflow {
             return .overtaken
         }
         let open = try seen.transition(on: .reported(report.undecided))
-        guard let taken = try await write(open, seen: seen, of: owner, on: context) else { return .overtaken }
+        guard let taken = try await write(open, seen: seen, of: owner, named: name, on: context) else {
+            return .overtaken
+        }
         dependencies.log.critical("payment.end_to_end_id_repeated", metadata: ["payment_id": "\(taken.record.id)"])
         _ = try await dependencies.store.raise(.endToEndIDRepeated, of: taken.record.id, "made without us")
         logImport(taken, remote)
         return .taken
     }
 
-    /// Raises the alarm where what bears the name of a payment of ours, and is another one, was paid: money arrived for
-    /// its reference that is not its own, and the shop is told (promise 1).
-    private func alarmOfNamesake(_ taken: Payment, _ remote: Belvo.PaymentIntent) async throws {
-        guard taken.state == .succeeded, taken.reference == nil,
-            let name = remote.externalID.flatMap({ Payment.ID($0) }),
-            let known = try await dependencies.store.payment(name)?.record, known.subject == taken.subject
-        else { return }
-        try await raise(.paidBesideOrder, of: known, "another intent of its name was paid: \(remote.id)")
-    }
-
-    /// The payment of ours that it equals in all but Belvo's id; anybody can give a cheaper one the same name.
-    private func twin(of remote: Belvo.PaymentIntent) async throws -> Payment? {
+    /// The same user's payment whose name it bears: that one twice, where they are equal in all but Belvo's id, or
+    /// another one, which anybody can give any name.
+    private func namesake(of remote: Belvo.PaymentIntent, _ owner: Owner) async throws -> Payment? {
         guard let name = remote.externalID.flatMap({ Payment.ID($0) }),
-            let known = try await dependencies.store.payment(name)?.record,
-            Set(known.differences(from: report(remote))).isSubset(of: ["id", "end_to_end_id"])
+            let known = try await dependencies.store.payment(name)?.record, known.subject == owner.subject
         else { return nil }
         return known
     }
 
     private func write(
-        _ payment: Payment, seen: Payment, of owner: Owner, on context: CallContext
+        _ payment: Payment, seen: Payment, of owner: Owner, named: Payment.ID?, on context: CallContext
     ) async throws -> Stored<Payment>? {
         try await dependencies.store.importForeign(
-            payment, of: owner.customer,
+            payment, of: owner, named: named,
             plan: .entered(payment.schedule(dependencies.timeouts, signatureTime: nil)), cause: context.cause,
             emitting: dependencies.event(payment, before: seen, at: owner.clock.now))
     }
@@ -130,7 +128,7 @@ extension PaymentWorkflow {
     ) async throws -> Enrollment.ID? {
         guard let id = remote.enrollment else { return nil }
         var known = try await dependencies.store.enrollment(belvoID: id.uuid)
-        if known == nil {
+        if known == nil, !owner.isErased {
             do {
                 _ = try await EnrollmentWorkflow(dependencies: dependencies).syncFromBelvo(id, on: context)
             } catch BelvoError.notFound {

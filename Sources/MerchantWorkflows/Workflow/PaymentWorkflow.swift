@@ -45,7 +45,8 @@ package struct PaymentWorkflow: Sendable {
         for _ in 0..<attemptsMax {
             let terms = try await terms(of: requested, for: subject)
             if let reference = requested.reference,
-                let refusal = try await refusal(by: reference, of: subject, on: context)
+                let refusal = try await refusal(
+                    by: reference, of: subject, isPricedByOrder: terms.order != nil, on: context)
             {
                 // The first request with this key may be what is in the way.
                 if let known = try await replay(request, of: subject, on: context) { return known }
@@ -137,9 +138,10 @@ extension PaymentWorkflow {
     ///
     /// What we gave up ourselves is read once more: Belvo may have closed it meanwhile, or show it unsigned.
     private func refusal(
-        by reference: Reference, of subject: UserSubject, on context: CallContext
+        by reference: Reference, of subject: UserSubject, isPricedByOrder: Bool, on context: CallContext
     ) async throws -> WorkflowRefusal? {
-        var taking = try await dependencies.store.payments(taking: reference, of: subject)
+        var taking = try await dependencies.store.payments(
+            taking: reference, of: subject, isPricedByOrder: isPricedByOrder)
         let givenUp = taking.filter { $0.record.state == .failed || ($0.isOverdue && !$0.record.isMaybeSigned) }
         if !givenUp.isEmpty, taking.allSatisfy({ $0.record.state != .succeeded }) {
             // More than a few are never open by themselves; the others are polled, and keep the reference until then.
@@ -149,13 +151,16 @@ extension PaymentWorkflow {
                 }
                 try await group.waitForAll()
             }
-            taking = try await dependencies.store.payments(taking: reference, of: subject)
+            taking = try await dependencies.store.payments(
+                taking: reference, of: subject, isPricedByOrder: isPricedByOrder)
         }
-        return taking.first.map { Self.refusal(by: $0.record) }
+        return taking.first.map { Self.refusal(by: $0.record, to: subject) }
     }
 
-    static func refusal(by payment: Payment) -> WorkflowRefusal {
-        payment.state == .succeeded ? .alreadyPaid(payment.id) : .paymentInDoubt(payment.id)
+    /// Nobody learns the id of another user's payment, which an order may have from before it was that user's.
+    static func refusal(by payment: Payment, to subject: UserSubject) -> WorkflowRefusal {
+        let id = payment.subject == subject ? payment.id : nil
+        return payment.state == .succeeded ? .alreadyPaid(id) : .paymentInDoubt(id)
     }
 }
 
@@ -244,8 +249,7 @@ extension PaymentWorkflow: PolledWorkflow {
         }
     }
 
-    /// Keeps an alarm until somebody has settled it, and logs it once. The shop hears of its order where that is
-    /// disputed by it.
+    /// Keeps an alarm until somebody has settled it, and logs it once.
     func raise(_ kind: MoneyAlarm.Kind, of payment: Payment, _ detail: String) async throws {
         guard try await dependencies.store.raise(kind, of: payment.id, detail) else { return }
         dependencies.log.critical(
@@ -332,7 +336,8 @@ extension PaymentWorkflow: PolledWorkflow {
     private func plan(_ next: Payment, over stored: Stored<Payment>) -> PollPlan {
         guard next.status == .pending || next.mayBelvoStillPay else { return .entered(nil) }
         let moment = stored.clock.now
-        guard next.state == stored.record.state else {
+        // What had come to rest and goes on has a time of its own, from which on it is polled ever less often.
+        guard next.state == stored.record.state, stored.deadline != nil else {
             return .entered(schedule(of: next, created: moment - stored.record.createdAt))
         }
         // What was due long ago is polled ever less often, whatever keeps it open.

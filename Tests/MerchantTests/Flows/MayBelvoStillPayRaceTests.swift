@@ -2,6 +2,7 @@ import Belvo
 import BelvoSandbox
 import FoundationEssentials
 import HTTP
+import MerchantModel
 import Payments
 import Postgres
 import Testing
@@ -9,6 +10,7 @@ import Transport
 
 @testable import MerchantServer
 @testable import MerchantStore
+@testable import MerchantWorkflows
 
 /// May Belvo still pay this attempt? What comes between two steps of the answer: a token, another user, an order, an
 /// older server.
@@ -155,6 +157,102 @@ import Transport
             try harness.sandbox.turn(intent: intent, to: "PROCESSING")
             try await harness.poll()
             #expect(try await client.openPayment(bond, key: "tap-2").string("code") == "payment_in_doubt")
+        }
+    }
+
+    @Test func `a token given out while a creation is under way is seen by whatever ends it`() async throws {
+        try await MayBelvoStillPayTests.open { harness, client, bond in
+            harness.sandbox.next(.dropAnswer, on: .createPaymentIntent)
+            harness.sandbox.next(.refused(503, code: "away"), on: .listPaymentIntents, count: nil)
+            #expect(try await client.openPayment(bond, key: "tap-1").status == 202)
+            let store = harness.merchant.dependencies.store
+            let id = try #require(try await harness.lines("SELECT id::text AS line FROM payments").first)
+            let own = try #require(Payment.ID(id))
+            let readBefore = try #require(try await store.payment(own))
+            #expect(try await client.app.send(.post, "/v1/widget-token").status == 201)
+            let workflow = PaymentWorkflow(dependencies: harness.merchant.dependencies)
+            _ = try await workflow.record(.refused(.notLetIn), on: readBefore, cause: .poller)
+            #expect(try await harness.lines("SELECT state AS line FROM payments") == ["failed"])
+            #expect(try await client.openPayment(bond, key: "tap-2").string("code") == "payment_in_doubt")
+            harness.sandbox.clearFaults()
+            let intent = try #require(harness.sandbox.intentIDs(externalID: id).first)
+            try harness.sandbox.settle(intent: intent)
+            try await harness.pass(.seconds(60))
+            #expect(try await client.openPayment(bond, key: "tap-2").string("code") == "already_paid")
+        }
+    }
+
+    @Test func `another intent of a payment's name is noticed whenever it is paid`() async throws {
+        try await MayBelvoStillPayTests.open(orders: "required") { harness, client, bond in
+            _ = try await MayBelvoStillPayTests.place(on: harness, amount: "19.90")
+            let bill = try await MayBelvoStillPayTests.ordered(client, bond)
+            let cheaper = try await client.openPaymentBySDK(from: bond.atBelvo(), named: bill.id, centavos: 100)
+            try await harness.hear(of: cheaper.description)
+            let alarms = "SELECT kind AS line FROM ops.money_alarms ORDER BY kind" as SQL
+            #expect(try await harness.lines(alarms) == ["created_twice"])
+            try harness.sandbox.settle(intent: cheaper.description)
+            try await harness.pass(.seconds(60))
+            #expect(try await harness.lines(alarms) == ["created_twice", "paid_beside_order"])
+        }
+    }
+
+    @Test func `what Belvo calls FAILED again comes to rest, and until then is read ever less often`() async throws {
+        try await MayBelvoStillPayTests.open { harness, client, bond in
+            let bill = try await client.bill(bond)
+            try await client.authorize(bill)
+            try harness.sandbox.fail(intent: bill.belvoID)
+            try await harness.hear(of: bill.belvoID)
+            let onward = Fault.altered([Fault.Alteration("/status", #""PROCESSING""#)])
+            harness.sandbox.next(onward, on: .getPaymentIntent, count: nil)
+            try await harness.hear(of: bill.belvoID)
+            #expect(try await client.openPayment(bond, key: "tap-2").string("code") == "payment_in_doubt")
+            try await harness.pass(.seconds(86_400))
+            let pauses = "SELECT (next_poll_at - app_now() > interval '1 minute')::text AS line FROM payments" as SQL
+            #expect(try await harness.lines(pauses) == ["true"])
+            harness.sandbox.clearFaults()
+            try await harness.pass(.seconds(3_700))
+            #expect(try await harness.lines("SELECT 'due' AS line FROM payments WHERE next_poll_at IS NOT NULL") == [])
+            #expect(try await harness.lines("SELECT kind AS line FROM ops.money_alarms") == ["contradiction"])
+            #expect(try await client.openPayment(bond, key: "tap-2").status == 201)
+        }
+    }
+
+    @Test func `money that bears a payment's name counts also after its person was forgotten`() async throws {
+        try await MayBelvoStillPayTests.open { harness, client, bond in
+            let bill = try await client.bill(bond)
+            try await client.authorize(bill)
+            try harness.sandbox.settle(intent: bill.belvoID)
+            try await harness.hear(of: bill.belvoID)
+            let twin = try await Self.makeTwin(of: bill, client, bond)
+            _ = try await harness.operate { try await $0.erase(UserSubject("ana")) }
+            try harness.sandbox.settle(intent: twin)
+            try await harness.hear(of: twin)
+            #expect(try await harness.lines("SELECT kind AS line FROM ops.money_alarms").contains("double_paid"))
+            let texts = "SELECT description AS line FROM payments WHERE origin = 'observed' AND metadata IS NULL" as SQL
+            #expect(try await harness.texts(texts).count == 1)
+            #expect(try await !harness.texts(texts).joined().contains("teas"))
+        }
+    }
+
+    @Test func `what an order has from another user is in the way, and is nobody else's to see`() async throws {
+        try await MayBelvoStillPayTests.open(orders: "required") { harness, client, bond in
+            _ = try await MayBelvoStillPayTests.place(on: harness, amount: "19.90")
+            harness.sandbox.next(.statusAfter(403), on: .createPaymentIntent)
+            let refused = try await client.app.send(
+                .post, "/v1/payment-intents", #"{"enrollment": "\#(bond.id)", "reference": "order-1"}"#,
+                headers: ["idempotency-key": "tap-1"])
+            #expect(refused.status == 502)
+            let moved = try await App(client: harness.client, token: MayBelvoStillPayTests.shopToken).send(
+                .put, "/orders/order-1", #"{"subject": "bia", "amount": "19.90", "description": "Two coffees"}"#)
+            #expect(moved.status == 200)
+            #expect(try await client.app.send(.post, "/v1/widget-token").status == 201)
+            var other = try await AppClient.arrive(on: harness, as: "bia", taxID: "111.444.777-35")
+            let theirs = try await other.enroll()
+            let answer = try await other.app.send(
+                .post, "/v1/payment-intents", #"{"enrollment": "\#(theirs.id)", "reference": "order-1"}"#,
+                headers: ["idempotency-key": "tap-1"])
+            #expect(try answer.string("code") == "payment_in_doubt")
+            #expect(!answer.text.contains("payment_intent\""))
         }
     }
 
