@@ -11,6 +11,7 @@ cd "$(dirname "$0")/.."
 logs=$local_directory/logs
 secrets=$local_directory/secrets
 settings=$local_directory/demo.env
+merchant_port='' admin_port='' sandbox_port=''
 
 main() {
     use_local_directory
@@ -50,7 +51,8 @@ choose_ports() {
 
 choose_port() {
     local port
-    port=$(free_port "$2")
+    # Nobody listens yet on what was chosen before.
+    port=$(free_port "$2" "$merchant_port" "$admin_port" "$sandbox_port")
     [[ $port == "$2" ]] || say "Port $2 is in use: $1 takes $port." >&2
     printf '%s\n' "$port"
 }

@@ -3,11 +3,11 @@
 
 port_is_free() { ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
-# free_port WANTED: prints it, or the nearest one above on which nobody listens.
+# free_port WANTED [GIVEN...]: prints it, or the nearest one above on which nobody listens and that is not given away.
 free_port() {
     local port
     for ((port = $1; port < $1 + 100; port++)); do
-        if port_is_free "$port"; then
+        if [[ " ${*:2} " != *" $port "* ]] && port_is_free "$port"; then
             printf '%s\n' "$port"
             return
         fi
