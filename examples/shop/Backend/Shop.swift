@@ -41,7 +41,7 @@ struct Shop: Sendable {
     nonisolated(nonsending) func reply(to request: Request) async -> Reply {
         let path = request.target.path
         // The merchant server is no browser, and reaches the shop by whatever address it was given.
-        if path == "/webhooks/payments" { return finish(await receiveEvent(request)) }
+        if path == "/webhooks/payments" { return withPolicy(await receiveEvent(request)) }
         let host = request.headers["host"]
         if host == loopbackAuthority, request.method == .get {
             return .response(Response(Status(302), headers: ["location": "\(origin)\(request.target)"]))
@@ -51,12 +51,12 @@ struct Shop: Sendable {
             return .response(Response(.forbidden))
         }
         if request.method == .get || request.method == .head, let file = page.file(path) {
-            return finish(
+            return withPolicy(
                 Response(.ok, headers: ["content-type": file.type, "cache-control": "no-cache"], body: file.body))
         }
         let visitor = Session(cookies: request.headers["cookie"], secret: secrets.tokens)
-        if path.hasPrefix("/demo/") { return finishing(await demonstrate(request)) }
-        return finish(await answer(request, of: visitor))
+        if path.hasPrefix("/demo/") { return withPolicy(await demonstrate(request)) }
+        return withPolicy(await answer(request, of: visitor))
     }
 
     private nonisolated(nonsending) func answer(_ request: Request, of visitor: Session?) async -> Response {
@@ -210,7 +210,7 @@ extension Shop {
         if let lines = journal.lines(after: after, orWake: signal) { return .response(json(.ok, lines)) }
         return .held(
             HeldReply(signal: signal, until: Monotonic.now() + .seconds(20)) { _ in
-                finish(json(.ok, journal.lines(after: after)))
+                withPolicy(json(.ok, journal.lines(after: after)))
             })
     }
 
@@ -241,10 +241,10 @@ extension Shop {
         Response(status, headers: ["content-type": "application/json", "cache-control": "no-store"], body: body)
     }
 
-    private func finish(_ response: Response) -> Reply { finishing(.response(response)) }
+    private func withPolicy(_ response: Response) -> Reply { withPolicy(.response(response)) }
 
     /// Nothing is loaded but from here, and nothing is asked but this shop and the merchant server.
-    private func finishing(_ reply: Reply) -> Reply {
+    private func withPolicy(_ reply: Reply) -> Reply {
         guard case .response(var response) = reply else { return reply }
         let policy = [
             "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'",
