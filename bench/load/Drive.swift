@@ -22,9 +22,10 @@ struct Drive: ParsableCommand {
     @Option(help: "The origin of belvo-sandbox, whose bank page the users see.") var sandbox: String
     @Option(help: "The certificate authority of belvo-sandbox (PEM).") var sandboxCAFile: String
     @Option(help: "A file of tokens, one a line, each for a user of its own.") var tokens: String
+    @Flag(help: "Each payment names a reference of its own, as a shop's payments do.") var references = false
 
     func run() throws {
-        let tokens = try PhoneFile.lines(of: tokens)
+        let (tokens, references) = (try PhoneFile.lines(of: tokens), references)
         let bank = Client(
             origin: try origin(sandbox), tls: try .client(extraAuthorities: sandboxCAFile),
             configuration: .connections(tokens.count))
@@ -33,7 +34,8 @@ struct Drive: ParsableCommand {
         let loop = try EventLoop()
         _ = loop.task {
             do {
-                let users = try await User.enrollAll(tokens: tokens, at: merchant, bank: bank, on: loop)
+                let users = try await User.enrollAll(
+                    tokens: tokens, namingReferences: references, at: merchant, bank: bank, on: loop)
                 var crowd = Crowd(users, on: loop)
                 say("enrolled")
                 while let line = await BlockingThreads.shared.run({ readLine() }) {

@@ -6,13 +6,14 @@ import Transport
 extension User {
     /// Enrolls a phone for each token, all at once.
     static func enrollAll(
-        tokens: [String], at merchant: Client, bank: Client, on loop: EventLoop
+        tokens: [String], namingReferences: Bool, at merchant: Client, bank: Client, on loop: EventLoop
     ) async throws -> [User] {
         let tasks = tokens.enumerated().map { number, token in
             loop.task { try await enroll(number, App(client: merchant, token: token), bank: bank, on: loop) }
         }
         var users: [User] = []
         for task in tasks { users.append(try await task.value) }
+        for place in users.indices { users[place].namesReferences = namingReferences }
         return users
     }
 

@@ -9,6 +9,8 @@ struct User: Sendable {
     private var phone: Phone
     private let enrollment: String
     private let riskSignals: [UInt8]
+    /// Whether each payment has a reference of its own.
+    var namesReferences = false
 
     init(app: App, phone: Phone, enrollment: String, riskSignals: [UInt8]) {
         self.app = app
@@ -23,6 +25,7 @@ struct User: Sendable {
             $0.member("enrollment", enrollment)
             $0.member("amount", "19.90")
             $0.member("description", "Two coffees")
+            if namesReferences { $0.member("reference", String.randomKey()) }
         }
         guard payment["next_action"]?["fido_options"] != nil else {
             throw Unexpected("a payment without options", payment)

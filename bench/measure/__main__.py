@@ -5,7 +5,7 @@ import pathlib
 import signal
 import sys
 
-from . import attack, hiccups, http, night, speed
+from . import attack, hiccups, http, night, payment, speed
 from .amounts import Amounts
 from .processes import Failure
 from .site import Site
@@ -13,7 +13,7 @@ from .site import Site
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="measure")
-    parser.add_argument("what", choices=["speed", "http", "attack", "night", "hiccups"])
+    parser.add_argument("what", choices=["speed", "http", "attack", "night", "hiccups", "payment"])
     parser.add_argument("sections", nargs="*")
     parser.add_argument("--programs", type=pathlib.Path, required=True, help="where the built programs are")
     parser.add_argument("--peers", type=pathlib.Path, help="where the servers that are compared are")
@@ -23,12 +23,15 @@ def main() -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda received, _: sys.exit(128 + received))
     try:
-        with (night.NightSite if options.what == "night" else Site)(options.programs) as site:
+        sites = {"night": night.NightSite, "payment": payment.PaymentSite}
+        with sites.get(options.what, Site)(options.programs) as site:
             if options.what == "night":
                 text = night.run(site, keep=not options.least)
             elif options.what == "hiccups":
                 rounds = 1 if options.least else 3
                 text = hiccups.run(site, rounds, options.sections, keep=not (options.least or options.sections))
+            elif options.what == "payment":
+                text = payment.run(site, seconds=5 if options.least else 40, keep=not options.least)
             elif options.what == "attack":
                 amounts = attack.Amounts.least() if options.least else attack.Amounts()
                 text = attack.run(site, amounts, keep=not options.least)

@@ -167,7 +167,7 @@ class Site:
         port = free_port(random.randrange(20_000, 30_000))
         options = {
             "listen_addresses": "127.0.0.1", "port": port, "unix_socket_directories": directory, "fsync": "on",
-            "synchronous_commit": "on", "full_page_writes": "on"}
+            "synchronous_commit": "on", "full_page_writes": "on", **self._cluster_options()}
         # SIGINT is PostgreSQL's fast shutdown. It is asked for once more because the kernel forgets the signal of the
         # parent's death when the user changes.
         child = self.children.start(
@@ -231,6 +231,10 @@ class Site:
 
     def _sandbox_options(self) -> list[object]:
         return []
+
+    def _cluster_options(self) -> dict[str, object]:
+        """What PostgreSQL is started with beside the options of all measurements."""
+        return {}
 
     def start_merchant(self, name: str = "merchant", url: str | None = None, **settings: object) -> Child:
         """The server, with these settings beside those of the file."""
@@ -315,11 +319,11 @@ http {{
         taker.hear()
         return taker
 
-    def start_crowd(self, users: int) -> OrderTaker:
+    def start_crowd(self, users: int, *options: str, name: str = "load") -> OrderTaker:
         """A load generator with an enrolled phone for each user."""
         return self.start_load(
             "drive", "--merchant", self.url, "--sandbox", self.sandbox_url, "--sandbox-ca-file",
-            self.scratch / "secrets/ca.pem", "--tokens", self.tokens("load", users))
+            self.scratch / "secrets/ca.pem", "--tokens", self.tokens(name, users), *options)
 
 
 @dataclass

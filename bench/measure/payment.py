@@ -1,0 +1,254 @@
+"""./dev bench-payment: what one paid payment costs, counted from outside."""
+
+import json
+import pathlib
+import re
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+
+from . import report
+from .processes import Child, Failure, OrderTaker, say
+from .report import bullets, row, table
+from .site import Site
+
+_document = pathlib.Path("bench/payment.md")
+_users = 8
+_most_calls = {"on": 3.3, "off": 4.0}
+_most_commits = {"on": 8.5, "off": 6.0}
+_most_wal_bytes = {"on": 9_000, "off": 6_000}
+_most_statements = 3
+
+
+@dataclass
+class PaymentSite(Site):
+    """A Belvo that decides after a second and tells of it, and a PostgreSQL that counts statements."""
+
+    settle_after_ms: int = 1_000
+
+    def _cluster_options(self) -> dict[str, object]:
+        return {"shared_preload_libraries": "pg_stat_statements,auto_explain", "autovacuum": "off"}
+
+    def _write_settings(self) -> None:
+        super()._write_settings()
+        # A bound that nobody reaches is looked up all the same, as it is where this is in use.
+        text = self.settings.read_text()
+        self.settings.write_text(text.replace("USER_OPEN_PAYMENTS_MAX=0", "USER_OPEN_PAYMENTS_MAX=1000000"))
+
+    def _sandbox_options(self) -> list[object]:
+        return [
+            "--webhook-url", f"{self.url}/webhooks/belvo", "--webhook-token", self.setting("BELVO_WEBHOOK_TOKEN")]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What was counted until a moment, or between two."""
+
+    payments: int
+    calls: Counter
+    commits: int
+    log_bytes: int
+    wal_bytes: int
+    page_bytes: int
+
+    def __sub__(self, other: "Cost") -> "Cost":
+        return Cost(
+            self.payments - other.payments, self.calls - other.calls, self.commits - other.commits,
+            self.log_bytes - other.log_bytes, self.wal_bytes - other.wal_bytes, self.page_bytes - other.page_bytes)
+
+
+@dataclass
+class Payments:
+    site: PaymentSite
+    seconds: int
+    costs: dict[str, Cost] = field(default_factory=dict)
+    statements: list[tuple[float, str]] = field(default_factory=list)
+    plans: dict[str, str] = field(default_factory=dict)
+    _calls: Counter = field(default_factory=Counter)
+    _last_call: int = 0
+
+    def measure(self) -> None:
+        site = self.site
+        for name in ("pg_stat_statements", "pg_walinspect"):
+            site.database.query(f"CREATE EXTENSION {name}")
+        merchant = site.start_merchant()
+        crowd = site.start_crowd(_users, "--references")
+        for webhooks in ("on", "off"):
+            say(f"Eight users pay, webhooks {webhooks} ...")
+            self._send_webhooks(webhooks == "on")
+            self.costs[webhooks] = self._cost_of_paying(merchant, crowd)
+        say("One user opens payments ...")
+        self._count_statements(crowd)
+        crowd.order("end")
+        site.stop(crowd.child)
+        site.stop(merchant)
+        say("One payment, with the plans of its statements ...")
+        self._take_plans()
+
+    def _send_webhooks(self, wanted: bool) -> None:
+        self.site.get(
+            self.site.sandbox_url + "/sandbox/variants", "--request", "PATCH", "--header",
+            "content-type: application/json", "--data", json.dumps({"webhook_copies": int(wanted)}))
+
+    def _cost_of_paying(self, merchant: Child, crowd: OrderTaker) -> Cost:
+        """Everything that is done from when all is quiet until all is quiet again."""
+        self._await_quiet()
+        before = self._until_now(merchant)
+        first = self.site.database.query("SELECT pg_current_wal_insert_lsn()")
+        crowd.order("begin", "pay", _users)
+        time.sleep(self.seconds)
+        crowd.order("end")
+        self._await_quiet()
+        last = self.site.database.query("SELECT pg_current_wal_insert_lsn()")
+        cost = self._until_now(merchant) - before
+        # A transaction that writes ends in a record of its own in the log of PostgreSQL; none other does.
+        commits, wal_bytes, page_bytes = self.site.database.query(f"""
+            SELECT count(*) FILTER (WHERE resource_manager = 'Transaction' AND record_type LIKE 'COMMIT%'),
+                '{last}'::pg_lsn - '{first}'::pg_lsn, sum(fpi_length)
+            FROM pg_get_wal_records_info('{first}', '{last}')""").split("|")
+        if not cost.payments:
+            raise Failure("nothing was paid.")
+        return Cost(cost.payments, cost.calls, int(commits), cost.log_bytes, int(wal_bytes), int(page_bytes))
+
+    def _until_now(self, merchant: Child) -> Cost:
+        paid = int(self.site.database.query("SELECT count(*) FROM payments WHERE state = 'succeeded'"))
+        answer = json.loads(self.site.get(f"{self.site.sandbox_url}/sandbox/calls?after={self._last_call}"))
+        for call in answer["results"]:
+            self._calls[call["endpoint"]] += 1
+            self._last_call = call["number"]
+        return Cost(paid, Counter(self._calls), 0, merchant.log.stat().st_size, 0, 0)
+
+    def _await_quiet(self) -> None:
+        """Until nothing of a payment is under way, here or at Belvo; and a moment longer."""
+        deadline = time.monotonic() + 60
+        while self.site.database.query("""
+            SELECT (SELECT count(*) FROM payments WHERE state NOT IN ('succeeded', 'failed', 'awaiting_signature'))
+                + (SELECT count(*) FROM webhook_receipts WHERE outcome = 'received')""") != "0":
+            if time.monotonic() > deadline:
+                raise Failure("what was paid did not come to its end.")
+            time.sleep(0.2)
+        time.sleep(3)
+
+    def _count_statements(self, crowd: OrderTaker) -> None:
+        """Of one user who opens payments and leaves them: nothing else is to be done then."""
+        query = self.site.database.query
+        query("SELECT pg_stat_statements_reset()")
+        crowd.order("begin", "create", 1)
+        time.sleep(min(self.seconds, 5))
+        crowd.order("end")
+        opened = int(crowd.order("count")[0])
+        found = json.loads(query("""
+            SELECT coalesce(json_agg(json_build_array(calls, query) ORDER BY calls DESC), '[]')
+            FROM pg_stat_statements JOIN pg_database ON oid = dbid
+            WHERE datname = 'merchant' AND toplevel AND query NOT LIKE '%pg_stat_statements%'"""))
+        if not opened:
+            raise Failure("no payment was opened.")
+        # What workers ask, whoever pays, and what tells other instances: nobody's answer waits for it.
+        self.statements = [
+            (calls / opened, " ".join(text.split())) for calls, text in found
+            if " AS place " not in text and "pg_notify" not in text and calls >= opened / 2]
+
+    @property
+    def on_the_way(self) -> float:
+        return sum(calls for calls, _ in self.statements)
+
+    def _take_plans(self) -> None:
+        """The plans of a payment's statements, as they were carried out, from the log of PostgreSQL."""
+        site = self.site
+        site.database.query("VACUUM ANALYZE")
+        for name, value in {
+                "log_min_duration": "0", "log_analyze": "on", "log_buffers": "on", "log_wal": "on",
+                "log_timing": "off", "log_level": "log"}.items():
+            site.database.query(f"ALTER DATABASE merchant SET auto_explain.{name} = '{value}'")
+        merchant = site.start_merchant()
+        crowd = site.start_crowd(1, "--references", name="planned")
+        self._send_webhooks(True)
+        begin = site.database.child.log.stat().st_size
+        crowd.order("begin", "pay", 1)
+        time.sleep(6)
+        crowd.order("end")
+        self._await_quiet()
+        text = site.database.child.log.read_bytes()[begin:].decode(errors="replace")
+        site.stop(crowd.child)
+        site.stop(merchant)
+        # Each ends where a line begins that is not moved in.
+        for found in re.finditer(r"duration: [\d.]+ ms  plan:\n((?:\t.*\n)+)", text):
+            lines = [line[1:] for line in found[1].splitlines()]
+            head = next((place for place, line in enumerate(lines) if re.match(r"\S.*\(cost=", line)), len(lines))
+            query = re.sub(r"^Query Text: ", "", " ".join(" ".join(lines[:head]).split()))
+            if not query.startswith(("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")) or " AS place " in query:
+                continue
+            if any(word in query for word in ("pg_settings", "outcome = 'received'", "state NOT IN")):
+                continue
+            plan = [re.sub(r"'[^']{40,}'", "'…'", line)[:160] for line in lines[head:]]
+            self.plans[query] = "\n".join(plan)
+
+    def report(self) -> str:
+        on, off = self.costs["on"], self.costs["off"]
+        kinds = sorted(set(on.calls) | set(off.calls), key=lambda kind: -on.calls[kind])
+
+        def line(what: str, most: object, values: list[float], targets: list[float], digits: int) -> str:
+            met = ["yes" if value <= target else "**no**" for value, target in zip(values, targets)]
+            return row(what, *(f"{value:.{digits}f}" for value in values), most, " and ".join(met))
+
+        rows = [
+            line("calls to Belvo", "≤ 3.3 and ≤ 4", [sum(c.calls.values()) / c.payments for c in (on, off)],
+                 list(_most_calls.values()), 2),
+            *(row(f"of them `{kind}`", *(f"{c.calls[kind] / c.payments:.2f}" for c in (on, off)), "", "")
+              for kind in kinds),
+            line("transactions that write", "≤ 8.5 and ≤ 6", [c.commits / c.payments for c in (on, off)],
+                 list(_most_commits.values()), 2),
+            line("bytes of PostgreSQL's log (WAL)", "≤ 9,000 and ≤ 6,000", [c.wal_bytes / c.payments for c in (on, off)],
+                 list(_most_wal_bytes.values()), 0),
+            row("of them images of whole pages", *(f"{c.page_bytes / c.payments:.0f}" for c in (on, off)), "", ""),
+            row("bytes of the server's own log", *(f"{c.log_bytes / c.payments:.0f}" for c in (on, off)), "", "")]
+        shapes = table("for each payment opened | statement", [
+            row(f"{calls:.2f}", f"`{_shown(text)}`") for calls, text in self.statements])
+        met = "yes" if self.on_the_way <= _most_statements + 0.1 else "**no**"
+        plans = "\n\n".join(
+            f"`{_shown(query)}`\n\n```text\n{plan}\n```" for query, plan in self.plans.items())
+        return report.reflow(f"""# What a payment costs
+
+Written by `./dev bench-payment`, which counts from outside what is done for payments that come to a good end: {_users}
+users who open a payment with a reference of its own, sign it, and look until it is paid, one after the other, for
+{self.seconds} s. Belvo decides after 1 s. Counted is everything from a quiet moment to the next one, and divided by the
+payments that were paid meanwhile. Calls are those that the sandbox has seen, whoever made them. A transaction that writes is
+one whose end stands in PostgreSQL's log (a `COMMIT` record, `pg_walinspect`), so that one without effect does not count;
+a webhook is a transaction of its own where it did not come with others.
+
+{bullets([*report.origin(self.site), f"on {report.processor()}, {report.kernel()}", report.versions(self.site)])}
+
+{table("for each paid payment | webhooks on | webhooks off | wanted | met", rows)}
+
+Paid were {on.payments} with webhooks and {off.payments} without.
+
+## The statements on the way to the answer of create
+
+Counted by `pg_stat_statements` while one user opens payments with references and leaves them, without what workers ask in
+any case and without the notice to other instances, for which no answer waits. Each is one round trip: nothing is sent
+before the last one is answered. {self.on_the_way:.2f} for each payment, of which at most {_most_statements} are wanted:
+{met}.
+
+{shapes}
+
+## Their plans
+
+Of one payment that was opened, signed, told of by three webhooks and paid, beside {on.payments + off.payments} finished
+ones: what `EXPLAIN (ANALYZE, BUFFERS, WAL)` says of each statement, taken by `auto_explain` while it was carried out, the last
+time where there were several. What triggers read and write is told as the time of their trigger alone.""") + f"\n\n{plans}\n"
+
+
+def _shown(text: str) -> str:
+    """The beginning of a statement, as one word of code in a table."""
+    short = re.sub(r"\s+", " ", text).replace("|", "¦").replace("`", "'")
+    return short if len(short) <= 110 else short[:109] + "…"
+
+
+def run(site: PaymentSite, seconds: int, keep: bool) -> str:
+    """Measures everything, and writes the document anew."""
+    payments = Payments(site, seconds)
+    payments.measure()
+    text = payments.report()
+    if keep:
+        report.write(_document, text)
+    return text
