@@ -95,6 +95,16 @@ extension Store {
         ).first.map(readPayment)
     }
 
+    /// The payments that Belvo knows by one of these ids, or whose money moved by one of these transfers.
+    package func payments(knownBy ids: [UUID], orByTransfers transfers: [EndToEndID]) async throws -> [Stored<Payment>] {
+        try await database.rows(
+            """
+            SELECT \(fragment: Self.paymentColumns) FROM payments
+            WHERE belvo_id = ANY(\(ids)) OR end_to_end_id = ANY(\(transfers.map(\.description)))
+            """
+        ).map(readPayment)
+    }
+
     /// The user's payments for the reference that have been paid or may still be, and anybody's for an order where this
     /// one is for an order, too: while there is one, no other is opened or authorized (`takes_reference`). Whatever may
     /// be paid is polled (`what_may_be_paid_is_polled`).

@@ -26,32 +26,82 @@ package struct WebhookReceipt: Sendable {
     package let object: UUID?
     let outcome: Outcome
     package let lastReceivedAt: Timestamp
+    /// What it says beside that.
+    let statement: WebhookStatement
+}
+
+/// What Belvo told a moment ago.
+package struct NewWebhook: Sendable {
+    let id: UUID
+    /// Of the body after parsing.
+    let digest: [UInt8]
+    let type: String
+    let code: String
+    let object: UUID?
+    let outcome: WebhookReceipt.Outcome
+    let body: [UInt8]
+}
+
+/// What becomes of a webhook that was worked on.
+package struct WebhookSettlement: Sendable {
+    let id: UUID
+    let version: Int64
+    let outcome: WebhookReceipt.Outcome
+    /// Until it is worked on again; nil where it is settled.
+    let nextPoll: Duration?
+
+    init(of receipt: Stored<WebhookReceipt>, outcome: WebhookReceipt.Outcome, nextPoll: Duration? = nil) {
+        id = receipt.record.id
+        version = receipt.version
+        self.outcome = outcome
+        self.nextPoll = nextPoll
+    }
 }
 
 extension Store {
     private static let webhookColumns: SQL = """
-        id, webhook_type, object_id, outcome, last_received_at, version, app_now() AS read_at
+        id, webhook_type, object_id, body_ciphertext, outcome, last_received_at, version, app_now() AS read_at
         """
 
     /// Stores what was told before it is answered. The same telling again counts up, and is worked on once more.
-    package func insertWebhook(
-        id: UUID, digest: [UInt8], type: String, code: String, object: UUID?, outcome: WebhookReceipt.Outcome,
-        body: [UInt8]
-    ) async throws {
+    package func insertWebhook(_ webhook: NewWebhook) async throws {
         try await database.execute(
             """
             INSERT INTO webhook_receipts (
                 id, digest, webhook_type, webhook_code, object_id, body_ciphertext, outcome, next_poll_at,
                 processed_at)
             VALUES (
-                \(id), \(digest), \(type), \(code), \(object), \(vault.seal(body, in: .webhookReceiptsBody, of: id)),
-                \(outcome), CASE WHEN \(outcome == .received) THEN app_now() END,
-                CASE WHEN \(outcome != .received) THEN app_now() END)
+                \(webhook.id), \(webhook.digest), \(webhook.type), \(webhook.code), \(webhook.object),
+                \(vault.seal(webhook.body, in: .webhookReceiptsBody, of: webhook.id)), \(webhook.outcome),
+                CASE WHEN \(webhook.outcome == .received) THEN app_now() END,
+                CASE WHEN \(webhook.outcome != .received) THEN app_now() END)
             ON CONFLICT ON CONSTRAINT one_receipt_per_webhook DO UPDATE SET
                 received_count = webhook_receipts.received_count + 1, last_received_at = app_now(),
                 outcome = excluded.outcome, next_poll_at = excluded.next_poll_at,
                 processed_at = excluded.processed_at,
                 version = webhook_receipts.version + 1
+            """)
+    }
+
+    /// Stores several that are to be worked on, each with how often it came, by one statement. No two of them are the
+    /// same.
+    func insertWebhooks(_ webhooks: [(NewWebhook, copies: Int)]) async throws {
+        let told = webhooks.map(\.0)
+        try await database.execute(
+            """
+            INSERT INTO webhook_receipts (
+                id, digest, webhook_type, webhook_code, object_id, body_ciphertext, received_count, next_poll_at)
+            SELECT told.*, app_now()
+            FROM unnest(
+                \(told.map(\.id)), \(told.map { ByteString($0.digest) }), \(told.map(\.type)), \(told.map(\.code)),
+                \(told.compactMap(\.object)),
+                \(told.map { ByteString(vault.seal($0.body, in: .webhookReceiptsBody, of: $0.id)) }),
+                \(webhooks.map(\.copies))) AS told
+            ORDER BY 2
+            ON CONFLICT ON CONSTRAINT one_receipt_per_webhook DO UPDATE SET
+                received_count = webhook_receipts.received_count + excluded.received_count,
+                last_received_at = app_now(), outcome = excluded.outcome, next_poll_at = excluded.next_poll_at,
+                processed_at = NULL, version = webhook_receipts.version + 1
             """)
     }
 
@@ -61,27 +111,35 @@ extension Store {
         return readEach(rows, of: "webhook_receipts", readWebhook)
     }
 
-    /// Settles a webhook, or has it worked on again after a pause. Nothing happens when it came once more meanwhile,
-    /// or somebody else has it: then it is worked on anyway.
-    package func update(
-        _ before: Stored<WebhookReceipt>, to outcome: WebhookReceipt.Outcome, nextPoll: Duration? = nil
-    ) async throws {
+    /// Settles webhooks, or has them worked on again after a pause: one statement for all of them. Nothing happens to
+    /// one that came once more meanwhile, or that somebody else has: then it is worked on anyway.
+    package func settle(_ webhooks: [WebhookSettlement]) async throws {
+        guard !webhooks.isEmpty else { return }
+        // An array of ours holds no NULL.
+        let waits = webhooks.map { $0.nextPoll?.wholeMicroseconds ?? -1 }
         try await database.execute(
             """
             UPDATE webhook_receipts SET
-                outcome = \(outcome), attempts = attempts + 1, version = version + 1, leased_until = NULL,
-                next_poll_at = app_now() + \(nextPoll.map(\.wholeMicroseconds)) * interval '1 microsecond',
-                processed_at = CASE WHEN \(outcome != .received) THEN app_now() END
-            WHERE id = \(before.record.id) AND version = \(before.version)
+                outcome = settled_as, attempts = attempts + 1, version = version + 1, leased_until = NULL,
+                next_poll_at = CASE WHEN wait >= 0 THEN app_now() + wait * interval '1 microsecond' END,
+                processed_at = CASE WHEN settled_as <> 'received' THEN app_now() END
+            FROM unnest(
+                \(webhooks.map(\.id)), \(webhooks.map(\.version)), \(webhooks.map(\.outcome.rawValue)), \(waits)
+            ) AS settled (settled_id, settled_version, settled_as, wait)
+            WHERE id = settled_id AND version = settled_version
             """)
     }
 
     private func readWebhook(_ row: Row) throws -> Stored<WebhookReceipt> {
         let receivedAt: Timestamp = try row.decode("last_received_at")
+        let id: UUID = try row.decode("id")
+        // A body that cannot be read any more says nothing; the object is read all the same.
+        let body = try? vault.open(row.decode("body_ciphertext"), in: .webhookReceiptsBody, of: id)
         return Stored(
             record: WebhookReceipt(
-                id: try row.decode("id"), type: try row.decode("webhook_type"), object: try row.decode("object_id"),
-                outcome: try row.decode("outcome"), lastReceivedAt: receivedAt),
+                id: id, type: try row.decode("webhook_type"), object: try row.decode("object_id"),
+                outcome: try row.decode("outcome"), lastReceivedAt: receivedAt,
+                statement: body.map { WebhookStatement(body: $0) } ?? WebhookStatement()),
             version: try row.decode("version"), updatedAt: receivedAt, deadline: nil,
             clock: try clock(row))
     }

@@ -16,15 +16,7 @@ extension Dependencies {
                 reschedule: { try await store.reschedule($0, in: .customers) }, id: { $0.id.uuid }),
             redirects(named: "redirects", in: .redirectReceipts, width: 8, window: window, lease: lease),
             redirects(named: "unknown_redirects", in: .unknownRedirects, width: 4, window: window, lease: lease),
-            Poller<WebhookReceipt>(
-                name: "webhooks", table: .webhookReceipts, limit: 128, width: 16, log: log, gate: gate,
-                window: window,
-                claim: { try await store.claimDueWebhooks(limit: $0, lease: lease) },
-                poll: {
-                    try await WebhookWorkflow(dependencies: self).process($0)
-                    return .recorded
-                },
-                reschedule: { try await store.reschedule($0, in: .webhookReceipts) }, id: { $0.id }),
+            WebhookWorker(dependencies: self, lease: lease, window: window),
             Poller<Enrollment>(
                 name: "enrollments", table: .enrollments, limit: 128, width: 16, log: log, gate: gate, window: window,
                 claim: { try await store.claimDueEnrollments(limit: $0, lease: lease) },

@@ -104,11 +104,11 @@ struct Poller<Record: Sendable>: DueWorker {
 
 /// Records of one pass while Belvo is away: polls end at the gate then, and only those matter that find out whether
 /// Belvo is back, or whose record has lasted too long.
-private let pollsWhileShut = 8
+let pollsWhileShut = 8
 
 /// How many records a pass takes: as many as the last one had time for, and twice as many after one that had time for
 /// all that it took.
-private final class BatchSizer: Sendable {
+final class BatchSizer: Sendable {
     private let max: Int
     private let min: Int
     private let current: Mutex<Int>

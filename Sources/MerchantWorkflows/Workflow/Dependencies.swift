@@ -23,6 +23,8 @@ package struct Dependencies: Sendable {
     /// Counts the states that records enter here.
     package let journeyCounts: JourneyCounts
     package let log: Logger
+    /// Stores what Belvo tells.
+    package let webhookIntake = WebhookIntake()
 
     package init(
         store: Store, belvo: Belvo.Client, gate: BelvoGate, timeouts: Timeouts, policy: Policy, identities: Identities,

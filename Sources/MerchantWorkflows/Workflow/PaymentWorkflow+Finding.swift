@@ -30,10 +30,11 @@ extension PaymentWorkflow {
     /// Has a twin imported once the payment has an id of its own, as if Belvo had told of it.
     private func importLater(_ twin: Belvo.PaymentIntent.ID) async throws {
         try await dependencies.store.insertWebhook(
-            id: dependencies.identities.next(),
-            digest: dependencies.store.vault.lookup("listed \(twin)", for: .webhook),
-            type: WebhookWorkflow.Kind.paymentIntents.rawValue, code: "LISTED_TWICE", object: twin.uuid,
-            outcome: .received, body: [])
+            NewWebhook(
+                id: dependencies.identities.next(),
+                digest: dependencies.store.vault.lookup("listed \(twin)", for: .webhook),
+                type: WebhookWorkflow.Kind.paymentIntents.rawValue, code: "LISTED_TWICE", object: twin.uuid,
+                outcome: .received, body: []))
     }
 
     /// Throws when Belvo lists something that can be this payment but for its name, so that nobody may call it absent.

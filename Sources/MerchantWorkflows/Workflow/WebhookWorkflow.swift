@@ -43,36 +43,10 @@ package struct WebhookWorkflow: Sendable {
             dependencies.log.notice(
                 "webhook.ignored", metadata: ["type": "\(hint.type)", "code": "\(hint.code)"])
         }
-        try await dependencies.store.insertWebhook(
-            id: dependencies.identities.next(), digest: digest, type: hint.type, code: hint.code,
-            object: hint.object, outcome: isKnown ? .received : .ignored, body: hint.body)
-    }
-
-    /// Reads what a webhook is about, and records what Belvo says of it. What is new here and a customer's of ours is
-    /// imported: an app's SDK can make it without us (belvo-api.md §2.1).
-    func process(_ receipt: Stored<WebhookReceipt>) async throws {
-        guard let kind = Kind(rawValue: receipt.record.type), let object = receipt.record.object else {
-            return try await dependencies.store.update(receipt, to: .ignored)
-        }
-        let age = receipt.clock.now - receipt.record.lastReceivedAt
-        do {
-            let isOurs = try await syncFromBelvo(object, kind)
-            try await dependencies.store.update(receipt, to: isOurs ? .done : .notOurs)
-        } catch BelvoError.notFound where age >= Self.absenceMax {
-            try await dependencies.store.update(receipt, to: .notOurs)
-        } catch let error where error is BelvoError || error is ImportDeferred {
-            guard age < Self.retryMax else {
-                dependencies.log.error("webhook.expired", metadata: ["webhook_id": "\(receipt.record.id)"])
-                return try await dependencies.store.update(receipt, to: .expired)
-            }
-            dependencies.log.warning(
-                "webhook.unreadable", metadata: ["webhook_id": "\(receipt.record.id)", "reason": "\(error)"])
-            // After 1 s, 2 s and 4 s, however rarely records are polled; then with growing pauses.
-            let pause =
-                age < .seconds(7)
-                ? retryPause(after: age) : min(max(age / 4, dependencies.timeouts.pollInterval), .seconds(900))
-            try await dependencies.store.update(receipt, to: .received, nextPoll: pause)
-        }
+        let receipt = NewWebhook(
+            id: dependencies.identities.next(), digest: digest, type: hint.type, code: hint.code, object: hint.object,
+            outcome: isKnown ? .received : .ignored, body: hint.body)
+        try await dependencies.webhookIntake.insert(receipt, into: dependencies.store)
     }
 
     /// The types that say something about a record.
@@ -83,25 +57,98 @@ package struct WebhookWorkflow: Sendable {
         case transactions = "TRANSACTIONS"
     }
 
-    /// Whether the object is a customer's of ours.
-    private func syncFromBelvo(_ object: UUID, _ kind: Kind) async throws -> Bool {
-        switch kind {
-        case .enrollments:
-            return try await EnrollmentWorkflow(dependencies: dependencies).syncFromBelvo(
-                Belvo.Enrollment.ID(object), on: .webhook)
-        case .paymentIntents:
-            return try await PaymentWorkflow(dependencies: dependencies).syncFromBelvo(
-                Belvo.PaymentIntent.ID(object), on: .webhook)
-        case .charges:
-            guard let intent = try await dependencies.belvo.readCharge(Charge.ID(object)).paymentIntent else {
-                return false
+    /// What reading an object brought.
+    enum Reading: Sendable {
+        /// Whether it is a customer's of ours.
+        case read(isOurs: Bool)
+        /// Belvo does not know it.
+        case absent(BelvoError)
+        case failed(any Error)
+        /// The database failed in between, and the log has heard of it: the lease brings the webhook back.
+        case interrupted
+    }
+
+    /// Reads what a webhook is about, and records what Belvo says of it. What is new here and a customer's of ours is
+    /// imported: an app's SDK can make it without us (belvo-api.md §2.1).
+    func read(_ target: Target) async -> Reading {
+        await reading(target.id) {
+            switch target.kind {
+            case .enrollment:
+                try await EnrollmentWorkflow(dependencies: dependencies).syncFromBelvo(
+                    Belvo.Enrollment.ID(target.id), on: .webhook)
+            case .intent:
+                try await PaymentWorkflow(dependencies: dependencies).syncFromBelvo(
+                    Belvo.PaymentIntent.ID(target.id), on: .webhook)
             }
-            return try await PaymentWorkflow(dependencies: dependencies).syncFromBelvo(intent, on: .webhook)
-        case .transactions:
-            guard let intent = try await dependencies.belvo.readTransaction(Transaction.ID(object)).paymentIntent else {
-                return false
-            }
-            return try await PaymentWorkflow(dependencies: dependencies).syncFromBelvo(intent, on: .webhook)
+        }
+    }
+
+    /// An object whose reading settles webhooks.
+    struct Target: Hashable, Sendable {
+        enum Kind { case enrollment, intent }
+        let kind: Kind
+        let id: UUID
+    }
+
+    /// Where a charge or a transaction belongs.
+    enum Movement: Sendable {
+        case belongs(to: UUID)
+        /// To no intent, or it could not be read.
+        case ends(Reading)
+    }
+
+    /// Reads a charge or a transaction, to learn which intent it belongs to.
+    func readMovement(_ id: UUID, _ kind: Kind) async -> Movement {
+        do {
+            let intent: Belvo.PaymentIntent.ID? =
+                kind == .charges
+                ? try await dependencies.belvo.readCharge(Charge.ID(id)).paymentIntent
+                : try await dependencies.belvo.readTransaction(Transaction.ID(id)).paymentIntent
+            return intent.map { .belongs(to: $0.uuid) } ?? .ends(.read(isOurs: false))
+        } catch {
+            return .ends(await reading(id) { throw error })
+        }
+    }
+
+    /// What becomes of a webhook about which this was found out; nil where nothing is to be written.
+    func settlement(of receipt: Stored<WebhookReceipt>, after reading: Reading) -> WebhookSettlement? {
+        let age = receipt.clock.now - receipt.record.lastReceivedAt
+        let failure: any Error
+        switch reading {
+        case .interrupted: return nil
+        case .read(let isOurs): return WebhookSettlement(of: receipt, outcome: isOurs ? .done : .notOurs)
+        case .absent where age >= Self.absenceMax: return WebhookSettlement(of: receipt, outcome: .notOurs)
+        case .absent(let error): failure = error
+        case .failed(let error): failure = error
+        }
+        guard age < Self.retryMax else {
+            dependencies.log.error("webhook.expired", metadata: ["webhook_id": "\(receipt.record.id)"])
+            return WebhookSettlement(of: receipt, outcome: .expired)
+        }
+        dependencies.log.warning(
+            "webhook.unreadable", metadata: ["webhook_id": "\(receipt.record.id)", "reason": "\(failure)"])
+        // After 1 s, 2 s and 4 s, however rarely records are polled; then with growing pauses.
+        let pause =
+            age < .seconds(7)
+            ? retryPause(after: age) : min(max(age / 4, dependencies.timeouts.pollInterval), .seconds(900))
+        return WebhookSettlement(of: receipt, outcome: .received, nextPoll: pause)
+    }
+
+    private func reading(_ object: UUID, _ body: () async throws -> Bool) async -> Reading {
+        do {
+            return .read(isOurs: try await body())
+        } catch let error as BelvoError {
+            if case .notFound = error { return .absent(error) }
+            return .failed(error)
+        } catch let error as ImportDeferred {
+            return .failed(error)
+        } catch {
+            dependencies.log.warning(
+                "look.failed",
+                metadata: [
+                    "worker": "webhooks", "record_id": "\(object.uuidString.lowercased())", "reason": "\(error)",
+                ])
+            return .interrupted
         }
     }
 }

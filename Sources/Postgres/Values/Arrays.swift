@@ -114,3 +114,24 @@ extension UInt8: PostgresArrayElement {
         Array(try field.value(of: .bytea, as: [UInt8].self))
     }
 }
+
+/// Bytes in an array: a `bytea` among others.
+public struct ByteString: Hashable, Sendable, PostgresArrayElement {
+    /// What it stands for.
+    public let bytes: [UInt8]
+
+    public init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    public static var postgresType: PostgresType { .bytea }
+    public static var postgresArrayType: PostgresType { .byteaArray }
+
+    public func encode(into encoder: inout PostgresEncoder) {
+        encoder.append(bytes: bytes)
+    }
+
+    public static func decode(_ field: PostgresField) throws(ValueMismatch) -> ByteString {
+        ByteString(Array(try field.value(of: .bytea, as: ByteString.self)))
+    }
+}

@@ -19,6 +19,7 @@ public struct PostgresType: RawRepresentable, Hashable, Sendable, CustomStringCo
     public static let float4 = PostgresType(rawValue: 700)
     public static let float8 = PostgresType(rawValue: 701)
     public static let unknown = PostgresType(rawValue: 705)
+    public static let byteaArray = PostgresType(rawValue: 1001)
     public static let textArray = PostgresType(rawValue: 1009)
     public static let int8Array = PostgresType(rawValue: 1016)
     public static let bpchar = PostgresType(rawValue: 1042)

@@ -1,0 +1,33 @@
+import FoundationEssentials
+import JSON
+import Payments
+
+/// What a webhook about a charge or a transaction says, beside the name of its object.
+///
+/// None of it is believed. It only leads to the payment whose reading settles it, and tells a webhook that repeats what
+/// is known of a closed payment from one that may have something to say.
+struct WebhookStatement: Sendable, Equatable {
+    /// The intent that the movement belongs to.
+    var intent: UUID?
+    var endToEndID: EndToEndID?
+    var status: String?
+    /// `INFLOW` or `OUTFLOW`.
+    var direction: String?
+    /// Nil also where there is one that cannot be read.
+    var amount: Money?
+    var namesAmount = false
+
+    init() {}
+
+    /// Nothing is said by what cannot be read.
+    init(body: [UInt8]) {
+        guard let data = (try? JSONDocument(parsing: body))?.root["data"], data.kind == .object else { return }
+        intent = data["payment_intent"]?.string.flatMap { UUID(uuidString: $0) }
+        endToEndID = data["end_to_end_id"]?.string.flatMap { EndToEndID($0) }
+        status = data["status"]?.string
+        direction = data["transaction_type"]?.string
+        let text = data["amount"].flatMap { $0.numberText ?? $0.string }
+        namesAmount = data["amount"].map { $0.kind != .null } ?? false
+        amount = text.flatMap { try? Money($0) }
+    }
+}

@@ -1,0 +1,84 @@
+import Postgres
+import Synchronization
+import Transport
+
+/// Stores what Belvo tells: what comes while a statement is under way goes together with the next one.
+///
+/// Belvo tells of one end three times at the same moment, and of many at once on a busy day. Nobody waits for company:
+/// the first one is written at once, and each is on disk before it is answered.
+final class WebhookIntake: Sendable {
+    private struct Waiting {
+        let webhook: NewWebhook
+        let continuation: CheckedContinuation<Void, any Error>
+    }
+
+    private struct State {
+        var isWriting = false
+        var waiting: [Waiting] = []
+    }
+
+    private let state = Mutex(State())
+
+    /// Those that go together at most.
+    static let widthMax = 64
+
+    /// Returns when it is on disk.
+    func insert(_ webhook: NewWebhook, into store: Store) async throws {
+        // What means nothing here, or names nothing, has nothing to hurry for.
+        guard webhook.outcome == .received, webhook.object != nil, let loop = EventLoop.current else {
+            return try await store.insertWebhook(webhook)
+        }
+        try await withCheckedThrowingContinuation { continuation in
+            let isFirst = state.withLock { state in
+                state.waiting.append(Waiting(webhook: webhook, continuation: continuation))
+                defer { state.isWriting = true }
+                return !state.isWriting
+            }
+            if isFirst { _ = loop.task { await self.writeWaiting(to: store) } }
+        }
+    }
+
+    /// Whether somebody waits; nobody writes any more where not.
+    private var hasCompany: Bool {
+        state.withLock { state in
+            state.isWriting = !state.waiting.isEmpty
+            return state.isWriting
+        }
+    }
+
+    private func writeWaiting(to store: Store) async {
+        repeat {
+            let taken = state.withLock { state in
+                defer { state.waiting.removeFirst(min(Self.widthMax, state.waiting.count)) }
+                return Array(state.waiting.prefix(Self.widthMax))
+            }
+            await write(taken, to: store)
+        } while hasCompany
+    }
+
+    private func write(_ taken: [Waiting], to store: Store) async {
+        var kinds: [(NewWebhook, copies: Int)] = []
+        for webhook in taken.map(\.webhook) {
+            if let place = kinds.firstIndex(where: { $0.0.digest == webhook.digest }) {
+                kinds[place].copies += 1
+            } else {
+                kinds.append((webhook, copies: 1))
+            }
+        }
+        do {
+            try await store.insertWebhooks(kinds)
+            for one in taken { one.continuation.resume() }
+        } catch let error as DatabaseError where error.isRefused && taken.count > 1 {
+            // One of them cannot be stored, and must not take the others with it.
+            for one in taken { await write([one], to: store) }
+        } catch {
+            for one in taken { one.continuation.resume(throwing: error) }
+        }
+    }
+}
+
+extension DatabaseError {
+    fileprivate var isRefused: Bool {
+        if case .refused = self { true } else { false }
+    }
+}

@@ -1,0 +1,201 @@
+import FoundationEssentials
+import Payments
+import Transport
+
+/// Works on the webhooks that wait: those that lead to one object are settled together, by one reading of it, and all
+/// of a pass by one statement.
+///
+/// A payment's end is told three times, by its intent, its charge and its transaction. The intent is read; the other
+/// two belong to it, or repeat what is known by then. Only a movement that leads to no payment here is read itself.
+struct WebhookWorker: DueWorker {
+    let name = "webhooks"
+    let table = DueTable.webhookReceipts
+    let dependencies: Dependencies
+    let lease: Duration
+    /// For how long after the claim readings may begin, so that each ends before the lease does.
+    let window: Duration
+    private let batchSizer = BatchSizer(max: 128, min: 16)
+
+    init(dependencies: Dependencies, lease: Duration, window: Duration) {
+        self.dependencies = dependencies
+        self.lease = lease
+        self.window = window
+    }
+
+    func runOnce() async throws -> Pass {
+        let isShut = dependencies.gate.isShut
+        let limit = isShut ? min(batchSizer.limit, pollsWhileShut) : batchSizer.limit
+        let begin = Monotonic.now()
+        let waiting = try await dependencies.store.claimDueWebhooks(limit: limit, lease: lease)
+            .sorted { $0.record.id < $1.record.id }
+        guard !waiting.isEmpty else { return Pass() }
+        var work = WebhookPass(waiting, for: WebhookWorkflow(dependencies: dependencies), until: begin + window)
+        try await work.run()
+        batchSizer.note(begun: waiting.count - work.left.count, left: work.left.count)
+        try await dependencies.store.settle(work.settlements)
+        // Belvo is slow, or has no turns for us: somebody else may have them, or we when it is faster.
+        let reschedules = work.left.map { Reschedule(id: $0.record.id, version: $0.version, wait: .zero) }
+        if !reschedules.isEmpty { try await dependencies.store.reschedule(reschedules, in: .webhookReceipts) }
+        return Pass(
+            examined: waiting.count - work.left.count, failed: work.interrupted,
+            wasFull: waiting.count == limit && !isShut)
+    }
+}
+
+/// What one pass finds out about the webhooks that it has claimed.
+private struct WebhookPass {
+    private let workflow: WebhookWorkflow
+    private let end: Monotonic
+    /// Webhooks of which nothing is known yet.
+    private(set) var left: [Stored<WebhookReceipt>]
+    private(set) var settlements: [WebhookSettlement] = []
+    private(set) var interrupted = 0
+    private var readings: [WebhookWorkflow.Target: WebhookWorkflow.Reading] = [:]
+
+    init(_ waiting: [Stored<WebhookReceipt>], for workflow: WebhookWorkflow, until end: Monotonic) {
+        left = waiting
+        self.workflow = workflow
+        self.end = end
+    }
+
+    mutating func run() async throws {
+        settle { $0.record.kind == nil || $0.record.object == nil ? .ignored : nil }
+        try await settleRepetitions()
+        let named = left.map(\.record.target)
+        await read(named.compactMap(\.self))
+        for (receipt, target) in zip(left, named) {
+            guard let target, let reading = readings[target] else { continue }
+            // An intent that a movement's webhook only named may be a lie or a mistake: the movement itself tells.
+            if receipt.record.isOfMovement, !reading.hasFoundOurs { continue }
+            settle(receipt, after: reading)
+        }
+        guard left.contains(where: \.record.isOfMovement) else { return }
+        if !readings.isEmpty { try await settleRepetitions() }
+        await followMovements()
+    }
+
+    /// Reads the charges and transactions that are left, and then what they belong to.
+    private mutating func followMovements() async {
+        var found: [(Stored<WebhookReceipt>, WebhookWorkflow.Movement)] = []
+        var known: [UUID: WebhookWorkflow.Movement] = [:]
+        let movements = left.filter(\.record.isOfMovement)
+        var asked: [AskedMovement] = []
+        for receipt in movements {
+            guard let kind = receipt.record.kind, let object = receipt.record.object else { continue }
+            asked.append(AskedMovement(kind: kind, object: object))
+        }
+        let answers: [(UUID, WebhookWorkflow.Movement)] = await gathered(firsts(asked)) { [workflow] movement in
+            (movement.object, await workflow.readMovement(movement.object, movement.kind))
+        }
+        for (id, movement) in answers { known[id] = movement }
+        for receipt in movements {
+            if let movement = receipt.record.object.flatMap({ known[$0] }) { found.append((receipt, movement)) }
+        }
+        let targets = found.compactMap { _, movement -> WebhookWorkflow.Target? in
+            guard case .belongs(let intent) = movement else { return nil }
+            return WebhookWorkflow.Target(kind: .intent, id: intent)
+        }
+        await read(targets)
+        for (receipt, movement) in found {
+            switch movement {
+            case .ends(let reading): settle(receipt, after: reading)
+            case .belongs(let intent):
+                if let reading = readings[.init(kind: .intent, id: intent)] { settle(receipt, after: reading) }
+            }
+        }
+    }
+
+    /// Settles the movements' webhooks that only repeat what is known of a closed payment.
+    private mutating func settleRepetitions() async throws {
+        let told = left.filter(\.record.isOfMovement).map(\.record.statement)
+        let (intents, transfers) = (told.compactMap(\.intent), told.compactMap(\.endToEndID))
+        guard !intents.isEmpty || !transfers.isEmpty else { return }
+        let known = try await workflow.dependencies.store.payments(knownBy: intents, orByTransfers: transfers)
+        settle { receipt in
+            guard let kind = receipt.record.kind else { return nil }
+            return known.contains { receipt.record.statement.onlyRepeats($0.record, as: kind) } ? .done : nil
+        }
+    }
+
+    /// Reads each target that was not read in this pass: all webhooks here came before.
+    private mutating func read(_ targets: [WebhookWorkflow.Target]) async {
+        let unread = firsts(targets.filter { readings[$0] == nil })
+        let answers: [(WebhookWorkflow.Target, WebhookWorkflow.Reading)] = await gathered(unread) { [workflow] target in
+            (target, await workflow.read(target))
+        }
+        for (target, reading) in answers { readings[target] = reading }
+    }
+
+    private mutating func settle(_ receipt: Stored<WebhookReceipt>, after reading: WebhookWorkflow.Reading) {
+        left.removeAll { $0.record.id == receipt.record.id }
+        if let settlement = workflow.settlement(of: receipt, after: reading) {
+            settlements.append(settlement)
+        } else {
+            interrupted += 1
+        }
+    }
+
+    private mutating func settle(_ outcome: (Stored<WebhookReceipt>) -> WebhookReceipt.Outcome?) {
+        left.removeAll { receipt in
+            guard let outcome = outcome(receipt) else { return false }
+            settlements.append(WebhookSettlement(of: receipt, outcome: outcome))
+            return true
+        }
+    }
+
+    /// What comes of each, sixteen at a time: each waits for Belvo most of its life. Those for which there was no time
+    /// are missing.
+    private func gathered<Item: Sendable, Key: Sendable, Value: Sendable>(
+        _ items: [Item], _ body: @escaping @Sendable (Item) async -> (Key, Value)
+    ) async -> [(Key, Value)] {
+        let traced = { @Sendable (item: Item) in
+            await Trace.$current.withValue(RequestID.made()) { await body(item) }
+        }
+        return await withTaskGroup(of: (Key, Value).self) { group in
+            var rest = items[...]
+            var found: [(Key, Value)] = []
+            for item in rest.prefix(16) { group.addTask { await traced(item) } }
+            rest = rest.dropFirst(16)
+            for await value in group {
+                found.append(value)
+                if Monotonic.now() < end, let next = rest.popFirst() { group.addTask { await traced(next) } }
+            }
+            return found
+        }
+    }
+
+    /// Each once, in the order in which they came.
+    private func firsts<Value: Hashable>(_ values: [Value]) -> [Value] {
+        var seen: Set<Value> = []
+        return values.filter { seen.insert($0).inserted }
+    }
+}
+
+/// A charge or a transaction that is to be read.
+private struct AskedMovement: Hashable, Sendable {
+    let kind: WebhookWorkflow.Kind
+    let object: UUID
+}
+
+extension WebhookWorkflow.Reading {
+    fileprivate var hasFoundOurs: Bool {
+        if case .read(isOurs: true) = self { true } else { false }
+    }
+}
+
+extension WebhookReceipt {
+    /// Nil for a type that means nothing here.
+    fileprivate var kind: WebhookWorkflow.Kind? { WebhookWorkflow.Kind(rawValue: type) }
+
+    fileprivate var isOfMovement: Bool { kind == .charges || kind == .transactions }
+
+    /// Whose reading settles it, as far as it says so itself.
+    fileprivate var target: WebhookWorkflow.Target? {
+        switch kind {
+        case .enrollments: object.map { .init(kind: .enrollment, id: $0) }
+        case .paymentIntents: object.map { .init(kind: .intent, id: $0) }
+        case .charges, .transactions: statement.intent.map { .init(kind: .intent, id: $0) }
+        case nil: nil
+        }
+    }
+}

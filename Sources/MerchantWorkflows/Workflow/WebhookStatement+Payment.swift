@@ -1,0 +1,21 @@
+import Payments
+
+extension WebhookStatement {
+    /// Whether a movement's webhook only repeats what is known of a payment that Belvo has closed as paid: then nobody
+    /// need read anything.
+    ///
+    /// Whatever else it says, and whatever it says of a payment that was given up, has failed or is contradicted, is
+    /// looked up.
+    func onlyRepeats(_ payment: Payment, as kind: WebhookWorkflow.Kind) -> Bool {
+        guard payment.state == .succeeded, payment.isClosedAtBelvo, !payment.isContradicted else { return false }
+        if namesAmount, amount != payment.amount { return false }
+        if let endToEndID, endToEndID != payment.facts.endToEndID { return false }
+        if let intent, intent != payment.belvoID { return false }
+        return switch kind {
+        case .charges: status == "SUCCEEDED" && (endToEndID != nil || intent != nil)
+        case .transactions:
+            direction == "INFLOW" && (status ?? "SUCCEEDED") == "SUCCEEDED" && (endToEndID != nil || intent != nil)
+        case .enrollments, .paymentIntents: false
+        }
+    }
+}

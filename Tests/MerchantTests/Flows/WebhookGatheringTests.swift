@@ -1,0 +1,229 @@
+import BelvoSandbox
+import FoundationEssentials
+import HTTP
+import JSON
+import Payments
+import Postgres
+import Testing
+
+@testable import Merchant
+
+/// Belvo tells of one end three times, and of many at once: what leads to one object is settled by one reading of it,
+/// and what only repeats what is known by none.
+@Suite struct WebhookGatheringTests {
+    /// A payment that is signed, with what Belvo tells when it is paid.
+    private struct Told {
+        let bill: AppClient.Bill
+        let charge: String
+        let transaction: String
+        let endToEndID: String
+    }
+
+    private static func open(
+        _ body: @escaping @Sendable (TestHarness, inout AppClient, Told) async throws -> Void
+    ) async throws {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bill = try await client.bill(client.enroll())
+            try await client.authorize(bill)
+            try harness.sandbox.settle(intent: bill.belvoID)
+            let shown = try await belvo(harness, "payment-intents/\(bill.belvoID)/")
+            let pix = shown["payment_method_information"]?["open_finance_biometric_pix"]
+            let told = Told(
+                bill: bill, charge: try #require(harness.sandbox.movement("CHARGES", of: bill.belvoID)),
+                transaction: try #require(harness.sandbox.movement("TRANSACTIONS", of: bill.belvoID)),
+                endToEndID: try #require(pix?["end_to_end_id"]?.string))
+            try await body(harness, &client, told)
+        }
+    }
+
+    /// What Belvo itself shows.
+    private static func belvo(_ harness: TestHarness, _ path: String) async throws -> JSONValue {
+        let configuration = harness.sandbox.configuration
+        let credentials = Data("\(configuration.secretID):\(configuration.secretPassword)".utf8)
+        let request = Request(
+            .get, Target(path: "/payments/br/\(path)"),
+            headers: ["authorization": "Basic \(credentials.base64EncodedString())"])
+        return try JSONDocument(parsing: try await harness.bank.send(request, deadline: .seconds(10)).body).root
+    }
+
+    private static func tell(
+        _ harness: TestHarness, _ type: String, _ object: String, _ data: String, code: String = "STATUS_UPDATE"
+    ) async throws {
+        let belvo = App(client: harness.client, token: "webhook-token-of-the-tests")
+        let answer = try await belvo.send(
+            .post, "/webhooks/belvo",
+            """
+            {"webhook_id": "1f", "webhook_type": "\(type)", "webhook_code": "\(code)", "object_id": "\(object)",
+            "data": {\(data)}}
+            """)
+        #expect(answer.status == 200)
+    }
+
+    private static func tellOfCharge(
+        _ harness: TestHarness, _ told: Told, _ status: String = "SUCCEEDED"
+    ) async throws {
+        try await tell(
+            harness, "CHARGES", told.charge, #""status": "\#(status)", "end_to_end_id": "\#(told.endToEndID)""#)
+    }
+
+    private static func tellOfTransaction(
+        _ harness: TestHarness, _ told: Told, _ change: (String) -> String = { $0 }
+    ) async throws {
+        let data = """
+            "transaction_type": "INFLOW", "amount": "19.90", "currency": "BRL",
+            "payment_intent": "\(told.bill.belvoID)", "end_to_end_id": "\(told.endToEndID)"
+            """
+        try await tell(harness, "TRANSACTIONS", told.transaction, change(data), code: "OBJECT_CREATED")
+    }
+
+    /// How often each kind of object was read.
+    private static func readings(_ harness: TestHarness) -> [Int] {
+        [.getPaymentIntent, .getCharge, .getTransaction].map { harness.countCalls($0) }
+    }
+
+    private static func outcomes(_ harness: TestHarness) async throws -> [String] {
+        try await harness.lines("SELECT outcome AS line FROM webhook_receipts ORDER BY received_at")
+    }
+
+    @Test func `an end that is told by intent, charge and transaction is read once`() async throws {
+        try await Self.open { harness, client, told in
+            let before = Self.readings(harness)
+            try await Self.tellOfCharge(harness, told)
+            try await Self.tellOfTransaction(harness, told)
+            try await Self.tell(harness, "PAYMENT_INTENTS", told.bill.belvoID, #""status": "SUCCEEDED""#)
+            try await harness.work()
+            #expect(try await client.payment(told.bill).string("status") == "SUCCEEDED")
+            #expect(try await Self.outcomes(harness) == ["done", "done", "done"])
+            #expect(Self.readings(harness) == [before[0] + 1, before[1], before[2]])
+        }
+    }
+
+    @Test func `a transaction leads to its payment at once, and a charge that names nothing through itself`()
+        async throws
+    {
+        try await Self.open { harness, client, told in
+            let before = Self.readings(harness)
+            try await Self.tellOfTransaction(harness, told)
+            try await Self.tell(harness, "CHARGES", told.charge, #""status": "SUCCEEDED""#)
+            try await harness.work()
+            #expect(try await client.payment(told.bill).string("status") == "SUCCEEDED")
+            #expect(Self.readings(harness) == [before[0] + 1, before[1] + 1, before[2]])
+            #expect(try await Self.outcomes(harness) == ["done", "done"])
+        }
+    }
+
+    @Test func `what only repeats what is known of a closed payment is not looked up`() async throws {
+        try await Self.open { harness, client, told in
+            try await harness.poll()
+            #expect(try await client.payment(told.bill).string("status") == "SUCCEEDED")
+            let before = Self.readings(harness)
+            try await Self.tellOfCharge(harness, told)
+            try await Self.tellOfTransaction(harness, told)
+            try await harness.work()
+            #expect(Self.readings(harness) == before)
+            #expect(try await Self.outcomes(harness) == ["done", "done"])
+            // Each row was written twice: when it came and when it was settled, but for the lease between them.
+            #expect(try await harness.lines("SELECT attempts::text AS line FROM webhook_receipts") == ["1", "1"])
+        }
+    }
+
+    @Test func `what says something else of a closed payment is looked up`() async throws {
+        try await Self.open { harness, _, told in
+            try await harness.poll()
+            let changes: [(String, String)] = [
+                ("INFLOW", "OUTFLOW"), ("19.90", "19.91"), (told.endToEndID, "E00000000202611221200aaaaaaaaaaa"),
+            ]
+            for (number, (from, to)) in changes.enumerated() {
+                try await Self.tellOfTransaction(harness, told) { $0.replacing(from, with: to) }
+                let before = Self.readings(harness)
+                try await harness.work()
+                #expect(Self.readings(harness)[0] == before[0] + 1, "\(number)")
+            }
+            let before = Self.readings(harness)
+            try await Self.tellOfCharge(harness, told, "FAILED")
+            try await harness.work()
+            #expect(Self.readings(harness) == [before[0] + 1, before[1] + 1, before[2]])
+            // What the intent itself is said to have come to is always looked up.
+            try await Self.tell(harness, "PAYMENT_INTENTS", told.bill.belvoID, #""status": "SUCCEEDED""#)
+            try await harness.work()
+            #expect(Self.readings(harness)[0] == before[0] + 2)
+        }
+    }
+
+    @Test func `a movement of a payment that was given up is looked up, and corrects it`() async throws {
+        for type in ["CHARGES", "TRANSACTIONS"] {
+            try await TestHarness.open { harness in
+                let (client, bill) = try await Self.givenUp(on: harness)
+                try harness.sandbox.settle(intent: bill.belvoID)
+                let object = try #require(harness.sandbox.movement(type, of: bill.belvoID))
+                try await Self.tell(
+                    harness, type, object, #""status": "SUCCEEDED", "payment_intent": "\#(bill.belvoID)""#)
+                try await harness.work()
+                #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
+                #expect(try await harness.lines("SELECT kind AS line FROM ops.money_alarms") == ["late_success"])
+            }
+        }
+    }
+
+    private static func givenUp(on harness: TestHarness) async throws -> (AppClient, AppClient.Bill) {
+        var client = try await AppClient.arrive(on: harness)
+        let bill = try await client.bill(client.enroll())
+        _ = try await client.cancel(bill)
+        return (client, bill)
+    }
+
+    @Test func `a movement of a payment in contradiction is looked up each time`() async throws {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bill = try await client.bill(client.enroll())
+            try await client.authorize(bill)
+            harness.sandbox.next(.altered([Fault.Alteration("/status", #""FAILED""#)]), on: .getPaymentIntent)
+            try await harness.poll()
+            try harness.sandbox.settle(intent: bill.belvoID)
+            for number in 1...2 {
+                let before = harness.countCalls(.getPaymentIntent)
+                let object = try #require(harness.sandbox.movement("TRANSACTIONS", of: bill.belvoID))
+                try await Self.tell(
+                    harness, "TRANSACTIONS", object,
+                    #""transaction_type": "INFLOW", "payment_intent": "\#(bill.belvoID)""#)
+                try await harness.work()
+                #expect(harness.countCalls(.getPaymentIntent) == before + 1, "\(number)")
+            }
+            #expect(try await harness.lines("SELECT kind AS line FROM ops.money_alarms") == ["contradiction"])
+        }
+    }
+
+    @Test func `a transaction that names an intent that is nobody's is read itself`() async throws {
+        try await Self.open { harness, client, told in
+            try await Self.tellOfTransaction(harness, told) {
+                $0.replacing(told.bill.belvoID, with: "1b3a1c7e-90d4-4f26-8a51-0d6c2e9b7f10")
+            }
+            try await harness.work()
+            #expect(harness.countCalls(.getTransaction) == 1)
+            #expect(try await client.payment(told.bill).string("status") == "SUCCEEDED")
+        }
+    }
+
+    @Test func `webhooks that come at once are on disk before they are answered, and share commits`() async throws {
+        try await TestHarness.open { harness in
+            try await withThrowingTaskGroup { group in
+                for number in 100..<200 {
+                    group.addTask {
+                        try await Self.tell(
+                            harness, "PAYMENT_INTENTS", "1b3a1c7e-90d4-4f26-8a51-0d6c2e9b7\(number)", "")
+                        let stored = try await harness.lines(
+                            """
+                            SELECT outcome AS line FROM webhook_receipts
+                            WHERE object_id = \("1b3a1c7e-90d4-4f26-8a51-0d6c2e9b7\(number)")::uuid
+                            """)
+                        #expect(stored == ["received"])
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let commits = try await harness.lines("SELECT DISTINCT xmin::text AS line FROM webhook_receipts").count
+            #expect(commits < 60)
+        }
+    }
+}
