@@ -40,4 +40,6 @@ package struct DatabaseClock: Sendable {
     }
 
     package var now: Timestamp { moment + (monotonic() - readAt) }
+    /// The database's time when it was read.
+    package var beginning: Timestamp { moment }
 }

@@ -46,20 +46,8 @@ extension API {
         let request = keyed(
             key, on: .paymentIntents, of: subject, inbound,
             canonical: requested.canonical(metadata: canonical(requested.metadata?.json)), body: body)
-        try await checkOpenPayments(of: subject, unlessUsed: request.claim)
         return answer(
             try await payments.create(requested, by: subject, as: request, on: callContext(inbound)), body: body)
-    }
-
-    /// Throws when the user has as many payments under way as he may, unless the request is a repeated one.
-    private func checkOpenPayments(of subject: UserSubject, unlessUsed claim: IdempotencyClaim?) async throws {
-        let max = dependencies.policy.userBounds.openPaymentsMax
-        guard max > 0, try await dependencies.store.hasOpenPayments(max, of: subject) else { return }
-        if let claim, try await dependencies.store.usedKey(claim) != nil { return }
-        var error = APIError(
-            .tooManyRequests, .tooManyOpenPayments, "This user has too many payments that are not at their end.")
-        error.retryAfterSeconds = 60
-        throw error
     }
 
     /// `GET /v1/payment-intents?status=&reference=`

@@ -175,6 +175,10 @@ extension APIError {
                 .tooManyRequests, .tooManyOpenEnrollments,
                 "This user has too many enrollments that are not at their end.")
             retryAfterSeconds = 60
+        case .tooManyOpenPayments:
+            self.init(
+                .tooManyRequests, .tooManyOpenPayments, "This user has too many payments that are not at their end.")
+            retryAfterSeconds = 60
         case .tooManyEnrollments(let wait):
             self.init(
                 .tooManyRequests, .tooManyEnrollments, "This user has begun too many enrollments within a day.")

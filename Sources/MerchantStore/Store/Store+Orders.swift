@@ -57,15 +57,18 @@ extension Store {
 
     /// The order of this reference, whoever's it is.
     package func order(_ reference: Reference) async throws -> StoredOrder? {
-        try await database.rows(
-            """
-            SELECT orders.reference, orders.subject, orders.amount_centavos, orders.description,
-                orders.statement_description, orders.expires_at, orders.created_at, orders.updated_at,
-                order_progress.payment_id, order_progress.status
-            FROM orders JOIN order_progress USING (reference)
-            WHERE orders.reference = \(reference)
-            """
-        ).first.map(readOrder)
+        try await database.rows(Self.askingForOrder(reference)).first.map(readOrder)
+    }
+
+    /// The statement of `order`; without a reference it finds none.
+    static func askingForOrder(_ reference: Reference?) -> SQL {
+        """
+        SELECT orders.reference, orders.subject, orders.amount_centavos, orders.description,
+            orders.statement_description, orders.expires_at, orders.created_at, orders.updated_at,
+            order_progress.payment_id, order_progress.status
+        FROM orders JOIN order_progress USING (reference)
+        WHERE orders.reference = \(reference)
+        """
     }
 
     /// The part of a payment's insertion that holds on to its order: one row if the order still says what was read, and
@@ -91,7 +94,7 @@ extension Store {
             statementDescription: try row.decode("statement_description"), expiresAt: try row.decode("expires_at"))
     }
 
-    private func readOrder(_ row: Row) throws -> StoredOrder {
+    func readOrder(_ row: Row) throws -> StoredOrder {
         StoredOrder(
             order: try readOrderTerms(row), status: try row.decode("status"), payment: try row.decode("payment_id"),
             createdAt: try row.decode("created_at"), updatedAt: try row.decode("updated_at"))

@@ -37,14 +37,4 @@ extension Store {
             .microseconds(try row.decode("until_next", as: Int64?.self) ?? 0)
         )
     }
-
-    /// Whether the user has so many payments begun here that are not at their end.
-    package func hasOpenPayments(_ count: Int, of subject: UserSubject) async throws -> Bool {
-        try await database.rows(
-            """
-            SELECT id FROM payments WHERE subject = \(subject) AND status = 'PENDING' AND origin = 'own'
-            LIMIT \(count)
-            """
-        ).count >= count
-    }
 }

@@ -25,6 +25,8 @@ package struct Dependencies: Sendable {
     package let log: Logger
     /// Stores what Belvo tells.
     package let webhookIntake = WebhookIntake()
+    /// Which enrollments Belvo has shown to be usable a moment ago.
+    let usableEnrollments = UsableEnrollments()
 
     package init(
         store: Store, belvo: Belvo.Client, gate: BelvoGate, timeouts: Timeouts, policy: Policy, identities: Identities,
@@ -147,6 +149,8 @@ package enum WorkflowRefusal: Error, Sendable, Equatable {
     case unknownRedirectsFull
     /// The user has so many enrollments under way that there may be no other.
     case tooManyOpenEnrollments
+    /// The user has so many payments under way that there may be no other.
+    case tooManyOpenPayments
     /// The user has begun so many enrollments within a day that the next one has to wait.
     case tooManyEnrollments(retryAfter: Duration)
     /// The enrollment has failed.

@@ -168,9 +168,17 @@ extension EnrollmentWorkflow: PolledWorkflow {
     func reread(_ stored: Stored<Enrollment>, on context: CallContext) async throws -> Stored<Enrollment> {
         guard let belvoID = stored.record.belvoID else { return stored }
         let remote = try await dependencies.belvo.readEnrollment(Belvo.Enrollment.ID(belvoID), trace: context.trace)
-        let event = Enrollment.Event.reported(report(remote, of: stored.record))
+        let seen = report(remote, of: stored.record)
+        let event = Enrollment.Event.reported(seen)
         // Nearly always nothing has changed: many payments at once must not stand in each other's way to write that.
-        guard try stored.record.transition(on: event) != stored.record else { return stored }
+        guard try stored.record.transition(on: event) != stored.record else {
+            if seen.status == .succeeded, stored.record.state == .succeeded,
+                stored.record.differences(from: seen).isEmpty
+            {
+                dependencies.usableEnrollments.note(belvoID, at: stored.clock.beginning)
+            }
+            return stored
+        }
         return try await record(event, on: stored, cause: context.cause)
     }
 
@@ -273,7 +281,13 @@ extension EnrollmentWorkflow: PolledWorkflow {
                 plan: plan, cause: cause, at: moment, key: settling(preview),
                 emitting: dependencies.event(next, before: stored.record, at: moment))
         }
-        if let written { publish(written, after: stored, cause: cause) }
+        if let written {
+            // It is usable by Belvo's word alone, which was read after our row.
+            if written.record.state == .succeeded, stored.record.state != .succeeded, let id = written.record.belvoID {
+                dependencies.usableEnrollments.note(id, at: stored.clock.beginning)
+            }
+            publish(written, after: stored, cause: cause)
+        }
         return written
     }
 

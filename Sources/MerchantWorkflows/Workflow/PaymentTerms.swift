@@ -36,20 +36,27 @@ extension NewPaymentIntent {
 }
 
 extension PaymentWorkflow {
+    /// The order that the request's reference names, if there is one.
+    func order(of requested: CreateRequest) async throws -> StoredOrder? {
+        guard let reference = requested.reference else { return nil }
+        return try await dependencies.store.order(reference)
+    }
+
     /// The terms of a request (merchant-api.md, `POST /v1/payment-intents` and "Fine points").
-    func terms(of requested: CreateRequest, for subject: UserSubject) async throws -> PaymentTerms {
-        let terms = try await orderedTerms(of: requested, for: subject) ?? ownTerms(of: requested)
+    func terms(
+        of requested: CreateRequest, under order: StoredOrder?, for subject: UserSubject
+    ) throws -> PaymentTerms {
+        let terms =
+            try order.map { try orderedTerms(of: requested, under: $0, for: subject) } ?? ownTerms(of: requested)
         guard terms.amount <= dependencies.policy.paymentMax else {
             throw WorkflowRefusal.amountTooHigh(max: dependencies.policy.paymentMax)
         }
         return terms
     }
 
-    /// The terms of the order that the request's reference names, if there is one.
-    private func orderedTerms(of requested: CreateRequest, for subject: UserSubject) async throws -> PaymentTerms? {
-        guard let reference = requested.reference, let stored = try await dependencies.store.order(reference) else {
-            return nil
-        }
+    private func orderedTerms(
+        of requested: CreateRequest, under stored: StoredOrder, for subject: UserSubject
+    ) throws -> PaymentTerms {
         let order = stored.order
         // Whose it is instead is nobody's business.
         guard order.subject == subject else { throw WorkflowRefusal.orderUnknown }

@@ -66,6 +66,17 @@ extension PaymentWorkflow: CreationWorkflow {
         try await record(event, on: stored, cause: cause, settling: settling)
     }
 
+    /// An enrollment that was taken back is why Belvo refuses a payment from it: it is read again then, since it need
+    /// not have been read before.
+    func reason(behind refusal: BelvoError, of payment: Payment, on context: CallContext) async -> WorkflowRefusal? {
+        guard let bond = payment.parties.enrollment else { return nil }
+        dependencies.usableEnrollments.forget(bond)
+        guard let stored = try? await dependencies.store.enrollment(belvoID: bond),
+            let seen = try? await EnrollmentWorkflow(dependencies: dependencies).reread(stored, on: context)
+        else { return nil }
+        return seen.record.state == .succeeded ? nil : .enrollmentNotUsable
+    }
+
     func noteTwin(_ id: UUID, of record: Payment) async throws {
         guard let known = record.belvoID else { return }
         try await noteTwin(id, of: known, of: record.id)

@@ -40,11 +40,18 @@ package struct PaymentWorkflow: Sendable {
     package func create(
         _ requested: CreateRequest, by subject: UserSubject, as request: KeyedRequest<Payment>, on context: CallContext
     ) async throws -> Creation<Payment> {
-        if let known = try await replay(request, of: subject, on: context) { return known }
-        let bond = try await bond(for: requested, of: subject, context)
-        for _ in 0..<attemptsMax {
-            let terms = try await terms(of: requested, for: subject)
-            if let reference = requested.reference,
+        let survey = try await survey(for: requested, of: subject, as: request)
+        if survey.isKeyUsed {
+            if let known = try await replay(request, of: subject, on: context) { return known }
+        } else if isPastBound(survey.openPayments) {
+            throw WorkflowRefusal.tooManyOpenPayments
+        }
+        let bond = try await bond(for: requested, of: subject, survey, context)
+        for attempt in 0..<attemptsMax {
+            let isFirst = attempt == 0
+            let order = try await isFirst ? survey.order : self.order(of: requested)
+            let terms = try terms(of: requested, under: order, for: subject)
+            if let reference = requested.reference, !isFirst || survey.isReferenceTaken,
                 let refusal = try await refusal(
                     by: reference, of: subject, isPricedByOrder: terms.order != nil, on: context)
             {
@@ -80,21 +87,38 @@ package struct PaymentWorkflow: Sendable {
 
 // Creating.
 extension PaymentWorkflow {
+    private func survey(
+        for requested: CreateRequest, of subject: UserSubject, as request: KeyedRequest<Payment>
+    ) async throws -> PaymentSurvey {
+        let survey = try await dependencies.store.surveyPayment(
+            from: requested.enrollment, for: requested.reference, of: subject, claiming: request.claim,
+            openPaymentsMax: dependencies.policy.userBounds.openPaymentsMax)
+        guard let survey else { throw WorkflowRefusal.contended }
+        return survey
+    }
+
+    private func isPastBound(_ openPayments: Int) -> Bool {
+        let max = dependencies.policy.userBounds.openPaymentsMax
+        return max > 0 && openPayments >= max
+    }
+
     /// What pays: an enrollment that the bank has not taken back, and its user as Belvo knows one.
-    private func bond(for requested: CreateRequest, of subject: UserSubject, _ context: CallContext) async throws
-        -> Bond
-    {
-        guard var enrollment = try await dependencies.store.enrollment(requested.enrollment, of: subject) else {
-            throw WorkflowRefusal.enrollmentUnknown
+    private func bond(
+        for requested: CreateRequest, of subject: UserSubject, _ survey: PaymentSurvey, _ context: CallContext
+    ) async throws -> Bond {
+        guard let bond = survey.bond else { throw WorkflowRefusal.enrollmentUnknown }
+        guard bond.state == .succeeded, let id = bond.belvoID, let payer = survey.payer else {
+            throw WorkflowRefusal.enrollmentNotUsable
         }
         // The bank may have taken it back without anybody's telling.
-        if enrollment.record.state == .succeeded {
-            enrollment = try await EnrollmentWorkflow(dependencies: dependencies).reread(enrollment, on: context)
+        if !dependencies.usableEnrollments.isUsable(bond, at: survey.clock.now) {
+            guard let stored = try await dependencies.store.enrollment(requested.enrollment, of: subject) else {
+                throw WorkflowRefusal.enrollmentUnknown
+            }
+            let seen = try await EnrollmentWorkflow(dependencies: dependencies).reread(stored, on: context)
+            guard seen.record.state == .succeeded else { throw WorkflowRefusal.enrollmentNotUsable }
         }
-        guard enrollment.record.state == .succeeded, let bond = enrollment.record.belvoID,
-            let payer = try await dependencies.store.customer(of: subject)?.record.belvoID
-        else { throw WorkflowRefusal.enrollmentNotUsable }
-        return Bond(enrollment: bond, payer: payer)
+        return Bond(enrollment: id, payer: payer)
     }
 
     private func draft(of requested: CreateRequest, on terms: PaymentTerms, from bond: Bond, by subject: UserSubject)

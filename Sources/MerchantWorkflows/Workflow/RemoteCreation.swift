@@ -18,6 +18,9 @@ protocol CreationWorkflow: PolledWorkflow where Record: Creatable {
     func mayBeThere(after error: BelvoError) -> Bool
     /// How such a refusal ends a record that Belvo then does not show; nil when that says nothing.
     func end(after error: BelvoError) -> (event: Record.Event, refusal: WorkflowRefusal)?
+    /// What else is why Belvo refuses the creation: the app is told that, and its key is free again. Nil when it is
+    /// what Belvo says.
+    func reason(behind refusal: BelvoError, of record: Record, on context: CallContext) async -> WorkflowRefusal?
     /// Keeps that Belvo has another object for the record, which is not used.
     func noteTwin(_ id: UUID, of record: Record) async throws
 }
@@ -25,6 +28,10 @@ protocol CreationWorkflow: PolledWorkflow where Record: Creatable {
 extension CreationWorkflow {
     func mayBeThere(after error: BelvoError) -> Bool { false }
     func end(after error: BelvoError) -> (event: Record.Event, refusal: WorkflowRefusal)? { nil }
+
+    func reason(behind refusal: BelvoError, of record: Record, on context: CallContext) async -> WorkflowRefusal? {
+        nil
+    }
 
     func noteTwin(_ id: UUID, of record: Record) async throws { logTwin(id, of: record) }
 
@@ -97,11 +104,16 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
             }
         } catch let error as BelvoError {
             if !workflow.mayBeThere(after: error), !error.mayHaveArrived {
+                let reason =
+                    error.refusal == nil
+                    ? nil : await workflow.reason(behind: error, of: remembered.record, on: context)
+                let answers = error.refusal != nil && reason == nil
                 _ = try await workflow.recordCreation(
                     Record.notCreated(
                         error.refusal.map(Failure.refused) ?? (error.neverLeft ? .notSent : .notLetIn)),
                     on: remembered, cause: context.cause
-                ) { _ in (error.refusal == nil ? key?.released : key?.answered(error)) ?? .unchanged }
+                ) { _ in (answers ? key?.answered(error) : key?.released) ?? .unchanged }
+                if let reason { throw reason }
                 throw error
             }
             failure = error

@@ -171,6 +171,8 @@ import Testing
     @Test func `a bond that the bank has taken back is noticed before the payment`() async throws {
         try await Self.open(orders: "optional") { harness, client, bond in
             try harness.sandbox.revoke(enrollment: bond.belvoID)
+            // What Belvo showed minutes ago counts no more.
+            try await harness.advance(by: .seconds(301))
             let payment = try await client.openPayment(bond)
             #expect(payment.status == 409)
             #expect(try payment.string("code") == "enrollment_not_usable")

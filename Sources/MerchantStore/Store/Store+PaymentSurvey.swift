@@ -1,0 +1,79 @@
+import FoundationEssentials
+import Payments
+import Postgres
+
+/// What a new payment would rest on, and what stands in its way.
+struct PaymentSurvey: Sendable {
+    /// What it would be paid with, as far as the user has it.
+    struct EnrollmentState: Sendable {
+        let state: Enrollment.State
+        let belvoID: UUID?
+        /// When Belvo last told of it by webhook.
+        let lastToldAt: Timestamp?
+        /// Whether such a webhook has not been worked on yet.
+        let isToldOf: Bool
+    }
+
+    /// Whether the idempotency key was used before.
+    let isKeyUsed: Bool
+    /// The user's payments that are not at their end, as many as there may be at most.
+    let openPayments: Int
+    let bond: EnrollmentState?
+    /// The user, as Belvo knows one.
+    let payer: UUID?
+    /// The order that the reference names.
+    let order: StoredOrder?
+    /// Whether another payment for the reference has been paid or may still be.
+    let isReferenceTaken: Bool
+    let clock: DatabaseClock
+}
+
+extension Store {
+    /// Looks up, by one statement, everything that decides whether a payment may be opened. What it finds in the way is
+    /// read again, and judged, by whoever asked; and the insertion decides once more.
+    func surveyPayment(
+        from enrollment: Enrollment.ID, for reference: Reference?, of subject: UserSubject,
+        claiming claim: IdempotencyClaim?, openPaymentsMax: Int
+    ) async throws -> PaymentSurvey? {
+        let rows = try await database.rows(
+            """
+            SELECT app_now() AS read_at,
+                EXISTS (
+                    SELECT FROM idempotency_keys
+                    WHERE subject = \(subject) AND route = \(claim?.route.rawValue) AND key = \(claim?.key)
+                ) AS is_key_used,
+                (SELECT count(*) FROM (
+                    SELECT FROM payments WHERE subject = \(subject) AND status = 'PENDING' AND origin = 'own'
+                    LIMIT \(openPaymentsMax)) AS open) AS open_payments,
+                (SELECT belvo_id FROM customers WHERE subject = \(subject)) AS payer,
+                EXISTS (
+                    SELECT FROM payments
+                    WHERE subject = \(subject) AND reference = \(reference) AND takes_reference(payments)
+                ) AS is_reference_taken,
+                bond.*, placed.*
+            FROM (SELECT) AS one
+            LEFT JOIN (
+                SELECT state AS bond_state, belvo_id AS bond_belvo_id,
+                    (SELECT max(last_received_at) FROM webhook_receipts WHERE object_id = belvo_id) AS told_at,
+                    EXISTS (
+                        SELECT FROM webhook_receipts WHERE object_id = belvo_id AND outcome = 'received'
+                    ) AS is_told_of
+                FROM enrollments WHERE id = \(enrollment) AND subject = \(subject)
+            ) AS bond ON true
+            LEFT JOIN (\(fragment: Self.askingForOrder(reference))) AS placed ON true
+            """)
+        guard let row = rows.first else { return nil }
+        let state: Enrollment.State? = try row.decode("bond_state")
+        let bond = try state.map { state in
+            PaymentSurvey.EnrollmentState(
+                state: state, belvoID: try row.decode("bond_belvo_id"), lastToldAt: try row.decode("told_at"),
+                isToldOf: try row.decode("is_told_of"))
+        }
+        let hasOrder = try row.decode("reference", as: String?.self) != nil
+        return PaymentSurvey(
+            isKeyUsed: try row.decode("is_key_used"),
+            openPayments: Int(try row.decode("open_payments", as: Int64.self)), bond: bond,
+            payer: try row.decode("payer"), order: hasOrder ? try readOrder(row) : nil,
+            isReferenceTaken: try row.decode("is_reference_taken"), clock: try clock(row))
+    }
+}
