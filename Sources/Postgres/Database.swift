@@ -90,13 +90,23 @@ public final class Database: Sendable {
     /// Sends notifications (`pg_notify`) over a connection that does nothing else: NOTIFY takes a lock across all
     /// transactions of the database until its commit is on disk, which no other write should wait for.
     ///
-    /// Gather several into one call. They are hints: after an error nobody need try again.
-    public func notify(_ notifications: [Notification], within limit: Duration? = nil) async throws {
+    /// Gather several into one call. They are hints: after an error nobody need try again. With the mark of one's own
+    /// listener nothing is sent, and nothing committed, while nobody else listens under a mark.
+    public func notify(
+        _ notifications: [Notification], besides mark: ListenerMark? = nil, within limit: Duration? = nil
+    ) async throws {
         guard !notifications.isEmpty else { return }
         let exchange = Exchange(
             """
             SELECT pg_notify(channel, payload)
             FROM unnest(\(notifications.map(\.channel)), \(notifications.map(\.payload))) AS sent (channel, payload)
+            WHERE \(mark == nil) OR EXISTS (
+                SELECT FROM pg_locks
+                WHERE locktype = 'advisory' AND objsubid = 2
+                    AND classid::bigint = hashtext(channel)::bigint & 4294967295
+                    AND objid::bigint <> \(mark?.number ?? 0)::bigint & 4294967295
+                    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+            )
             """, effect: .write, deadline: deadline(limit))
         _ = try await pools().notify.perform(exchange)
     }

@@ -14,11 +14,13 @@ public struct Notifications: Sendable {
 
     private let database: Database
     private let channels: [String]
+    private let mark: ListenerMark?
 
-    /// Will listen to these channels of the database.
-    public init(of database: Database, channels: [String]) {
+    /// Will listen to these channels of the database. With a mark others can tell that somebody listens.
+    public init(of database: Database, channels: [String], mark: ListenerMark? = nil) {
         self.database = database
         self.channels = channels
+        self.mark = mark
     }
 
     /// Listens until the task is cancelled, reconnecting by itself, and hands every event to the handler, in order,
@@ -27,6 +29,19 @@ public struct Notifications: Sendable {
         guard let loop = EventLoop.current else {
             preconditionFailure("notifications are heard by tasks that run on an event loop")
         }
-        try await ChannelListener(opener: database.opener, channels: channels, loop: loop, handler: handler).run()
+        try await ChannelListener(
+            opener: database.opener, channels: channels, mark: mark, loop: loop, handler: handler
+        ).run()
+    }
+}
+
+/// By what one listener is told from the others: an advisory lock that its session holds, shared, for as long as it
+/// listens. Who notifies can so leave it where nobody else listens: a notification is a commit that reaches the disk.
+public struct ListenerMark: Sendable, Equatable {
+    let number: Int32
+
+    /// Another one for each listener.
+    public init(_ number: Int32) {
+        self.number = number
     }
 }

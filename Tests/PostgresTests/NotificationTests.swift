@@ -39,6 +39,44 @@ import Transport
         }
     }
 
+    @Test func `while nobody else listens nothing is sent and nothing is committed`() async throws {
+        try await TestDatabase.open { database in
+            let loop = try #require(EventLoop.current)
+            let (own, other) = (ListenerMark(-7), ListenerMark(8))
+            let heard = LoopBound([Heard(), Heard()], on: loop)
+            let listening = [own, other].enumerated().map { place, mark in
+                { loop.task {
+                    try await Notifications(of: database, channels: ["payments"], mark: mark).run {
+                        heard.value[place].events.append($0)
+                    }
+                } }
+            }
+            let first = listening[0]()
+            try await waitUntil { heard.value[0].events == [.listening] }
+            func lastCommit() async throws -> String {
+                try #require(
+                    await database.rows("SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS id").first
+                ).decode("id")
+            }
+            let before = try await lastCommit()
+            try await database.notify([Notification(channel: "payments", payload: "unheard")], besides: own)
+            #expect(try await lastCommit() == before)
+            let second = listening[1]()
+            try await waitUntil { heard.value[1].events == [.listening] }
+            let told = Notification(channel: "payments", payload: "a")
+            try await database.notify([told], besides: own)
+            try await waitUntil { heard.value.allSatisfy { $0.events.count == 2 } }
+            #expect(heard.value.map(\.events) == [[.listening, .received(told)], [.listening, .received(told)]])
+            // Other channels are nobody's.
+            let last = try await lastCommit()
+            try await database.notify([Notification(channel: "others", payload: "unheard")], besides: own)
+            #expect(try await lastCommit() == last)
+            first.cancel()
+            second.cancel()
+            _ = await (first.result, second.result)
+        }
+    }
+
     private final class Heard {
         var events: [Notifications.Event] = []
     }

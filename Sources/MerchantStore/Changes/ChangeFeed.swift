@@ -42,7 +42,8 @@ package final class ChangeFeed: Sendable {
     /// Begins to listen to other instances, and to tell them. Comes before the first watcher.
     package func start() {
         let task = counts[0].loop.task { [self, database] in
-            try await Notifications(of: database, channels: [ChangeNotice.channel]).run { event in
+            let notifications = Notifications(of: database, channels: [ChangeNotice.channel], mark: notifier.mark)
+            try await notifications.run { event in
                 switch event {
                 // Nobody knows what was missed: all look for themselves.
                 case .listening: self.wakeAll()

@@ -13,6 +13,8 @@ final class ChangeNotifier: Sendable {
 
     private let database: Database
     private let notice = ChangeNotice(sender: .random(in: .min ... .max))
+    /// What this instance listens under: while no other one does, nothing is sent.
+    let mark = ListenerMark(.random(in: .min ... .max))
     private let gathered = Mutex<Set<UUID>>([])
     private let (calls, called) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     private let sending = Mutex<Task<Void, any Error>?>(nil)
@@ -59,6 +61,6 @@ final class ChangeNotifier: Sendable {
             Notification(channel: ChangeNotice.channel, payload: $0)
         }
         // Told to the log by the database already, and nothing is lost but time.
-        try? await database.notify(notifications, within: .seconds(2))
+        try? await database.notify(notifications, besides: mark, within: .seconds(2))
     }
 }

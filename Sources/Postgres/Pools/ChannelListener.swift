@@ -4,6 +4,7 @@ import Transport
 final class ChannelListener: ConnectionOwner {
     private let opener: ConnectionOpener
     private let channels: [String]
+    private let mark: ListenerMark?
     private let loop: EventLoop
     private let handler: (Notifications.Event) -> Void
     private var connection: Connection?
@@ -11,10 +12,12 @@ final class ChannelListener: ConnectionOwner {
     private var isCancelled = false
 
     init(
-        opener: ConnectionOpener, channels: [String], loop: EventLoop, handler: @escaping (Notifications.Event) -> Void
+        opener: ConnectionOpener, channels: [String], mark: ListenerMark?, loop: EventLoop,
+        handler: @escaping (Notifications.Event) -> Void
     ) {
         self.opener = opener
         self.channels = channels
+        self.mark = mark
         self.loop = loop
         self.handler = handler
     }
@@ -45,21 +48,31 @@ final class ChannelListener: ConnectionOwner {
         let connection = try await opener.open(on: loop, for: .listen)
         connection.onNotification = { [handler] in handler(.received($0)) }
         for channel in channels {
-            let exchange = Exchange(
-                SQL(trusted: "LISTEN \(quoted(channel))"), effect: .control,
-                deadline: Monotonic.now() + opener.configuration.statementDeadline)
-            exchange.isPrepared = false
-            do {
-                _ = try await connection.perform(exchange).get()
-            } catch {
-                connection.close()
-                throw error
+            // Who looks for listeners from here on finds this one, before anybody reads what may be told.
+            if let mark {
+                try await perform(
+                    "SELECT pg_advisory_lock_shared(hashtext(\(channel)), \(mark.number))", effect: .read,
+                    on: connection)
             }
+            try await perform(SQL(trusted: "LISTEN \(quoted(channel))"), effect: .control, on: connection)
         }
         guard connection.isOpen else { throw DatabaseError.unavailable(reason: "the connection was lost") }
         self.connection = connection
         connection.owner = self
         handler(.listening)
+    }
+
+    private func perform(_ sql: SQL, effect: Exchange.Effect, on connection: Connection) async throws {
+        let exchange = Exchange(
+            sql, effect: effect, deadline: Monotonic.now() + opener.configuration.statementDeadline)
+        // What is prepared may have parameters; a LISTEN has none, and is another one each time.
+        exchange.isPrepared = effect != .control
+        do {
+            _ = try await connection.perform(exchange).get()
+        } catch {
+            connection.close()
+            throw error
+        }
     }
 
     private func waitForTheEnd() async {
