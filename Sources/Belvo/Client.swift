@@ -42,6 +42,9 @@ public struct Client: Sendable {
         self.carry = carry
     }
 
+    /// Entries of one page of what `glimpsePaymentIntents` shows.
+    public var glimpsePageSize: Int { configuration.glimpsePageSize }
+
     /// The same client, whose calls take no longer than this.
     public func within(_ limit: Duration) -> Client {
         var configuration = configuration

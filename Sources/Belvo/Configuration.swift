@@ -20,9 +20,11 @@ public struct Configuration: Sendable {
 
     /// The longest answer that is read, in bytes.
     ///
-    /// A page of a hundred institutions with their logos' addresses is near 100 kB. The client that carries
-    /// the requests must allow as much.
-    public var answerBytesMax = 1_048_576
+    /// A page of a hundred institutions with their logos' addresses is near 100 kB, one of five hundred payments near
+    /// 1 MB. The client that carries the requests must allow as much.
+    public static let answerBytesMax = 2_097_152
+    /// The same, unless it is to be less.
+    public var answerBytesMax = Configuration.answerBytesMax
 
     /// The most pages of one list that are followed before the list is called endless.
     public var pagesMax = 50
@@ -33,6 +35,9 @@ public struct Configuration: Sendable {
     /// Entries of one page of a day's list. Belvo gives 100 unless it is asked for more, and 1,000 at most
     /// (belvo-api.md §1); 250 of the longest fit into `answerBytesMax`.
     public var dayPageSize = 250
+
+    /// Entries of one page of a list that is glimpsed at: those that pend are of middling length.
+    public var glimpsePageSize = 500
 
     /// The most pages of a day's list: a million payments.
     public var dayPagesMax = 4_000

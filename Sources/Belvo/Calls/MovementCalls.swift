@@ -32,6 +32,21 @@ extension Client {
         }
     }
 
+    /// Shows payment intents that were created between two moments, as far as Belvo lists them within so many pages.
+    ///
+    /// It is evidence of what it shows, and of nothing else: lists may lag, end early, or heed no filter.
+    public func glimpsePaymentIntents(
+        createdFrom begin: String, to end: String, pagesMax: Int, trace: TraceParent? = nil
+    ) async throws(BelvoError) -> [PaymentIntent] {
+        let query: KeyValuePairs = [
+            "created_at__gte": begin, "created_at__lte": end, "page_size": "\(configuration.glimpsePageSize)",
+        ]
+        let request = get(Path.paymentIntents, query: query, trace)
+        return try await glimpse(.findPaymentIntents, request, pagesMax: pagesMax) { (item) throws(MalformedAnswer) in
+            try PaymentIntent(Answer(item))
+        }
+    }
+
     private func day(_ begin: String, _ end: String) -> KeyValuePairs<String, String> {
         ["created_at__gte": begin, "created_at__lte": end, "page_size": "\(configuration.dayPageSize)"]
     }

@@ -38,6 +38,35 @@ extension Client {
         throw BelvoError(.unusable(reason: "the list has more than \(pagesMax) pages"), to: call)
     }
 
+    /// Reads as much of a list as there is within so many pages: what it shows is so, and what it does not show may be
+    /// all the same. A page after the first that cannot be had ends it, and an entry that cannot be read is left out.
+    func glimpse<Item>(
+        _ call: Call, _ first: Request, pagesMax: Int, reading read: (JSONValue) throws(MalformedAnswer) -> Item
+    ) async throws(BelvoError) -> [Item] {
+        var items: [Item] = []
+        var request = first
+        for number in 0..<pagesMax {
+            do {
+                let response = try await exchange(call, request, within: configuration.timeout)
+                let next = try judge(call) { () throws(MalformedAnswer) -> String? in
+                    let page = try Page(root(response))
+                    for item in page.items {
+                        if items.count < configuration.itemsMax, let item = try? read(item) { items.append(item) }
+                    }
+                    return page.next
+                }
+                guard let next, items.count < configuration.itemsMax else { return items }
+                request.target = try judge(call) { () throws(MalformedAnswer) in
+                    try follow(next, from: request.target)
+                }
+            } catch {
+                guard number > 0 else { throw error }
+                return items
+            }
+        }
+        return items
+    }
+
     /// Where the next page is, if that is a place to which our credentials may be sent: the same path of the
     /// same origin. Anything else that a hostile answer names is never requested.
     private func follow(_ next: String, from current: Target) throws(MalformedAnswer) -> Target {

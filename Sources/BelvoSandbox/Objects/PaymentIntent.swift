@@ -20,7 +20,11 @@ struct PaymentIntent: Sendable, Identifiable {
     let createdAt: Timestamp
     var updatedAt: Timestamp
 
-    var status: Status
+    var status: Status {
+        didSet { if oldValue != status { statusBefore = oldValue } }
+    }
+    /// What it was before its last change; nil while it is as it was made.
+    private(set) var statusBefore: Status?
     var failure: Failure?
     /// Whether a signature was accepted: an intent takes one.
     var isAuthorized = false

@@ -34,3 +34,21 @@ public enum WebhookReceipt: String, Switch {
 
 /// Whether webhooks leave as they arise, or wait until they are released.
 public enum WebhookFlow: String, Switch { case running, held }
+
+/// Whether lists of payment intents heed what they are filtered by, `external_id` aside.
+public enum ListFilters: String, Switch { case heeded, ignored }
+
+/// In which order lists of payment intents come.
+public enum ListOrder: String, Switch {
+    case newestFirst = "newest_first"
+    case oldestFirst = "oldest_first"
+    /// The other way round on every second page: some intents come twice, and some never.
+    case turning
+}
+
+/// How far lists of payment intents go that are not asked by `external_id`.
+public enum ListEnd: String, Switch {
+    case whole
+    /// Half of the first page, and no next one.
+    case early
+}

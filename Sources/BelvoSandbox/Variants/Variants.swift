@@ -17,6 +17,14 @@ public struct Variants: Sendable, Equatable {
     public var deviceFilter: Presence = .optional
     /// How long a new object stays out of every list, in milliseconds.
     public var listLagMilliseconds = 0
+    /// How long lists go on showing an intent as it was before its last change, in milliseconds.
+    public var listStateLagMilliseconds = 0
+    /// Whether lists of intents heed their filters.
+    public var listFilters: ListFilters = .heeded
+    /// In which order lists of intents come.
+    public var listOrder: ListOrder = .newestFirst
+    /// How far lists of intents go.
+    public var listEnd: ListEnd = .whole
     /// How long a new object answers 404 by its id, in milliseconds.
     public var readLagMilliseconds = 0
 

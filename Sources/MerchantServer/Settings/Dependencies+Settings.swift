@@ -55,6 +55,8 @@ extension Belvo.Client {
         var bounds = ClientConfiguration()
         // All calls may be on one loop: the gate is what bounds them.
         bounds.connectionsMax = settings.belvoCallsMax
+        // A page of payments that pend is longer than any other answer.
+        bounds.message.bodyBytesMax = Belvo.Configuration.answerBytesMax
         let client = HTTP.Client(origin: origin, tls: tls, configuration: bounds)
         var configuration = Belvo.Configuration(origin: origin, credentials: settings.belvoCredentials)
         configuration.timeout = settings.timeouts.callDeadline

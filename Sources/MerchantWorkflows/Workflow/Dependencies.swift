@@ -27,6 +27,10 @@ package struct Dependencies: Sendable {
     package let webhookIntake = WebhookIntake()
     /// Which enrollments Belvo has shown to be usable a moment ago.
     let usableEnrollments = UsableEnrollments()
+    /// How Belvo's lists are used to poll payments.
+    package var listPolling = ListPolling()
+    /// What is known of those lists.
+    let listMemory = ListMemory()
 
     package init(
         store: Store, belvo: Belvo.Client, gate: BelvoGate, timeouts: Timeouts, policy: Policy, identities: Identities,

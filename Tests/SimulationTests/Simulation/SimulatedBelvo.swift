@@ -281,6 +281,9 @@ final class SimulatedBelvo: @unchecked Sendable {
 
     /// Whatever was falsified is shown as it is, and whoever was away is back.
     func correct() {
+        sandbox.variants.listStateLagMilliseconds = 0
+        sandbox.variants.listOrder = .newestFirst
+        sandbox.variants.listEnd = .whole
         awayUntil = .zero
         falsified = [:]
         sandbox.clearFaults()

@@ -54,6 +54,8 @@ struct SimulatedServer: Sendable {
             identities: Identities(
                 now: { SimulatedTime.moment(scheduler.elapsed) }, draw: { scheduler.bits() }))
         var background = dependencies
+        // A day has few payments at a time: lists are asked from the first or the second one on, or never.
+        background.listPolling.countMin = scheduler.pick([1, 2, 1_000]) ?? 1
         background.belvo = Belvo.Client(carry: gate.carry(for: .background, by: send), configuration: configuration)
         self.background = background
         let store = dependencies.store

@@ -112,6 +112,11 @@ struct Simulation {
         if scheduler.chance(20) { configuration.variants.fidoNotReady = scheduler.pick(NotReady.allCases) ?? .empty }
         if scheduler.chance(20) { configuration.variants.intentStates = .documented }
         if scheduler.chance(20) { configuration.variants.fidoOptions = .whenRead }
+        // Lists of many: they lag, heed no filter, change their order between pages, end early.
+        if scheduler.chance(30) { configuration.variants.listStateLagMilliseconds = scheduler.number(0...60_000) }
+        if scheduler.chance(20) { configuration.variants.listFilters = .ignored }
+        if scheduler.chance(30) { configuration.variants.listOrder = scheduler.pick(ListOrder.allCases) ?? .turning }
+        if scheduler.chance(20) { configuration.variants.listEnd = .early }
         return Sandbox(configuration: configuration)
     }
 

@@ -1,0 +1,101 @@
+import FoundationEssentials
+import Payments
+import Postgres
+
+/// The payments that one list of Belvo's can tell of: how many are due, and within which time they were made.
+struct ListedSpan: Sendable {
+    let count: Int
+    let begin: Timestamp
+    let end: Timestamp
+}
+
+/// What a page of Belvo's list shows of a payment, as far as it decides whether anything is new.
+struct ShownIntent: Sendable {
+    let id: UUID
+    /// Belvo's status, in its own word.
+    let word: String
+    /// Empty where it is not shown.
+    let externalID: String
+    /// Negative where it is not shown.
+    let centavos: Int64
+    /// `nobody` where it is not shown.
+    let customer: UUID
+
+    /// An array of ours holds no NULL.
+    static let nobody = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+}
+
+extension Store {
+    /// Those that wait for nothing but Belvo's decision, whose poll is due within so long, and which nobody has in
+    /// hand: of an hour's doubt at most, since what is older is read rarely and by itself.
+    private static func listed(dueWithin ahead: Duration) -> SQL {
+        """
+        next_poll_at <= app_now() + \(ahead.wholeMicroseconds) * interval '1 microsecond'
+            AND state IN ('authorizing', 'observed') AND belvo_id IS NOT NULL
+            AND (leased_until IS NULL OR leased_until <= app_now())
+            AND (NOT in_doubt AND deadline_at > app_now() OR in_doubt AND deadline_at > app_now() - interval '1 hour')
+        """
+    }
+
+    /// What a list of Belvo's could tell of now.
+    func listedPayments(dueWithin ahead: Duration) async throws -> ListedSpan? {
+        let row = try await database.rows(
+            """
+            SELECT count(*) AS count, min(created_at) AS first, max(created_at) AS last FROM payments
+            WHERE \(fragment: Self.listed(dueWithin: ahead))
+            """
+        ).first
+        guard let row, let begin = try row.decode("first", as: Timestamp?.self),
+            let end = try row.decode("last", as: Timestamp?.self)
+        else { return nil }
+        return ListedSpan(count: Int(try row.decode("count", as: Int64.self)), begin: begin, end: end)
+    }
+
+    /// Sets the next poll of those payments that a page shows as they are known here, and gives their ids. Nothing else
+    /// about them changes, so no version does.
+    ///
+    /// A list is evidence of what it shows: that this one had not been decided. Whoever comes with an old page puts a
+    /// poll off by one interval.
+    func putOff(
+        shown: [ShownIntent], dueWithin ahead: Duration, by interval: Duration, inDoubtBy doubtInterval: Duration
+    ) async throws -> [UUID] {
+        try await database.execute(
+            """
+            UPDATE payments SET next_poll_at = app_now()
+                + CASE WHEN in_doubt THEN \(doubtInterval.wholeMicroseconds) ELSE \(interval.wholeMicroseconds) END
+                    * interval '1 microsecond'
+            FROM \(fragment: Self.page(shown))
+            WHERE belvo_id = shown_id AND \(fragment: Self.isUnchanged) AND \(fragment: Self.listed(dueWithin: ahead))
+            RETURNING id
+            """
+        ).map { try $0.decode("id") }
+    }
+
+    /// How many payments a page shows otherwise than they are known here.
+    func countChanged(among shown: [ShownIntent], dueWithin ahead: Duration) async throws -> Int {
+        let row = try await database.rows(
+            """
+            SELECT count(*) AS count FROM payments JOIN \(fragment: Self.page(shown)) ON belvo_id = shown_id
+            WHERE \(fragment: Self.listed(dueWithin: ahead)) AND NOT (\(fragment: Self.isUnchanged))
+            """
+        ).first
+        return Int(try row?.decode("count", as: Int64.self) ?? 0)
+    }
+
+    /// An array of ours holds no NULL.
+    private static func page(_ shown: [ShownIntent]) -> SQL {
+        """
+        unnest(
+            \(shown.map(\.id)), \(shown.map(\.word)), \(shown.map(\.externalID)), \(shown.map(\.centavos)),
+            \(shown.map(\.customer))
+        ) AS shown (shown_id, word, external_id, centavos, customer)
+        """
+    }
+
+    private static let isUnchanged: SQL = """
+        provider_status IS NOT DISTINCT FROM word
+            AND (shown.external_id = '' OR origin <> 'own' OR shown.external_id = payments.id::text)
+            AND centavos IN (-1, amount_centavos)
+            AND customer IN ('00000000-0000-0000-0000-000000000000', belvo_customer_id)
+        """
+}

@@ -1,0 +1,113 @@
+import Belvo
+import FoundationEssentials
+import Logging
+import Payments
+import Transport
+
+/// Polls payments: when more than a handful are due, by Belvo's list of intents, whose page tells of hundreds; and one
+/// by one what no list has told of.
+///
+/// A list is evidence of what it shows, and of nothing else. What it shows undecided, as it is known here, need not be
+/// read until the next interval. Whatever else it shows, and what it does not show, is read by itself: a list leads to
+/// a reading and ends no payment.
+struct PaymentPoller: DueWorker {
+    let name = "payments"
+    let table = DueTable.payments
+    let dependencies: Dependencies
+    let polling: ListPolling
+    /// Reads one by one.
+    let poller: Poller<Payment>
+
+    func runOnce() async throws -> Pass {
+        var listed = 0
+        do {
+            listed = try await pollByList()
+        } catch let error as BelvoError {
+            memory.mistrust(until: now + polling.mistrust)
+            dependencies.log.notice("payments.list_unreadable", metadata: ["reason": "\(error)"])
+        }
+        var pass = try await poller.runOnce()
+        pass.examined += listed
+        return pass
+    }
+
+    private var memory: ListMemory { dependencies.listMemory }
+    private var now: Monotonic { dependencies.store.monotonic() }
+    private var interval: Duration { dependencies.timeouts.pollInterval }
+
+    /// How many payments a list has told of.
+    private func pollByList() async throws -> Int {
+        guard !dependencies.gate.isShut, memory.isTrusted(at: now) else { return 0 }
+        // Those that will be due within half an interval come along: a page more costs less than another list.
+        let ahead = memory.wasUsed ? interval / 2 : .zero
+        guard let span = try await dependencies.store.listedPayments(dueWithin: ahead), span.count >= polling.countMin
+        else {
+            memory.wasUsed = false
+            return 0
+        }
+        memory.wasUsed = true
+        // Belvo's clock need not be ours; and a creation takes its time.
+        let pages = 4 + 3 * span.count / dependencies.belvo.glimpsePageSize
+        let shown = try await dependencies.belvo.glimpsePaymentIntents(
+            createdFrom: (span.begin + .seconds(-5)).description, to: (span.end + .seconds(60)).description,
+            pagesMax: pages)
+        let told = try await take(shown, ahead: ahead)
+        if told * 2 < span.count {
+            memory.mistrust(until: now + polling.mistrust)
+            dependencies.log.notice(
+                "payments.list_incomplete", metadata: ["due": "\(span.count)", "shown": "\(told)"])
+        }
+        return told
+    }
+
+    /// Takes what a list shows, and gives of how many payments that told. What it shows changed stays due.
+    private func take(_ shown: [Belvo.PaymentIntent], ahead: Duration) async throws -> Int {
+        var quiet: [UUID] = []
+        var changed = 0
+        // An intent may come twice, because the order changed between two pages: what came later counts.
+        var latest: [UUID: Belvo.PaymentIntent] = [:]
+        for intent in shown { latest[intent.id.uuid] = intent }
+        var rest = shown[...]
+        while !rest.isEmpty {
+            let page = rest.prefix(1_000).compactMap { latest.removeValue(forKey: $0.id.uuid) }.map(ShownIntent.init)
+            rest = rest.dropFirst(1_000)
+            quiet += try await dependencies.store.putOff(
+                shown: page, dueWithin: ahead, by: interval,
+                inDoubtBy: dependencies.timeouts.doubtInterval(overdue: .zero))
+            changed += try await dependencies.store.countChanged(among: page, dueWithin: ahead)
+        }
+        try await sample(quiet)
+        return quiet.count + changed
+    }
+
+    /// Reads a payment by itself. Nobody has claimed it: of two who do so one writes.
+    private func read(_ stored: Stored<Payment>) async throws {
+        try await Trace.$current.withValue(RequestID.made()) {
+            let outcome = try await PaymentWorkflow(dependencies: dependencies).poll(stored)
+            guard case .unchanged(let wait) = outcome else { return }
+            try await dependencies.store.reschedule(
+                [Reschedule(id: stored.record.id.uuid, version: stored.version, wait: wait)], in: .payments)
+        }
+    }
+
+    /// Reads a few of those that the list shows undecided, in turn. One that has been decided says that the list lags.
+    private func sample(_ quiet: [UUID]) async throws {
+        for id in memory.next(polling.samples, of: quiet) {
+            guard let stored = try await dependencies.store.payment(Payment.ID(id)), stored.record.status == .pending
+            else { continue }
+            try await read(stored)
+            guard let seen = try await dependencies.store.payment(Payment.ID(id)), seen.record.status != .pending
+            else { continue }
+            memory.mistrust(until: now + polling.mistrust)
+            dependencies.log.notice("payments.list_lags", metadata: ["payment_id": "\(stored.record.id)"])
+        }
+    }
+}
+
+extension ShownIntent {
+    fileprivate init(_ intent: Belvo.PaymentIntent) {
+        self.init(
+            id: intent.id.uuid, word: intent.status.word, externalID: intent.externalID ?? "",
+            centavos: intent.amountCentavos ?? -1, customer: intent.customer?.uuid ?? Self.nobody)
+    }
+}

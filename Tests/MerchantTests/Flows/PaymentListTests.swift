@@ -1,0 +1,159 @@
+import BelvoSandbox
+import Payments
+import Postgres
+import Testing
+
+@testable import Merchant
+
+/// When more than a handful of payments pend, one page of Belvo's list tells of all of them. A list is evidence of what
+/// it shows, and of nothing else: it may lag, end early, heed no filter and change its order between two pages.
+@Suite struct PaymentListTests {
+    private static let count = 12
+
+    /// So many signed payments that Belvo has not decided.
+    private static func open(
+        count: Int = count, _ body: @escaping @Sendable (TestHarness, AppClient, [AppClient.Bill]) async throws -> Void
+    ) async throws {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            var bills: [AppClient.Bill] = []
+            for number in 0..<count {
+                let bill = try await client.bill(bond, reference: "order-\(number)", key: "tap-\(number)")
+                try await client.authorize(bill)
+                bills.append(bill)
+            }
+            try await body(harness, client, bills)
+        }
+    }
+
+    private static func statuses(_ client: AppClient, _ bills: [AppClient.Bill]) async throws -> [String] {
+        var found: [String] = []
+        for bill in bills { found.append(try await client.payment(bill).string("status")) }
+        return found
+    }
+
+    private static func calls(_ harness: TestHarness) -> (lists: Int, readings: Int) {
+        (harness.countCalls(.listPaymentIntents), harness.countCalls(.getPaymentIntent))
+    }
+
+    @Test func `a dozen that Belvo has not decided cost one page and two readings`() async throws {
+        try await Self.open { harness, client, bills in
+            for _ in 1...3 {
+                let before = Self.calls(harness)
+                try await harness.poll()
+                let after = Self.calls(harness)
+                #expect(after.lists == before.lists + 1)
+                #expect(after.readings == before.readings + 2)
+            }
+            #expect(try await Self.statuses(client, bills).allSatisfy { $0 == "PENDING" })
+        }
+    }
+
+    @Test func `a handful is read one by one`() async throws {
+        try await Self.open(count: 7) { harness, _, _ in
+            let before = Self.calls(harness)
+            try await harness.poll()
+            #expect(Self.calls(harness).lists == before.lists)
+            #expect(Self.calls(harness).readings == before.readings + 7)
+        }
+    }
+
+    @Test func `what a list shows as paid is read by itself at once, and nothing else is`() async throws {
+        try await Self.open { harness, client, bills in
+            for bill in bills.prefix(4) { try harness.sandbox.settle(intent: bill.belvoID) }
+            let before = Self.calls(harness)
+            try await harness.poll()
+            let found = try await Self.statuses(client, bills)
+            #expect(found == Array(repeating: "SUCCEEDED", count: 4) + Array(repeating: "PENDING", count: 8))
+            #expect(Self.calls(harness).lists == before.lists + 1)
+            // Two of those that wait are read beside each list.
+            #expect(Self.calls(harness).readings == before.readings + 6)
+        }
+    }
+
+    @Test func `a failure that a list shows counts once the payment itself was read`() async throws {
+        try await Self.open { harness, client, bills in
+            try harness.sandbox.fail(intent: bills[3].belvoID)
+            // The list is right, and the payment itself says otherwise for a while.
+            harness.sandbox.next(
+                .altered([Fault.Alteration("/status", #""PENDING""#)]), on: .getPaymentIntent, count: 3)
+            try await harness.poll()
+            #expect(try await Self.statuses(client, bills).allSatisfy { $0 == "PENDING" })
+            try await harness.poll()
+            var expected = Array(repeating: "PENDING", count: Self.count)
+            expected[3] = "FAILED"
+            #expect(try await Self.statuses(client, bills) == expected)
+        }
+    }
+
+    @Test(arguments: ["/amount", "/customer", "/external_id"])
+    func `what a list shows as paid but as another payment is read by itself, and not believed`(member: String)
+        async throws
+    {
+        try await Self.open { harness, client, bills in
+            let others = ["/amount": #""400.00""#]
+            let other = others[member] ?? #""99999999-9999-4999-8999-999999999998""#
+            try harness.sandbox.settle(intent: bills[0].belvoID)
+            harness.sandbox.next(.altered([Fault.Alteration("/results/*\(member)", other)]), on: .listPaymentIntents)
+            harness.sandbox.next(.altered([Fault.Alteration(member, other)]), on: .getPaymentIntent, count: nil)
+            try await harness.poll()
+            #expect(try await client.payment(bills[0]).string("status") == "PENDING")
+            #expect(try await harness.lines("SELECT kind AS line FROM ops.money_alarms").contains("differs"))
+            harness.sandbox.clearFaults()
+            try await harness.poll(times: 2)
+            #expect(try await client.payment(bills[0]).string("status") == "SUCCEEDED")
+        }
+    }
+
+    @Test func `lists that end early, heed no filter or change their order leave nothing unseen`() async throws {
+        for variant in ["early", "ignored", "oldest", "turning"] {
+            try await Self.open { harness, client, bills in
+                switch variant {
+                case "early": harness.sandbox.variants.listEnd = .early
+                case "ignored": harness.sandbox.variants.listFilters = .ignored
+                case "oldest": harness.sandbox.variants.listOrder = .oldestFirst
+                default:
+                    harness.sandbox.variants.listOrder = .turning
+                    harness.sandbox.variants.pageSizeMax = 5
+                }
+                for bill in bills { try harness.sandbox.settle(intent: bill.belvoID) }
+                try await harness.poll(times: 2)
+                #expect(try await Self.statuses(client, bills).allSatisfy { $0 == "SUCCEEDED" }, "\(variant)")
+            }
+        }
+    }
+
+    @Test func `a list that lags is noticed, and everything is read by itself for a minute`() async throws {
+        try await Self.open { harness, client, bills in
+            harness.sandbox.variants.listStateLagMilliseconds = 3_600_000
+            for bill in bills { try harness.sandbox.settle(intent: bill.belvoID) }
+            try await harness.poll(times: 2)
+            #expect(try await Self.statuses(client, bills).allSatisfy { $0 == "SUCCEEDED" })
+            #expect(harness.log.holds("payments.list_lags"))
+        }
+    }
+
+    @Test func `a list that cannot be read costs no decision`() async throws {
+        try await Self.open { harness, client, bills in
+            harness.sandbox.next(.statusAfter(500), on: .listPaymentIntents, count: nil)
+            for bill in bills { try harness.sandbox.settle(intent: bill.belvoID) }
+            try await harness.poll(times: 2)
+            #expect(try await Self.statuses(client, bills).allSatisfy { $0 == "SUCCEEDED" })
+        }
+    }
+
+    @Test func `what is in doubt is told of by lists too, and ends by Belvo's status alone`() async throws {
+        try await Self.open { harness, client, bills in
+            try await harness.pass(.seconds(121))
+            for bill in bills { #expect(try await client.payment(bill).raw("in_doubt") == "true") }
+            let before = Self.calls(harness)
+            try await harness.pass(.seconds(11))
+            #expect(Self.calls(harness).lists == before.lists + 1)
+            #expect(Self.calls(harness).readings == before.readings + 2)
+            for bill in bills { try harness.sandbox.settle(intent: bill.belvoID) }
+            try await harness.pass(.seconds(11))
+            #expect(try await Self.statuses(client, bills).allSatisfy { $0 == "SUCCEEDED" })
+        }
+    }
+}
