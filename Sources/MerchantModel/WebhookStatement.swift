@@ -6,21 +6,21 @@ import Payments
 ///
 /// None of it is believed. It only leads to the payment whose reading settles it, and tells a webhook that repeats what
 /// is known of a closed payment from one that may have something to say.
-struct WebhookStatement: Sendable, Equatable {
+package struct WebhookStatement: Sendable, Equatable {
     /// The intent that the movement belongs to.
-    var intent: UUID?
-    var endToEndID: EndToEndID?
-    var status: String?
+    package var intent: UUID?
+    package var endToEndID: EndToEndID?
+    package var status: String?
     /// `INFLOW` or `OUTFLOW`.
-    var direction: String?
+    package var direction: String?
     /// Nil also where there is one that cannot be read.
-    var amount: Money?
-    var namesAmount = false
+    package var amount: Money?
+    package var namesAmount = false
 
-    init() {}
+    package init() {}
 
     /// Nothing is said by what cannot be read.
-    init(body: [UInt8]) {
+    package init(body: [UInt8]) {
         guard let data = (try? JSONDocument(parsing: body))?.root["data"], data.kind == .object else { return }
         intent = data["payment_intent"]?.string.flatMap { UUID(uuidString: $0) }
         endToEndID = data["end_to_end_id"]?.string.flatMap { EndToEndID($0) }

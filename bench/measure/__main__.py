@@ -31,7 +31,8 @@ def main() -> None:
                 rounds = 1 if options.least else 3
                 text = hiccups.run(site, rounds, options.sections, keep=not (options.least or options.sections))
             elif options.what == "payment":
-                text = payment.run(site, seconds=5 if options.least else 40, keep=not options.least)
+                amounts = (5, (20,)) if options.least else (40, (150, 10_000))
+                text = payment.run(site, *amounts, keep=not options.least)
             elif options.what == "attack":
                 amounts = attack.Amounts.least() if options.least else attack.Amounts()
                 text = attack.run(site, amounts, keep=not options.least)

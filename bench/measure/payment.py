@@ -61,9 +61,12 @@ class Cost:
 class Payments:
     site: PaymentSite
     seconds: int
+    pending: tuple[int, ...]
     costs: dict[str, Cost] = field(default_factory=dict)
     statements: list[tuple[float, str]] = field(default_factory=list)
     plans: dict[str, str] = field(default_factory=dict)
+    #: Of each number of payments that wait: calls a second, by kind, and the seconds until decisions are seen.
+    waiting: dict[int, tuple[Counter, float]] = field(default_factory=dict)
     _calls: Counter = field(default_factory=Counter)
     _last_call: int = 0
 
@@ -79,9 +82,14 @@ class Payments:
             self.costs[webhooks] = self._cost_of_paying(merchant, crowd)
         say("One user opens payments ...")
         self._count_statements(crowd)
-        crowd.order("end")
+        for count in self.pending:
+            say(f"{count} payments wait for Belvo ...")
+            self._measure_waiting(merchant, crowd, count)
         site.stop(crowd.child)
         site.stop(merchant)
+        site.database.query("""
+            UPDATE payments SET next_poll_at = app_now() + interval '1 day' WHERE state = 'authorizing'""")
+        self._let_belvo_decide("after_ms:1000")
         say("One payment, with the plans of its statements ...")
         self._take_plans()
 
@@ -89,6 +97,46 @@ class Payments:
         self.site.get(
             self.site.sandbox_url + "/sandbox/variants", "--request", "PATCH", "--header",
             "content-type: application/json", "--data", json.dumps({"webhook_copies": int(wanted)}))
+
+    def _let_belvo_decide(self, when: str) -> None:
+        self.site.get(
+            self.site.sandbox_url + "/sandbox/variants", "--request", "PATCH", "--header",
+            "content-type: application/json", "--data", json.dumps({"payment_settlement": when}))
+
+    def _measure_waiting(self, merchant: Child, crowd: OrderTaker, count: int) -> None:
+        """What is asked of Belvo each second while so many payments wait, and how soon a decision is seen."""
+        query = self.site.database.query
+        self._let_belvo_decide("when_told")
+        crowd.order("begin", "sign", _users)
+        while int(query("SELECT count(*) FROM payments WHERE state = 'authorizing'")) < count:
+            time.sleep(0.5)
+        crowd.order("end")
+        # For as long as it takes, due at moments spread over one interval; and no more than were asked for.
+        query(f"""
+            UPDATE payments SET deadline_at = app_now() + interval '1 day', in_doubt = false,
+                next_poll_at = app_now() + random() * interval '2 seconds'
+                    + CASE WHEN place > {count} THEN interval '1 day' ELSE interval '0' END
+            FROM (SELECT id AS placed, row_number() OVER (ORDER BY id) AS place FROM payments
+                WHERE state = 'authorizing') AS places
+            WHERE id = placed""")
+        time.sleep(5)
+        self._until_now(merchant)
+        before, begin = Counter(self._calls), time.monotonic()
+        time.sleep(10)
+        self._until_now(merchant)
+        seconds = time.monotonic() - begin
+        calls = Counter({kind: number / seconds for kind, number in (self._calls - before).items()})
+        decided = query("SELECT string_agg(belvo_id::text, ' ') FROM (SELECT belvo_id FROM payments "
+                        f"WHERE state = 'authorizing' ORDER BY id LIMIT {min(count, 20)}) AS first").split()
+        begin = time.monotonic()
+        for intent in decided:
+            self.site.get(f"{self.site.sandbox_url}/sandbox/payment-intents/{intent}/settle", "--request", "POST")
+        ids = ", ".join(f"'{intent}'" for intent in decided)
+        while query(f"SELECT count(*) FROM payments WHERE state = 'authorizing' AND belvo_id IN ({ids})") != "0":
+            if time.monotonic() > begin + 60:
+                raise Failure("what Belvo has decided was not seen.")
+            time.sleep(0.05)
+        self.waiting[count] = calls, time.monotonic() - begin
 
     def _cost_of_paying(self, merchant: Child, crowd: OrderTaker) -> Cost:
         """Everything that is done from when all is quiet until all is quiet again."""
@@ -122,7 +170,8 @@ class Payments:
         """Until nothing of a payment is under way, here or at Belvo; and a moment longer."""
         deadline = time.monotonic() + 60
         while self.site.database.query("""
-            SELECT (SELECT count(*) FROM payments WHERE state NOT IN ('succeeded', 'failed', 'awaiting_signature'))
+            SELECT (SELECT count(*) FROM payments WHERE state NOT IN ('succeeded', 'failed', 'awaiting_signature')
+                    AND next_poll_at < app_now() + interval '1 hour')
                 + (SELECT count(*) FROM webhook_receipts WHERE outcome = 'received')""") != "0":
             if time.monotonic() > deadline:
                 raise Failure("what was paid did not come to its end.")
@@ -191,6 +240,11 @@ class Payments:
             met = ["yes" if value <= target else "**no**" for value, target in zip(values, targets)]
             return row(what, *(f"{value:.{digits}f}" for value in values), most, " and ".join(met))
 
+        # What was counted the same way before webhooks were gathered, of the same sandbox and on the same machine.
+        before = table("before | webhooks on | webhooks off", [
+            row("calls to Belvo", "8.05", "4.00"), row("transactions that write", "14.95", "6.60"),
+            row("bytes of PostgreSQL's log (WAL)", "17,457", "11,393"),
+            row("statements on the way to the answer of create", "8.00", "8.00")])
         rows = [
             line("calls to Belvo", "≤ 3.3 and ≤ 4", [sum(c.calls.values()) / c.payments for c in (on, off)],
                  list(_most_calls.values()), 2),
@@ -198,13 +252,18 @@ class Payments:
               for kind in kinds),
             line("transactions that write", "≤ 8.5 and ≤ 6", [c.commits / c.payments for c in (on, off)],
                  list(_most_commits.values()), 2),
-            line("bytes of PostgreSQL's log (WAL)", "≤ 9,000 and ≤ 6,000", [c.wal_bytes / c.payments for c in (on, off)],
-                 list(_most_wal_bytes.values()), 0),
+            line("bytes of PostgreSQL's log (WAL)", "≤ 9,000 and ≤ 6,000",
+                 [c.wal_bytes / c.payments for c in (on, off)], list(_most_wal_bytes.values()), 0),
             row("of them images of whole pages", *(f"{c.page_bytes / c.payments:.0f}" for c in (on, off)), "", ""),
             row("bytes of the server's own log", *(f"{c.log_bytes / c.payments:.0f}" for c in (on, off)), "", "")]
         shapes = table("for each payment opened | statement", [
             row(f"{calls:.2f}", f"`{_shown(text)}`") for calls, text in self.statements])
         met = "yes" if self.on_the_way <= _most_statements + 0.1 else "**no**"
+        waits = table("payments that wait | calls a second | of them | wanted | until 20 decisions were seen", [
+            row(count, f"{sum(calls.values()):.1f}",
+                ", ".join(f"`{kind}` {number:.1f}" for kind, number in calls.items()),
+                "≤ 5" if count <= 150 else "≤ 15", f"{seconds:.1f} s")
+            for count, (calls, seconds) in self.waiting.items()])
         plans = "\n\n".join(
             f"`{_shown(query)}`\n\n```text\n{plan}\n```" for query, plan in self.plans.items())
         return report.reflow(f"""# What a payment costs
@@ -212,30 +271,41 @@ class Payments:
 Written by `./dev bench-payment`, which counts from outside what is done for payments that come to a good end: {_users}
 users who open a payment with a reference of its own, sign it, and look until it is paid, one after the other, for
 {self.seconds} s. Belvo decides after 1 s. Counted is everything from a quiet moment to the next one, and divided by the
-payments that were paid meanwhile. Calls are those that the sandbox has seen, whoever made them. A transaction that writes is
-one whose end stands in PostgreSQL's log (a `COMMIT` record, `pg_walinspect`), so that one without effect does not count;
-a webhook is a transaction of its own where it did not come with others.
+payments that were paid meanwhile. Calls are those that the sandbox has seen, whoever made them. A transaction that
+writes is one whose end stands in PostgreSQL's log (a `COMMIT` record, `pg_walinspect`), so that one without effect does
+not count; a webhook is a transaction of its own where it did not come with others.
 
 {bullets([*report.origin(self.site), f"on {report.processor()}, {report.kernel()}", report.versions(self.site)])}
 
 {table("for each paid payment | webhooks on | webhooks off | wanted | met", rows)}
 
-Paid were {on.payments} with webhooks and {off.payments} without.
+Paid were {on.payments} with webhooks and {off.payments} without. The same before, at commit b1a39a3, on 2026-11-22:
+
+{before}
 
 ## The statements on the way to the answer of create
 
-Counted by `pg_stat_statements` while one user opens payments with references and leaves them, without what workers ask in
-any case and without the notice to other instances, for which no answer waits. Each is one round trip: nothing is sent
-before the last one is answered. {self.on_the_way:.2f} for each payment, of which at most {_most_statements} are wanted:
-{met}.
+Counted by `pg_stat_statements` while one user opens payments with references and leaves them, without what workers ask
+in any case and without the notice to other instances, for which no answer waits. Each is one round trip: nothing is
+sent before the last one is answered. {self.on_the_way:.2f} for each payment, of which at most {_most_statements} are
+wanted: {met}.
 
 {shapes}
+
+## While payments wait
+
+Payments that were signed and that Belvo has not decided, without webhooks, polled every 2 s; counted over 10 s. Then 20
+of them are decided, and the time counts from the first decision, of which each takes a moment to make, to when the last
+one is recorded.
+
+{waits}
 
 ## Their plans
 
 Of one payment that was opened, signed, told of by three webhooks and paid, beside {on.payments + off.payments} finished
-ones: what `EXPLAIN (ANALYZE, BUFFERS, WAL)` says of each statement, taken by `auto_explain` while it was carried out, the last
-time where there were several. What triggers read and write is told as the time of their trigger alone.""") + f"\n\n{plans}\n"
+ones: what `EXPLAIN (ANALYZE, BUFFERS, WAL)` says of each statement, taken by `auto_explain` while it was carried out,
+the last time where there were several. What triggers read and write is told as the time of their trigger
+alone.""") + f"\n\n{plans}\n"
 
 
 def _shown(text: str) -> str:
@@ -244,9 +314,9 @@ def _shown(text: str) -> str:
     return short if len(short) <= 110 else short[:109] + "…"
 
 
-def run(site: PaymentSite, seconds: int, keep: bool) -> str:
+def run(site: PaymentSite, seconds: int, pending: tuple[int, ...], keep: bool) -> str:
     """Measures everything, and writes the document anew."""
-    payments = Payments(site, seconds)
+    payments = Payments(site, seconds, pending)
     payments.measure()
     text = payments.report()
     if keep:

@@ -1,28 +1,37 @@
 import FoundationEssentials
+import MerchantModel
 import Payments
 import Postgres
 
 /// The payments that one list of Belvo's can tell of: how many are due, and within which time they were made.
-struct ListedSpan: Sendable {
-    let count: Int
-    let begin: Timestamp
-    let end: Timestamp
+package struct ListedSpan: Sendable {
+    package let count: Int
+    package let begin: Timestamp
+    package let end: Timestamp
 }
 
 /// What a page of Belvo's list shows of a payment, as far as it decides whether anything is new.
-struct ShownIntent: Sendable {
-    let id: UUID
+package struct ShownIntent: Sendable {
+    package let id: UUID
     /// Belvo's status, in its own word.
-    let word: String
+    package let word: String
     /// Empty where it is not shown.
-    let externalID: String
+    package let externalID: String
     /// Negative where it is not shown.
-    let centavos: Int64
+    package let centavos: Int64
     /// `nobody` where it is not shown.
-    let customer: UUID
+    package let customer: UUID
+
+    package init(id: UUID, word: String, externalID: String, centavos: Int64, customer: UUID) {
+        self.id = id
+        self.word = word
+        self.externalID = externalID
+        self.centavos = centavos
+        self.customer = customer
+    }
 
     /// An array of ours holds no NULL.
-    static let nobody = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+    package static let nobody = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
 }
 
 extension Store {
@@ -38,7 +47,7 @@ extension Store {
     }
 
     /// What a list of Belvo's could tell of now.
-    func listedPayments(dueWithin ahead: Duration) async throws -> ListedSpan? {
+    package func listedPayments(dueWithin ahead: Duration) async throws -> ListedSpan? {
         let row = try await database.rows(
             """
             SELECT count(*) AS count, min(created_at) AS first, max(created_at) AS last FROM payments
@@ -56,7 +65,7 @@ extension Store {
     ///
     /// A list is evidence of what it shows: that this one had not been decided. Whoever comes with an old page puts a
     /// poll off by one interval.
-    func putOff(
+    package func putOff(
         shown: [ShownIntent], dueWithin ahead: Duration, by interval: Duration, inDoubtBy doubtInterval: Duration
     ) async throws -> [UUID] {
         try await database.execute(
@@ -72,7 +81,7 @@ extension Store {
     }
 
     /// How many payments a page shows otherwise than they are known here.
-    func countChanged(among shown: [ShownIntent], dueWithin ahead: Duration) async throws -> Int {
+    package func countChanged(among shown: [ShownIntent], dueWithin ahead: Duration) async throws -> Int {
         let row = try await database.rows(
             """
             SELECT count(*) AS count FROM payments JOIN \(fragment: Self.page(shown)) ON belvo_id = shown_id

@@ -1,37 +1,38 @@
 import FoundationEssentials
+import MerchantModel
 import Payments
 import Postgres
 
 /// What a new payment would rest on, and what stands in its way.
-struct PaymentSurvey: Sendable {
+package struct PaymentSurvey: Sendable {
     /// What it would be paid with, as far as the user has it.
-    struct EnrollmentState: Sendable {
-        let state: Enrollment.State
-        let belvoID: UUID?
+    package struct EnrollmentState: Sendable {
+        package let state: Enrollment.State
+        package let belvoID: UUID?
         /// When Belvo last told of it by webhook.
-        let lastToldAt: Timestamp?
+        package let lastToldAt: Timestamp?
         /// Whether such a webhook has not been worked on yet.
-        let isToldOf: Bool
+        package let isToldOf: Bool
     }
 
     /// Whether the idempotency key was used before.
-    let isKeyUsed: Bool
+    package let isKeyUsed: Bool
     /// The user's payments that are not at their end, as many as there may be at most.
-    let openPayments: Int
-    let bond: EnrollmentState?
+    package let openPayments: Int
+    package let bond: EnrollmentState?
     /// The user, as Belvo knows one.
-    let payer: UUID?
+    package let payer: UUID?
     /// The order that the reference names.
-    let order: StoredOrder?
+    package let order: StoredOrder?
     /// Whether another payment for the reference has been paid or may still be.
-    let isReferenceTaken: Bool
-    let clock: DatabaseClock
+    package let isReferenceTaken: Bool
+    package let clock: DatabaseClock
 }
 
 extension Store {
     /// Looks up, by one statement, everything that decides whether a payment may be opened. What it finds in the way is
     /// read again, and judged, by whoever asked; and the insertion decides once more.
-    func surveyPayment(
+    package func surveyPayment(
         from enrollment: Enrollment.ID, for reference: Reference?, of subject: UserSubject,
         claiming claim: IdempotencyClaim?, openPaymentsMax: Int
     ) async throws -> PaymentSurvey? {
@@ -48,7 +49,8 @@ extension Store {
                 (SELECT belvo_id FROM customers WHERE subject = \(subject)) AS payer,
                 EXISTS (
                     SELECT FROM payments
-                    WHERE subject = \(subject) AND reference = \(reference) AND takes_reference(payments)
+                    WHERE reference = \(reference) AND takes_reference(payments)
+                        AND (subject = \(subject) OR priced_by_order AND placed.reference IS NOT NULL)
                 ) AS is_reference_taken,
                 bond.*, placed.*
             FROM (SELECT) AS one

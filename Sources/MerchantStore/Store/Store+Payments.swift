@@ -96,7 +96,9 @@ extension Store {
     }
 
     /// The payments that Belvo knows by one of these ids, or whose money moved by one of these transfers.
-    package func payments(knownBy ids: [UUID], orByTransfers transfers: [EndToEndID]) async throws -> [Stored<Payment>] {
+    package func payments(
+        knownBy ids: [UUID], orByTransfers transfers: [EndToEndID]
+    ) async throws -> [Stored<Payment>] {
         try await database.rows(
             """
             SELECT \(fragment: Self.paymentColumns) FROM payments

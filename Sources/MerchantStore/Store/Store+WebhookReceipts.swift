@@ -27,30 +27,43 @@ package struct WebhookReceipt: Sendable {
     let outcome: Outcome
     package let lastReceivedAt: Timestamp
     /// What it says beside that.
-    let statement: WebhookStatement
+    package let statement: WebhookStatement
 }
 
 /// What Belvo told a moment ago.
 package struct NewWebhook: Sendable {
-    let id: UUID
+    package let id: UUID
     /// Of the body after parsing.
-    let digest: [UInt8]
-    let type: String
-    let code: String
-    let object: UUID?
-    let outcome: WebhookReceipt.Outcome
-    let body: [UInt8]
+    package let digest: [UInt8]
+    package let type: String
+    package let code: String
+    package let object: UUID?
+    package let outcome: WebhookReceipt.Outcome
+    package let body: [UInt8]
+
+    package init(
+        id: UUID, digest: [UInt8], type: String, code: String, object: UUID?, outcome: WebhookReceipt.Outcome,
+        body: [UInt8]
+    ) {
+        self.id = id
+        self.digest = digest
+        self.type = type
+        self.code = code
+        self.object = object
+        self.outcome = outcome
+        self.body = body
+    }
 }
 
 /// What becomes of a webhook that was worked on.
 package struct WebhookSettlement: Sendable {
-    let id: UUID
-    let version: Int64
-    let outcome: WebhookReceipt.Outcome
+    package let id: UUID
+    package let version: Int64
+    package let outcome: WebhookReceipt.Outcome
     /// Until it is worked on again; nil where it is settled.
-    let nextPoll: Duration?
+    package let nextPoll: Duration?
 
-    init(of receipt: Stored<WebhookReceipt>, outcome: WebhookReceipt.Outcome, nextPoll: Duration? = nil) {
+    package init(of receipt: Stored<WebhookReceipt>, outcome: WebhookReceipt.Outcome, nextPoll: Duration? = nil) {
         id = receipt.record.id
         version = receipt.version
         self.outcome = outcome
@@ -85,7 +98,7 @@ extension Store {
 
     /// Stores several that are to be worked on, each with how often it came, by one statement. No two of them are the
     /// same.
-    func insertWebhooks(_ webhooks: [(NewWebhook, copies: Int)]) async throws {
+    package func insertWebhooks(_ webhooks: [(NewWebhook, copies: Int)]) async throws {
         let told = webhooks.map(\.0)
         try await database.execute(
             """

@@ -13,7 +13,7 @@ package struct Store: Sendable {
     let database: Database
     package let vault: Vault
     /// Carries the database's time on from when it was read.
-    let monotonic: @Sendable () -> Monotonic
+    package let monotonic: @Sendable () -> Monotonic
     /// Hears of a row that could not be read: its table, its id and why. Somebody has to look.
     let onUnreadable: @Sendable (_ table: String, _ id: String, _ error: any Error) -> Void
 

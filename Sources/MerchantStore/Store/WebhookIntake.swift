@@ -6,7 +6,7 @@ import Transport
 ///
 /// Belvo tells of one end three times at the same moment, and of many at once on a busy day. Nobody waits for company:
 /// the first one is written at once, and each is on disk before it is answered.
-final class WebhookIntake: Sendable {
+package final class WebhookIntake: Sendable {
     private struct Waiting {
         let webhook: NewWebhook
         let continuation: CheckedContinuation<Void, any Error>
@@ -19,11 +19,13 @@ final class WebhookIntake: Sendable {
 
     private let state = Mutex(State())
 
+    package init() {}
+
     /// Those that go together at most.
-    static let widthMax = 64
+    package static let widthMax = 64
 
     /// Returns when it is on disk.
-    func insert(_ webhook: NewWebhook, into store: Store) async throws {
+    package func insert(_ webhook: NewWebhook, into store: Store) async throws {
         // What means nothing here, or names nothing, has nothing to hurry for.
         guard webhook.outcome == .received, webhook.object != nil, let loop = EventLoop.current else {
             return try await store.insertWebhook(webhook)

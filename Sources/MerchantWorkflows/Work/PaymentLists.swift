@@ -1,6 +1,9 @@
 import Belvo
+import BelvoGate
 import FoundationEssentials
 import Logging
+import MerchantModel
+import MerchantStore
 import Payments
 import Transport
 

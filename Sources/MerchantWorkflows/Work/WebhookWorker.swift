@@ -1,4 +1,7 @@
+import BelvoGate
 import FoundationEssentials
+import MerchantModel
+import MerchantStore
 import Payments
 import Transport
 

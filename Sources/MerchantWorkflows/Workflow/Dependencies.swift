@@ -24,7 +24,7 @@ package struct Dependencies: Sendable {
     package let journeyCounts: JourneyCounts
     package let log: Logger
     /// Stores what Belvo tells.
-    package let webhookIntake = WebhookIntake()
+    let webhookIntake = WebhookIntake()
     /// Which enrollments Belvo has shown to be usable a moment ago.
     let usableEnrollments = UsableEnrollments()
     /// How Belvo's lists are used to poll payments.

@@ -3,9 +3,9 @@ import Synchronization
 import Transport
 
 /// How Belvo's lists are used to poll payments.
-struct ListPolling: Sendable {
+package struct ListPolling: Sendable {
     /// From how many due payments on a list is asked: fewer are read one by one.
-    var countMin = 8
+    package var countMin = 8
     /// Payments read by themselves beside each list, one after the other in turn, though the list shows them as they
     /// are known: a list that lags is noticed by them.
     var samples = 2

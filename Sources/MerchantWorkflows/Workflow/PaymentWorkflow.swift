@@ -52,8 +52,7 @@ package struct PaymentWorkflow: Sendable {
             let order = try await isFirst ? survey.order : self.order(of: requested)
             let terms = try terms(of: requested, under: order, for: subject)
             if let reference = requested.reference, !isFirst || survey.isReferenceTaken,
-                let refusal = try await refusal(
-                    by: reference, of: subject, isPricedByOrder: terms.order != nil, on: context)
+                let refusal = try await refusal(by: reference, of: subject, isPricedByOrder: order != nil, on: context)
             {
                 // The first request with this key may be what is in the way.
                 if let known = try await replay(request, of: subject, on: context) { return known }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import MerchantStore
 import Payments
 import Synchronization
 

@@ -1,3 +1,4 @@
+import MerchantModel
 import Payments
 
 extension WebhookStatement {
