@@ -45,11 +45,13 @@ import Transport
             let (own, other) = (ListenerMark(-7), ListenerMark(8))
             let heard = LoopBound([Heard(), Heard()], on: loop)
             let listening = [own, other].enumerated().map { place, mark in
-                { loop.task {
-                    try await Notifications(of: database, channels: ["payments"], mark: mark).run {
-                        heard.value[place].events.append($0)
+                {
+                    loop.task {
+                        try await Notifications(of: database, channels: ["payments"], mark: mark).run {
+                            heard.value[place].events.append($0)
+                        }
                     }
-                } }
+                }
             }
             let first = listening[0]()
             try await waitUntil { heard.value[0].events == [.listening] }
