@@ -35,7 +35,7 @@ def main() -> None:
                 text = payment.run(site, *amounts, keep=not options.least)
             elif options.what == "attack":
                 amounts = attack.Amounts.least() if options.least else attack.Amounts()
-                text = attack.run(site, amounts, keep=not options.least)
+                text = attack.run(site, amounts, "floods" in options.sections, keep=not options.least)
             elif options.what == "speed":
                 amounts = Amounts.least() if options.least else Amounts()
                 text = speed.run(site, amounts, next(iter(options.sections), None), keep=not options.least)

@@ -37,6 +37,9 @@ class Amounts:
     customers: int = 6
     flood_seconds: int = 8
 
+    def floods(self, site: Site) -> Floods:
+        return Floods(site, self.rounds, self.flood_seconds, self.customers, self.rest_seconds)
+
     @staticmethod
     def least() -> "Amounts":
         """So little that it only shows whether everything works."""
@@ -44,8 +47,22 @@ class Amounts:
                        customers=2, flood_seconds=2)
 
 
-def run(site: Site, amounts: Amounts, keep: bool) -> str:
-    """Measures everything, and writes the report."""
+def run(site: Site, amounts: Amounts, only_floods: bool, keep: bool) -> str:
+    """Measures everything, and writes the report; or the floods alone, and writes their part of it."""
+    if only_floods:
+        floods = amounts.floods(site)
+        floods.measure()
+        text = report.reflow(floods.report())
+        if keep:
+            document = _document.read_text()
+            title = text.split("\n", 1)[0]
+            begin = document.index(title)
+            end = document.index("\n## ", begin + 1)
+            load = f"{os.getloadavg()[0]:.2f}"
+            taken = f"Taken by itself on {report.now()} at commit {report.commit()}, at a load of {load}."
+            text = text.replace(title, f"{title}\n\n{taken}", 1)
+            _document.write_text(document[:begin] + text + "\n" + document[end:])
+        return text
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     if most < amounts.idle_connections + 2_000:
@@ -73,9 +90,7 @@ class Attack:
     token: str = field(init=False)
 
     def measure(self) -> str:
-        floods = Floods(
-            self.site, self.amounts.rounds, self.amounts.flood_seconds, self.amounts.customers,
-            self.amounts.rest_seconds)
+        floods = self.amounts.floods(self.site)
         floods.measure()
         self.token = self.site.tokens("good", 1).read_text().strip()
         merchant = self.site.start_merchant()
