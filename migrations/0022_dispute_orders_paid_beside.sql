@@ -88,3 +88,8 @@ COMMENT ON COLUMN money_alarms.kind IS
     'given up here. contradiction: Belvo took its last word back. differs: Belvo shows it otherwise than it was asked '
     'for, or in a way that cannot be read. end_to_end_id_repeated: Belvo shows another payment''s transfer for it. '
     'created_twice: Belvo has several intents for it.';
+
+COMMENT ON COLUMN webhook_receipts.outcome IS
+    'received (to be worked on), done (the object was read, or it repeats what is known of a payment that is closed), '
+    'ignored (a type that means nothing here), not_ours (Belvo has it for no customer of ours, or does not have it), '
+    'expired (could not be read for days).';

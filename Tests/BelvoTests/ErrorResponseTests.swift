@@ -75,7 +75,8 @@ struct ErrorResponseTests {
 
     @Test func `a body of any size leaves little behind`() async throws {
         let long = String(repeating: "x", count: 3000)
-        let item = #"{"code":"\#(long)","message":"\#(long)","field":"\#(long)","request_id":"\#(long)"}"#
+        let hexadecimal = String(repeating: "4f", count: 1500)
+        let item = #"{"code":"\#(long)","message":"\#(long)","field":"\#(long)","request_id":"\#(hexadecimal)"}"#
         let many = "[" + String(repeating: #"{"code":"a"},"#, count: 3000) + #"{"code":"b"}]"#
         let refusal = try await ErrorResponseTests.refusal(reply(400, "[\(item)]"))
         // What is too long for a code is none.

@@ -45,9 +45,10 @@ struct StatusTests {
     }
 
     @Test(arguments: [
-        (#","status":"SETTLING""#, "SETTLING"), (#","status":7"#, "7"), (#","status":{"a":1}"#, #"{"a":1}"#),
-        (#","status":null"#, ""), ("", ""), (#","status":"A\u0007\u202eB""#, "AB"),
-        (#","status":"\#(String(repeating: "X", count: 200))""#, String(repeating: "X", count: 64)),
+        (#","status":"SETTLING""#, "SETTLING"), (#","status":7"#, "UNREADABLE"),
+        (#","status":{"a":1}"#, "UNREADABLE"), (#","status":null"#, ""), ("", ""),
+        (#","status":"A\u0007\u202eB""#, "UNREADABLE"), (#","status":"Ana 529.982.247-25""#, "UNREADABLE"),
+        (#","status":"\#(String(repeating: "X", count: 200))""#, "UNREADABLE"),
     ])
     func `a status that is none keeps the object and its id`(member: String, word: String) async throws {
         let belvo = Upstream(

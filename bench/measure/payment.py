@@ -311,7 +311,7 @@ alone.""") + f"\n\n{plans}\n"
 def _shown(text: str) -> str:
     """The beginning of a statement, as one word of code in a table."""
     short = re.sub(r"\s+", " ", text).replace("|", "¦").replace("`", "'")
-    return short if len(short) <= 110 else short[:109] + "…"
+    return short if len(short) <= 110 else short[:109] + "..."
 
 
 def run(site: PaymentSite, seconds: int, pending: tuple[int, ...], keep: bool) -> str:
