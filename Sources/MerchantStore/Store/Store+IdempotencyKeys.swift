@@ -130,8 +130,7 @@ extension Store {
                     response_status = \(Int32(answer.status)), response_body = NULL,
                     response_body_ciphertext = \(vault.seal(answer.body, in: .idempotencyKeysAnswer, of: record))
                 WHERE subject = \(claim.subject) AND route = \(claim.route.rawValue) AND key = \(claim.key)
-                    -- The first answer that anybody got stays, whoever comes later with another one.
-                    AND response_status IS NULL AND EXISTS (SELECT FROM changed)
+                    AND EXISTS (SELECT FROM changed)
             )
             """
         case .outcomeUnknown(let claim):
