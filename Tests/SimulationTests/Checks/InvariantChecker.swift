@@ -152,7 +152,12 @@ extension InvariantChecker {
                 guard let earlier = other.externalID.flatMap({ payments[$0] }), earlier.subject == payment.subject,
                     earlier.reference == payment.reference
                 else { continue }
-                if other.isAuthorized, other.status != .failed, other.status != .canceled {
+                // A last word that was taken back counts from when this server has read it.
+                let isUnheard =
+                    belvo.takenBackAt[other.id].map { takenBackAt in
+                        !(belvo.readings[other.id] ?? []).contains { takenBackAt < $0 && $0 < opening.step }
+                    } ?? false
+                if other.isAuthorized, other.status != .failed, other.status != .canceled, !isUnheard {
                     blame(.double, "payment \(payment.id) was opened while \(earlier.id) was \(other.status.rawValue)")
                 }
                 if let paidAt = belvo.paidElsewhere[other.id], let begun = asked[payment.id], paidAt < begun,

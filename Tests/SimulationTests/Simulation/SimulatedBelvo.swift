@@ -24,6 +24,8 @@ final class SimulatedBelvo: @unchecked Sendable {
     private(set) var paidElsewhere: [String: Int] = [:]
     /// Intents whose last word Belvo has taken back.
     private(set) var takenBack: Set<String> = []
+    /// In which step each of them was.
+    private(set) var takenBackAt: [String: Int] = [:]
     /// Until when the users whom Belvo knows by these ids have a token.
     private var tokens: [String: Duration] = [:]
     /// Signatures that reached Belvo, and what was there already.
@@ -324,6 +326,7 @@ extension SimulatedBelvo {
     private func takeBack(_ intent: PaymentIntent) {
         scheduler.note("Belvo takes its last word on intent \(intent.id) back")
         takenBack.insert(intent.id)
+        takenBackAt[intent.id] = scheduler.trace.count
         sandbox.change { dependencies in
             dependencies.intents.change(intent.id) { $0.status = .processing }
             if intent.status == .succeeded {
