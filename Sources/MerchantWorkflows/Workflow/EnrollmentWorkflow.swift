@@ -300,7 +300,11 @@ extension EnrollmentWorkflow: PolledWorkflow {
         let rest = next.waitsForPerson ? stored.deadline.map { $0 - stored.clock.now } : nil
         let overdue = stored.isOverdue ? stored.deadline.map { stored.clock.now - $0 } : nil
         let pause = overdue.map(dependencies.timeouts.doubtInterval) ?? rest ?? .zero
-        return .goesOn(nextPoll: max(pause, dependencies.timeouts.pollInterval), deadline: stored.deadline)
+        // What has just changed goes on at the pace of the state that was entered: a person waits for it.
+        let isFresh = stored.clock.now - stored.updatedAt < dependencies.timeouts.pollInterval
+        let first = isFresh ? next.schedule(dependencies.timeouts)?.firstPoll : nil
+        let interval = min(first ?? dependencies.timeouts.pollInterval, dependencies.timeouts.pollInterval)
+        return .goesOn(nextPoll: max(pause, interval), deadline: stored.deadline)
     }
 
     /// Tells those who wait of a change, and the log of a change of state.
