@@ -12,6 +12,8 @@ final class Shop: @unchecked Sendable {
     private var users: [String: String] = [:]
     /// The prices that a reference may have: the last one that was confirmed, and those since of which nobody knows.
     private(set) var prices: [String: Set<String>] = [:]
+    /// Of each order, the prices that were asked for and never answered.
+    private var unanswered: [String: Set<String>] = [:]
     /// The payments of which it has heard that they were paid, as often as it has.
     private(set) var heard: [String] = []
 
@@ -53,7 +55,11 @@ final class Shop: @unchecked Sendable {
             body: Array(body.utf8))
         prices[reference, default: []].insert(amount)
         let answer = await fleet.send(request, of: "shop", by: .fate("shop"))
-        if let answer, answer.status.isSuccess { prices[reference] = [amount] }
+        // What was never answered may be carried out at any time, also after what was answered since.
+        if answer == nil { unanswered[reference, default: []].insert(amount) }
+        if let answer, answer.status.isSuccess {
+            prices[reference] = unanswered[reference, default: []].union([amount])
+        }
         if let answer, answer.status == .conflict, prices[reference]?.count ?? 0 > 1 {
             prices[reference]?.remove(amount)
         }
