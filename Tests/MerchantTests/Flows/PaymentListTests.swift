@@ -3,7 +3,7 @@ import Payments
 import Postgres
 import Testing
 
-@testable import Merchant
+@testable import MerchantServer
 
 /// When more than a handful of payments pend, one page of Belvo's list tells of all of them. A list is evidence of what
 /// it shows, and of nothing else: it may lag, end early, heed no filter and change its order between two pages.

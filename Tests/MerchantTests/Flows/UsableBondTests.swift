@@ -1,7 +1,7 @@
 import BelvoSandbox
 import Testing
 
-@testable import Merchant
+@testable import MerchantServer
 
 /// An enrollment that Belvo has just shown to be usable is not read again before each payment; one that was taken back
 /// is noticed all the same, and the app hears the same words.

@@ -6,7 +6,7 @@ import Payments
 import Postgres
 import Testing
 
-@testable import Merchant
+@testable import MerchantServer
 
 /// Belvo tells of one end three times, and of many at once: what leads to one object is settled by one reading of it,
 /// and what only repeats what is known by none.
