@@ -20,7 +20,7 @@ package struct CustomerWorkflow: Sendable {
             id: Customer.ID(dependencies.identities.next()), subject: subject, person: person, createdAt: .earliest)
         let plan = PollPlan.entered(customer.creationSchedule(dependencies.timeouts)).held
         if let made = try await dependencies.store.insert(customer, plan: plan, cause: context.cause) {
-            return (try await creation(on: context).begin(made), true)
+            return (try await creation(on: context).begin(made).progress, true)
         }
         for _ in 0..<attemptsMax {
             guard let known = try await dependencies.store.customer(of: subject) else { break }
@@ -30,7 +30,7 @@ package struct CustomerWorkflow: Sendable {
                 return (.done(known), false)
             case .creating:
                 guard known.record.person.taxID == person.taxID else { throw WorkflowRefusal.identifierDiffers }
-                let progress = try await creation(on: context).resume(known)
+                let progress = try await creation(on: context).resume(known).progress
                 // What has turned out to be lost is tried anew.
                 if progress.resource.record.state != .failed { return (progress, true) }
             case .failed:
@@ -40,7 +40,7 @@ package struct CustomerWorkflow: Sendable {
                     let claimed = try await write(
                         again, over: known, event: "tried_again", plan: plan, cause: context.cause)
                 else { throw WorkflowRefusal.inProgress }
-                return (try await creation(on: context).begin(claimed), true)
+                return (try await creation(on: context).begin(claimed).progress, true)
             }
         }
         throw WorkflowRefusal.contended
@@ -77,22 +77,6 @@ package struct CustomerWorkflow: Sendable {
         }
     }
 
-    /// Applies an event to the freshest state, however many others change the record meanwhile.
-    private func record(
-        _ event: Customer.Event, on stored: Stored<Customer>, cause: Cause
-    ) async throws -> Stored<Customer> {
-        var current = stored
-        for _ in 0..<attemptsMax {
-            guard let next = try? current.record.transition(on: event) else { return current }
-            let written = try await write(
-                next, over: current, event: event.name, plan: plan(next, over: current), cause: cause)
-            if let written { return written }
-            guard let fresh = try await dependencies.store.customer(of: stored.record.subject) else { break }
-            current = fresh
-        }
-        throw WorkflowRefusal.contended
-    }
-
     private func plan(_ next: Customer, over stored: Stored<Customer>) -> PollPlan {
         guard next.state == .creating else { return .entered(nil) }
         return .goesOn(nextPoll: nextPoll(at: stored) ?? dependencies.timeouts.pollInterval, deadline: stored.deadline)
@@ -104,11 +88,11 @@ extension CustomerWorkflow: CreationWorkflow {
     var table: DueTable { .customers }
 
     /// A customer's request has no key: there is one customer for each user.
-    func recordCreation(
-        _ event: Customer.Event, on stored: Stored<Customer>, cause: Cause,
+    func writeCreation(
+        _ next: Customer, over stored: Stored<Customer>, after event: Customer.Event, cause: Cause,
         settling: (Stored<Customer>) -> IdempotencySettlement
-    ) async throws -> Stored<Customer> {
-        try await record(event, on: stored, cause: cause)
+    ) async throws -> Stored<Customer>? {
+        try await write(next, over: stored, event: event.name, plan: plan(next, over: stored), cause: cause)
     }
 
     func mayBeThere(after error: BelvoError) -> Bool { error.saysIdentifierIsTaken }
@@ -151,6 +135,10 @@ extension CustomerWorkflow: PolledWorkflow {
         _ next: Customer, over stored: Stored<Customer>, after event: Customer.Event, causedBy cause: Cause
     ) async throws -> Stored<Customer>? {
         try await write(next, over: stored, event: event.name, plan: .entered(nil), cause: cause)
+    }
+
+    func fresh(_ stored: Stored<Customer>) async throws -> Stored<Customer>? {
+        try await dependencies.store.customer(of: stored.record.subject)
     }
 
     func nextPoll(at stored: Stored<Customer>) -> Duration? {

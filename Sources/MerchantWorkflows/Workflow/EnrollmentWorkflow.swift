@@ -79,7 +79,8 @@ package struct EnrollmentWorkflow: Sendable {
             return known
         }
         dependencies.journeyCounts.count(remembered.record)
-        return .made(try await creation(of: requested, payer: payer, request, on: context).begin(remembered))
+        let outcome = try await creation(of: requested, payer: payer, request, on: context).begin(remembered)
+        return try await dependencies.replay(request, after: outcome) ?? .made(outcome.progress)
     }
 
     /// Throws when the user has as many enrollments as he may.
@@ -122,7 +123,8 @@ package struct EnrollmentWorkflow: Sendable {
         guard case .known(.pending(let stored)) = known,
             let payer = try await dependencies.store.customer(of: subject)?.record.belvoID
         else { return known }
-        return .known(try await creation(of: requested, payer: payer, request, on: context).resume(stored))
+        let outcome = try await creation(of: requested, payer: payer, request, on: context).resume(stored)
+        return try await dependencies.replay(request, after: outcome) ?? .known(outcome.progress)
     }
 
     /// The enrollment, if it is the user's; else `notFound`.
@@ -140,11 +142,11 @@ package struct EnrollmentWorkflow: Sendable {
 extension EnrollmentWorkflow: CreationWorkflow {
     var table: DueTable { .enrollments }
 
-    func recordCreation(
-        _ event: Enrollment.Event, on stored: Stored<Enrollment>, cause: Cause,
+    func writeCreation(
+        _ next: Enrollment, over stored: Stored<Enrollment>, after event: Enrollment.Event, cause: Cause,
         settling: (Stored<Enrollment>) -> IdempotencySettlement
-    ) async throws -> Stored<Enrollment> {
-        try await record(event, on: stored, cause: cause, settling: settling)
+    ) async throws -> Stored<Enrollment>? {
+        try await write(next, over: stored, event: event.name, cause: cause, settling: settling)
     }
 }
 
@@ -237,26 +239,19 @@ extension EnrollmentWorkflow: PolledWorkflow {
         }
     }
 
-    /// Applies an event to the freshest state, however many others change the record meanwhile.
-    ///
-    /// Where the record has gone further already, the event comes too late to matter, and the record comes back as
-    /// it is: a poller may have read the end before the call that led to it was answered. With a `deadline` the state
-    /// that is entered has the rest of that time, and not its whole own.
+    func fresh(_ stored: Stored<Enrollment>) async throws -> Stored<Enrollment>? {
+        try await dependencies.store.enrollment(stored.record.id)
+    }
+
+    /// Applies an event to the freshest state. With a `deadline` the state that is entered has the rest of that time,
+    /// and not its whole own.
     @discardableResult
     func record(
-        _ event: Enrollment.Event, on stored: Stored<Enrollment>, keeping deadline: Timestamp? = nil, cause: Cause,
-        settling: (Stored<Enrollment>) -> IdempotencySettlement = { _ in .unchanged }
+        _ event: Enrollment.Event, on stored: Stored<Enrollment>, keeping deadline: Timestamp? = nil, cause: Cause
     ) async throws -> Stored<Enrollment> {
-        var current = stored
-        for _ in 0..<attemptsMax {
-            guard let next = try? current.record.transition(on: event) else { return current }
-            let written = try await write(
-                next, over: current, event: event.name, keeping: deadline, cause: cause, settling: settling)
-            if let written { return written }
-            guard let fresh = try await dependencies.store.enrollment(stored.record.id) else { break }
-            current = fresh
-        }
-        throw WorkflowRefusal.contended
+        try await apply(event, to: stored) { next, current in
+            try await write(next, over: current, event: event.name, keeping: deadline, cause: cause)
+        }.after
     }
 
     /// Writes the next state; nothing comes back when somebody else was faster. Whoever is about to send something

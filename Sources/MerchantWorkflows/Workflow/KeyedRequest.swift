@@ -46,6 +46,14 @@ package enum Creation<Record: Sendable>: Sendable {
 }
 
 extension Dependencies {
+    /// The answer that the key has by now, where somebody else has gone on with what this request had begun.
+    func replay<Record>(
+        _ request: KeyedRequest<Record>, after outcome: CreationOutcome<Record>
+    ) async throws -> Creation<Record>? {
+        guard outcome.isOvertaken, let claim = request.claim else { return nil }
+        return try await store.usedKey(claim)?.answer.map { .replayed($0) }
+    }
+
     /// What a request comes to whose key was used before; nothing when it was not, or when there is no key.
     ///
     /// `record` reads what the first request made, and `isUnknown` says whether its outcome is still not known.

@@ -59,11 +59,11 @@ extension PaymentWorkflow {
 extension PaymentWorkflow: CreationWorkflow {
     var table: DueTable { .payments }
 
-    func recordCreation(
-        _ event: Payment.Event, on stored: Stored<Payment>, cause: Cause,
+    func writeCreation(
+        _ next: Payment, over stored: Stored<Payment>, after event: Payment.Event, cause: Cause,
         settling: (Stored<Payment>) -> IdempotencySettlement
-    ) async throws -> Stored<Payment> {
-        try await record(event, on: stored, cause: cause, settling: settling)
+    ) async throws -> Stored<Payment>? {
+        try await write(next, over: stored, event: event.name, cause: cause, settling: settling)
     }
 
     /// An enrollment that was taken back is why Belvo refuses a payment from it: it is read again then, since it need

@@ -65,7 +65,8 @@ package struct PaymentWorkflow: Sendable {
             {
             case .payment(let remembered):
                 dependencies.journeyCounts.count(remembered.record)
-                return .made(try await creation(request, on: context).begin(remembered))
+                let outcome = try await creation(request, on: context).begin(remembered)
+                return try await dependencies.replay(request, after: outcome) ?? .made(outcome.progress)
             case .referenceTaken, .keyIsTaken:
                 // Somebody was faster: with this key, or another payment for the reference, which is said next time
                 // round; or the shop has just changed the order, whose new terms count.
@@ -154,7 +155,8 @@ extension PaymentWorkflow {
             request, record: { try await dependencies.store.payment(Payment.ID($0), of: subject) },
             isUnknown: { $0.state == .creating })
         guard case .known(.pending(let stored)) = known else { return known }
-        return .known(try await creation(request, on: context).resume(stored))
+        let outcome = try await creation(request, on: context).resume(stored)
+        return try await dependencies.replay(request, after: outcome) ?? .known(outcome.progress)
     }
 
     /// Why no payment for the reference is opened: one has been paid, or may still be.
@@ -279,24 +281,16 @@ extension PaymentWorkflow: PolledWorkflow {
             "payment.\(kind.rawValue)", metadata: ["payment_id": "\(payment.id)", "detail": "\(detail)"])
     }
 
-    /// Applies an event to the freshest state, however many others change the record meanwhile.
-    ///
-    /// Where the record has gone further already, the event comes too late to matter, and the record comes back as
-    /// it is: a poller may have read the end before the call that led to it was answered.
+    func fresh(_ stored: Stored<Payment>) async throws -> Stored<Payment>? {
+        try await dependencies.store.payment(stored.record.id)
+    }
+
+    /// Applies an event to the freshest state.
     @discardableResult
-    func record(
-        _ event: Payment.Event, on stored: Stored<Payment>, cause: Cause,
-        settling: (Stored<Payment>) -> IdempotencySettlement = { _ in .unchanged }
-    ) async throws -> Stored<Payment> {
-        var current = stored
-        for _ in 0..<attemptsMax {
-            guard let next = try? current.record.transition(on: event) else { return current }
-            let written = try await write(next, over: current, event: event.name, cause: cause, settling: settling)
-            if let written { return written }
-            guard let fresh = try await dependencies.store.payment(stored.record.id) else { break }
-            current = fresh
-        }
-        throw WorkflowRefusal.contended
+    func record(_ event: Payment.Event, on stored: Stored<Payment>, cause: Cause) async throws -> Stored<Payment> {
+        try await apply(event, to: stored) { next, current in
+            try await write(next, over: current, event: event.name, cause: cause)
+        }.after
     }
 
     /// Writes the next state; nothing comes back when somebody else was faster.

@@ -17,6 +17,8 @@ protocol PolledWorkflow: Sendable {
     func write(
         _ next: Record, over stored: Stored<Record>, after event: Record.Event, causedBy cause: Cause
     ) async throws -> Stored<Record>?
+    /// The record as it is now; nothing when it is gone.
+    func fresh(_ stored: Stored<Record>) async throws -> Stored<Record>?
     /// How long a record that has not changed is left alone; nil when there is nothing left to find out.
     func nextPoll(at stored: Stored<Record>) -> Duration?
     /// How long a record with nothing more to find out is left alone, where this poll has not shown that; nil when it
@@ -46,6 +48,12 @@ enum PollOutcome: Sendable, Equatable {
     case unchanged(nextPoll: Duration?)
 }
 
+/// What an event has made of a record: the same twice where it came too late.
+struct Applied<Record: Sendable>: Sendable {
+    let before: Stored<Record>
+    let after: Stored<Record>
+}
+
 extension PolledWorkflow {
     /// Reads Belvo about a record whose poll is due, and records what it says. Nothing is written where nothing has
     /// changed: whoever polls many records sets the next polls of all of them at once.
@@ -73,6 +81,26 @@ extension PolledWorkflow {
         }
         guard current.version == stored.version else { return .recorded }
         return .unchanged(nextPoll: nextPoll(at: stored) ?? pauseUntilRead(of: stored, after: remote))
+    }
+
+    /// Applies an event to the freshest state, however many others change the record meanwhile.
+    ///
+    /// Where the record has gone further already, the event comes too late to matter, and the record comes back as
+    /// it is: a poller may have read the end before the call that led to it was answered.
+    func apply(
+        _ event: Record.Event, to stored: Stored<Record>,
+        write: (_ next: Record, _ over: Stored<Record>) async throws -> Stored<Record>?
+    ) async throws -> Applied<Record> {
+        var current = stored
+        for _ in 0..<attemptsMax {
+            guard let next = try? current.record.transition(on: event) else {
+                return Applied(before: current, after: current)
+            }
+            if let written = try await write(next, current) { return Applied(before: current, after: written) }
+            guard let fresh = try await fresh(stored) else { break }
+            current = fresh
+        }
+        throw WorkflowRefusal.contended
     }
 
     func localEvent(of record: Record) async throws -> Record.Event? { nil }

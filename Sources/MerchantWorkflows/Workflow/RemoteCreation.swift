@@ -9,11 +9,11 @@ import Payments
 protocol CreationWorkflow: PolledWorkflow where Record: Creatable {
     /// Where the records are.
     var table: DueTable { get }
-    /// Applies an event to the freshest state, and settles the key with it.
-    func recordCreation(
-        _ event: Record.Event, on stored: Stored<Record>, cause: Cause,
+    /// Writes what an event has led to, and settles the key with it; nothing comes back when somebody else was faster.
+    func writeCreation(
+        _ next: Record, over stored: Stored<Record>, after event: Record.Event, cause: Cause,
         settling: (Stored<Record>) -> IdempotencySettlement
-    ) async throws -> Stored<Record>
+    ) async throws -> Stored<Record>?
     /// Whether Belvo's refusal may be about an object that is there already, so that it has to be read.
     func mayBeThere(after error: BelvoError) -> Bool
     /// How such a refusal ends a record that Belvo then does not show; nil when that says nothing.
@@ -79,6 +79,14 @@ protocol Creatable: Pollable {
     static func belvoID(in event: Event) -> UUID?
 }
 
+/// What a creation has come to.
+struct CreationOutcome<Record: Sendable>: Sendable {
+    let progress: Progress<Stored<Record>>
+    /// Whether somebody else has taken the record out of its creation: the key may have an answer by now, which is not
+    /// this one.
+    var isOvertaken = false
+}
+
 /// How a record that was remembered is created at Belvo: asked for, looked up where the answer says nothing, sent again
 /// where Belvo shows it absent, recorded (reliability.md, promises 3 and 14).
 ///
@@ -95,7 +103,7 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
     let send: @Sendable (Record, Belvo.Client) async throws -> Record.Event?
 
     /// Asks for what was remembered a moment ago.
-    func begin(_ remembered: Stored<Record>) async throws -> Progress<Stored<Record>> {
+    func begin(_ remembered: Stored<Record>) async throws -> CreationOutcome<Record> {
         let end = remembered.clock.now + timeouts.askingDeadline
         var failure: BelvoError?
         do {
@@ -108,11 +116,12 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
                     error.refusal == nil
                     ? nil : await workflow.reason(behind: error, of: remembered.record, on: context)
                 let answers = error.refusal != nil && reason == nil
-                _ = try await workflow.recordCreation(
+                let refused = try await apply(
                     Record.notCreated(
                         error.refusal.map(Failure.refused) ?? (error.neverLeft ? .notSent : .notLetIn)),
-                    on: remembered, cause: context.cause
+                    to: remembered
                 ) { _ in (answers ? key?.answered(error) : key?.released) ?? .unchanged }
+                if refused.isOvertaken { return refused }
                 if let reason { throw reason }
                 throw error
             }
@@ -124,9 +133,8 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
         case .event(let found): return try await record(found, on: remembered)
         case .absent:
             if let failure, let end = workflow.end(after: failure) {
-                _ = try await workflow.recordCreation(end.event, on: remembered, cause: context.cause) { _ in
-                    key?.answered(failure) ?? .unchanged
-                }
+                let refused = try await apply(end.event, to: remembered) { _ in key?.answered(failure) ?? .unchanged }
+                if refused.isOvertaken { return refused }
                 throw end.refusal
             }
             guard let claimed = try await claim(remembered, isHeld: true, until: end) else { break }
@@ -137,23 +145,24 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
     }
 
     /// Goes on for an app that repeats its request, with the same body, while nobody knows what became of it.
-    func resume(_ known: Stored<Record>) async throws -> Progress<Stored<Record>> {
-        guard known.record.isCreating, known.record.isWanted else { return .pending(known) }
+    func resume(_ known: Stored<Record>) async throws -> CreationOutcome<Record> {
+        let pending = CreationOutcome(progress: .pending(known))
+        guard known.record.isCreating, known.record.isWanted else { return pending }
         let end = known.clock.now + timeouts.askingDeadline
         let remote = await workflow.lookUp(known.record)
         if known.isOverdue, let timeoutEvent = workflow.timeoutEvent(of: known.record, after: remote) {
             // Late writes lose, as those of workers do: somebody may have sent it again meanwhile.
             let next = try known.record.transition(on: timeoutEvent)
             return try await workflow.write(next, over: known, after: timeoutEvent, causedBy: context.cause)
-                .map { Progress.done($0) } ?? .pending(known)
+                .map { CreationOutcome(progress: .done($0)) } ?? pending
         }
         switch remote {
         case .event(let found): return try await record(found, on: known)
         case .absent:
             // Somebody else who has it sends it; or it is being polled, and the app comes again.
-            guard let claimed = try await claim(known, isHeld: false, until: end) else { return .pending(known) }
+            guard let claimed = try await claim(known, isHeld: false, until: end) else { return pending }
             return try await sendAgain(claimed, after: known, until: end)
-        case .unreadable: return .pending(known)
+        case .unreadable: return pending
         }
     }
 
@@ -161,7 +170,7 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
     /// arrive: a refusal is followed by a reading, and ends nothing.
     private func sendAgain(
         _ claimed: Stored<Record>, after before: Stored<Record>, until end: Timestamp
-    ) async throws -> Progress<Stored<Record>> {
+    ) async throws -> CreationOutcome<Record> {
         var claimed = claimed
         do {
             let limit = end - claimed.clock.now - timeouts.lookUpDeadline
@@ -191,22 +200,35 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
             deadline: schedule.deadline)
     }
 
-    private func record(_ event: Record.Event, on stored: Stored<Record>) async throws -> Progress<Stored<Record>> {
-        let written = try await workflow.recordCreation(event, on: stored, cause: context.cause) { preview in
+    private func record(_ event: Record.Event, on stored: Stored<Record>) async throws -> CreationOutcome<Record> {
+        let outcome = try await apply(event, to: stored) { preview in
             (preview.record.isCreating ? key?.outcomeUnknown : key?.answered(preview)) ?? .unchanged
         }
-        if let id = Record.belvoID(in: event), let known = written.record.belvoID, known != id {
-            try await workflow.noteTwin(id, of: written.record)
+        let record = outcome.progress.resource.record
+        if let id = Record.belvoID(in: event), let known = record.belvoID, known != id {
+            try await workflow.noteTwin(id, of: record)
         }
-        return written.record.isCreating ? .pending(written) : .done(written)
+        return outcome
     }
 
     /// From here on it is looked for as often as anything that waits for Belvo.
-    private func leaveUnknown(_ stored: Stored<Record>) async throws -> Progress<Stored<Record>> {
-        let unknown = try await workflow.recordCreation(
-            Record.creationUnknown, on: stored, cause: context.cause
-        ) { _ in key?.outcomeUnknown ?? .unchanged }
-        return unknown.record.isCreating ? .pending(unknown) : .done(unknown)
+    private func leaveUnknown(_ stored: Stored<Record>) async throws -> CreationOutcome<Record> {
+        try await apply(Record.creationUnknown, to: stored) { _ in key?.outcomeUnknown ?? .unchanged }
+    }
+
+    /// Records an event. Whoever takes the record out of its creation settles the key, and nobody after him: what an
+    /// app has been told under it stays what it is told.
+    private func apply(
+        _ event: Record.Event, to stored: Stored<Record>, settling: (Stored<Record>) -> IdempotencySettlement
+    ) async throws -> CreationOutcome<Record> {
+        let applied = try await workflow.apply(event, to: stored) { next, current in
+            try await workflow.writeCreation(next, over: current, after: event, cause: context.cause) { preview in
+                current.record.isCreating ? settling(preview) : .unchanged
+            }
+        }
+        return CreationOutcome(
+            progress: applied.after.record.isCreating ? .pending(applied.after) : .done(applied.after),
+            isOvertaken: !applied.before.record.isCreating)
     }
 
     private var dependencies: Dependencies { workflow.dependencies }

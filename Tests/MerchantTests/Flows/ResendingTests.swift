@@ -153,6 +153,30 @@ import Testing
             #expect(states == ["creating", "at_bank"])
         }
     }
+
+    @Test func `what a key has answered stays, though the first request is answered later than its repetition`()
+        async throws
+    {
+        try await TestHarness.open { harness in
+            let tap = try await Creation.payment.prepare(on: harness)
+            harness.sandbox.next(.delayAnswer(.seconds(2)), on: .createPaymentIntent)
+            async let late = tap.send()
+            try await harness.awaitCondition {
+                guard let id = try await harness.lines("SELECT id::text AS line FROM payments").first else {
+                    return false
+                }
+                return !harness.sandbox.intentIDs(externalID: id).isEmpty
+            }
+            // To the others it looks as if the server that sent it had gone.
+            try await harness.database.execute("UPDATE idempotency_keys SET outcome_unknown = true")
+            let early = try await tap.send()
+            #expect(early.status == 201)
+            #expect(try await tap.client.cancel(early.string("id")).status == 200)
+            let answers = try await [late, tap.send()]
+            #expect(answers.map(\.text) == [early.text, early.text])
+            #expect(answers.map { $0.response.headers["idempotent-replayed"] } == ["true", "true"])
+        }
+    }
 }
 
 /// Belvo has made two of one request, because the first arrived after all: the one that is known here stays, and the
