@@ -103,6 +103,17 @@ struct ListTests {
         #expect(belvo.timeouts == [.seconds(10), .seconds(6), .seconds(2)])
     }
 
+    @Test func `what is glimpsed at of a list takes no longer than one call, however many pages there are`()
+        async throws
+    {
+        let base = "https://api.belvo.example/payments/br/payment-intents/"
+        let belvo = Upstream(
+            answers: (2...5).map { reply(200, Sample.page(next: "\(base)?page=\($0)")) }, answerTakes: .seconds(4))
+        let shown = try await belvo.client().glimpsePaymentIntents(createdFrom: "a", to: "b", pagesMax: 9)
+        #expect(shown.isEmpty)
+        #expect(belvo.timeouts == [.seconds(10), .seconds(6), .seconds(2)])
+    }
+
     @Test func `a page that fails fails the list`() async throws {
         let belvo = Upstream(reply(200, Sample.page(next: ListTests.base + "?page=2")), reply(502))
         await #expect(throws: BelvoError.unanswered(.failed(ErrorResponse(status: 502)))) {

@@ -32,7 +32,8 @@ extension Client {
         }
     }
 
-    /// Shows payment intents that were created between two moments, as far as Belvo lists them within so many pages.
+    /// Shows payment intents that were created between two moments, as far as Belvo lists them within so many pages
+    /// and the time of one call.
     ///
     /// It is evidence of what it shows, and of nothing else: lists may lag, end early, or heed no filter.
     public func glimpsePaymentIntents(

@@ -38,16 +38,20 @@ extension Client {
         throw BelvoError(.unusable(reason: "the list has more than \(pagesMax) pages"), to: call)
     }
 
-    /// Reads as much of a list as there is within so many pages: what it shows is so, and what it does not show may be
-    /// all the same. A page after the first that cannot be had ends it, and an entry that cannot be read is left out.
+    /// Reads as much of a list as there is within so many pages and the time of one call: what it shows is so, and what
+    /// it does not show may be all the same. A page after the first that cannot be had ends it, and an entry that
+    /// cannot be read is left out.
     func glimpse<Item>(
         _ call: Call, _ first: Request, pagesMax: Int, reading read: (JSONValue) throws(MalformedAnswer) -> Item
     ) async throws(BelvoError) -> [Item] {
+        let elapsed = stopwatch(clock)
         var items: [Item] = []
         var request = first
         for number in 0..<pagesMax {
-            do {
-                let response = try await exchange(call, request, within: configuration.timeout)
+            do throws(BelvoError) {
+                let remaining = configuration.timeout - elapsed()
+                guard remaining > .zero else { throw BelvoError(.timedOut, to: call) }
+                let response = try await exchange(call, request, within: remaining)
                 let next = try judge(call) { () throws(MalformedAnswer) -> String? in
                     let page = try Page(root(response))
                     for item in page.items {

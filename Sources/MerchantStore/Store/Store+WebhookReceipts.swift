@@ -91,7 +91,7 @@ extension Store {
             ON CONFLICT ON CONSTRAINT one_receipt_per_webhook DO UPDATE SET
                 received_count = webhook_receipts.received_count + 1, last_received_at = app_now(),
                 outcome = excluded.outcome, next_poll_at = excluded.next_poll_at,
-                processed_at = excluded.processed_at,
+                processed_at = excluded.processed_at, leased_until = NULL,
                 version = webhook_receipts.version + 1
             """)
     }
@@ -114,7 +114,7 @@ extension Store {
             ON CONFLICT ON CONSTRAINT one_receipt_per_webhook DO UPDATE SET
                 received_count = webhook_receipts.received_count + excluded.received_count,
                 last_received_at = app_now(), outcome = excluded.outcome, next_poll_at = excluded.next_poll_at,
-                processed_at = NULL, version = webhook_receipts.version + 1
+                processed_at = NULL, leased_until = NULL, version = webhook_receipts.version + 1
             """)
     }
 

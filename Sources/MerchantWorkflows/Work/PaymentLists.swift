@@ -51,9 +51,16 @@ struct PaymentPoller: DueWorker {
         memory.wasUsed = true
         // Belvo's clock need not be ours; and a creation takes its time.
         let pages = 4 + 3 * span.count / dependencies.belvo.glimpsePageSize
-        let shown = try await dependencies.belvo.glimpsePaymentIntents(
+        // Nothing else of payments is polled meanwhile, so a list gets no longer than a decision may take to be seen.
+        let (begin, timeMax) = (now, interval * 2)
+        let shown = try await dependencies.belvo.within(timeMax).glimpsePaymentIntents(
             createdFrom: (span.begin + .seconds(-5)).description, to: (span.end + .seconds(60)).description,
             pagesMax: pages)
+        if now - begin >= timeMax {
+            memory.mistrust(until: now + polling.mistrust)
+            dependencies.log.notice(
+                "payments.list_slow", metadata: ["due": "\(span.count)", "shown": "\(shown.count)"])
+        }
         let told = try await take(shown, ahead: ahead)
         if told * 2 < span.count {
             memory.mistrust(until: now + polling.mistrust)

@@ -182,7 +182,7 @@ private struct AskedMovement: Hashable, Sendable {
 
 extension WebhookWorkflow.Reading {
     fileprivate var hasFoundOurs: Bool {
-        if case .read(isOurs: true) = self { true } else { false }
+        if case .read(isOurs: true, _) = self { true } else { false }
     }
 }
 

@@ -70,7 +70,6 @@ extension PaymentWorkflow: CreationWorkflow {
     /// not have been read before.
     func reason(behind refusal: BelvoError, of payment: Payment, on context: CallContext) async -> WorkflowRefusal? {
         guard let bond = payment.parties.enrollment else { return nil }
-        dependencies.usableEnrollments.forget(bond)
         guard let stored = try? await dependencies.store.enrollment(belvoID: bond),
             let seen = try? await EnrollmentWorkflow(dependencies: dependencies).reread(stored, on: context)
         else { return nil }

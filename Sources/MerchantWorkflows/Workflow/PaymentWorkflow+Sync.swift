@@ -7,24 +7,26 @@ import Payments
 
 // What is told of an intent from outside: by a webhook.
 extension PaymentWorkflow {
-    /// Reads an intent that somebody told of, and records what Belvo says; one that is new here is imported. False when
-    /// it is nobody's of ours.
-    func syncFromBelvo(_ id: Belvo.PaymentIntent.ID, on context: CallContext) async throws -> Bool {
+    /// Reads an intent that a webhook named, and records Belvo's status, which is returned; one that is new here is
+    /// imported. Nil when its customer is none of ours.
+    func syncFromBelvo(_ id: Belvo.PaymentIntent.ID, on context: CallContext) async throws -> ProviderStatus? {
         let remote = try await dependencies.belvo.readPaymentIntent(id, trace: context.trace)
         for _ in 0..<attemptsMax {
             guard let stored = try await stored(remote) else {
                 switch try await importForeign(remote, on: context) {
-                case .taken: return true
-                case .notOurs: return false
+                case .taken: return ProviderStatus(remote.status)
+                case .notOurs: return nil
                 // Somebody else was faster: there is a row now.
                 case .overtaken: continue
                 }
             }
             let event = Payment.Event.reported(try await checked(report(remote), against: stored.record))
             // Many may tell of the same at once, and must not stand in each other's way to write nothing new.
-            if let next = try? stored.record.transition(on: event), next == stored.record { return true }
+            if let next = try? stored.record.transition(on: event), next == stored.record {
+                return ProviderStatus(remote.status)
+            }
             try await record(event, on: stored, cause: context.cause)
-            return true
+            return ProviderStatus(remote.status)
         }
         throw WorkflowRefusal.contended
     }
@@ -52,6 +54,7 @@ extension PaymentWorkflow {
     private func importForeign(_ remote: Belvo.PaymentIntent, on context: CallContext) async throws
         -> ForeignRecordImport
     {
+        try await confirmNames(of: remote, on: context)
         guard let payer = remote.customer, let owner = try await dependencies.store.owner(belvoID: payer.uuid) else {
             return .notOurs
         }
@@ -102,6 +105,20 @@ extension PaymentWorkflow {
         _ = try await dependencies.store.raise(.endToEndIDRepeated, of: taken.record.id, "made without us")
         logImport(taken, remote)
         return .taken
+    }
+
+    /// Whose an intent is, and what it is called, decides for good whether it counts. Where it names no customer, no
+    /// payment, or a payment of ours for a customer who is not, it is read once more, and both readings have to agree.
+    private func confirmNames(of remote: Belvo.PaymentIntent, on context: CallContext) async throws {
+        let named = remote.externalID.flatMap { Payment.ID($0) }
+        var isClear = remote.customer != nil && named != nil
+        if isClear, let named, let payer = remote.customer, let known = try await dependencies.store.payment(named) {
+            isClear = known.record.parties.customer == payer.uuid
+        }
+        guard !isClear else { return }
+        let again = try await dependencies.belvo.readPaymentIntent(remote.id, trace: context.trace)
+        if again.customer != remote.customer { throw ImportDeferred.incomplete("customer") }
+        if again.externalID != remote.externalID { throw ImportDeferred.incomplete("external_id") }
     }
 
     /// The same user's payment whose name it bears: that one twice, where they are equal in all but Belvo's id, or

@@ -140,7 +140,14 @@ extension PaymentWorkflow {
     ) -> RemoteCreation<PaymentWorkflow> {
         RemoteCreation(workflow: self, context: context, key: request) { payment, belvo in
             guard let wanted = try NewPaymentIntent(payment) else { return nil }
-            let intent = try await belvo.createPaymentIntent(wanted, trace: context.trace)
+            let intent: Belvo.PaymentIntent
+            do {
+                intent = try await belvo.createPaymentIntent(wanted, trace: context.trace)
+            } catch {
+                // Whatever was answered, the enrollment may be why: it is read again before the next payment.
+                if let bond = payment.parties.enrollment { dependencies.usableEnrollments.forget(bond) }
+                throw error
+            }
             let report = try await checked(report(intent), against: payment)
             // Nobody signs what is not what was asked for. It is read until Belvo shows it so.
             return payment.differences(from: report).isEmpty ? .reported(report) : .acknowledged(report.belvoID)

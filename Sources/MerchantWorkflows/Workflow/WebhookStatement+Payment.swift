@@ -2,6 +2,23 @@ import MerchantModel
 import Payments
 
 extension WebhookStatement {
+    /// Whether it says that money moves, or has arrived, where Belvo shows less of the payment.
+    ///
+    /// What failed may be told late: only an end in money counts against a failure.
+    func isAhead(of shown: ProviderStatus, as kind: WebhookWorkflow.Kind) -> Bool {
+        let told: String? =
+            switch kind {
+            case .paymentIntents, .charges: status
+            case .transactions: direction == "INFLOW" ? status ?? "SUCCEEDED" : nil
+            case .enrollments: nil
+            }
+        return switch told {
+        case "SUCCEEDED": shown != .succeeded
+        case "PROCESSING": shown == .pending
+        default: false
+        }
+    }
+
     /// Whether a movement's webhook only repeats what is known of a payment that Belvo has closed as paid: then nobody
     /// need read anything.
     ///

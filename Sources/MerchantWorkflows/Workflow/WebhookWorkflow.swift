@@ -33,8 +33,8 @@ package struct WebhookWorkflow: Sendable {
 
     /// For how long a telling is worked on whose object cannot be read.
     static let retryMax = Duration.seconds(3 * 86_400)
-    /// For how long Belvo may not know an object that it has told of: its lists may lag.
-    static let absenceMax = Duration.seconds(3_600)
+    /// For how long Belvo may not show what its webhook says: its readings may lag.
+    static let lagMax = Duration.seconds(3_600)
 
     /// Stores what was told. Throws when that is not certain: Belvo then tells it again.
     package func receive(_ hint: WebhookHint, digest: [UInt8]) async throws {
@@ -59,8 +59,8 @@ package struct WebhookWorkflow: Sendable {
 
     /// What reading an object brought.
     enum Reading: Sendable {
-        /// Whether it is a customer's of ours.
-        case read(isOurs: Bool)
+        /// Whether it is a customer's of ours, and of a payment the status that Belvo shows.
+        case read(isOurs: Bool, shows: ProviderStatus? = nil)
         /// Belvo does not know it.
         case absent(BelvoError)
         case failed(any Error)
@@ -74,11 +74,13 @@ package struct WebhookWorkflow: Sendable {
         await reading(target.id) {
             switch target.kind {
             case .enrollment:
-                try await EnrollmentWorkflow(dependencies: dependencies).syncFromBelvo(
-                    Belvo.Enrollment.ID(target.id), on: .webhook)
+                return .read(
+                    isOurs: try await EnrollmentWorkflow(dependencies: dependencies).syncFromBelvo(
+                        Belvo.Enrollment.ID(target.id), on: .webhook))
             case .intent:
-                try await PaymentWorkflow(dependencies: dependencies).syncFromBelvo(
+                let status = try await PaymentWorkflow(dependencies: dependencies).syncFromBelvo(
                     Belvo.PaymentIntent.ID(target.id), on: .webhook)
+                return .read(isOurs: status != nil, shows: status)
             }
         }
     }
@@ -111,13 +113,27 @@ package struct WebhookWorkflow: Sendable {
     }
 
     /// What becomes of a webhook about which this was found out; nil where nothing is to be written.
+    ///
+    /// Where a payment's webhook says more than Belvo shows, the reading may lag: it is read again before the webhook
+    /// is closed, because nobody may poll that payment any more.
     func settlement(of receipt: Stored<WebhookReceipt>, after reading: Reading) -> WebhookSettlement? {
         let age = receipt.clock.now - receipt.record.lastReceivedAt
         let failure: any Error
         switch reading {
         case .interrupted: return nil
-        case .read(let isOurs): return WebhookSettlement(of: receipt, outcome: isOurs ? .done : .notOurs)
-        case .absent where age >= Self.absenceMax: return WebhookSettlement(of: receipt, outcome: .notOurs)
+        case .read(isOurs: true, let status?) where receipt.record.isAhead(of: status):
+            guard age < Self.lagMax else {
+                dependencies.log.error(
+                    "webhook.never_shown",
+                    metadata: [
+                        "webhook_id": "\(receipt.record.id)",
+                        "object_id": "\(receipt.record.object.map { $0.uuidString.lowercased() } ?? "")",
+                    ])
+                return WebhookSettlement(of: receipt, outcome: .done)
+            }
+            failure = BelvoError.malformedAnswer(reason: "it shows less than the webhook says")
+        case .read(let isOurs, _): return WebhookSettlement(of: receipt, outcome: isOurs ? .done : .notOurs)
+        case .absent where age >= Self.lagMax: return WebhookSettlement(of: receipt, outcome: .notOurs)
         case .absent(let error): failure = error
         case .failed(let error): failure = error
         }
@@ -134,9 +150,9 @@ package struct WebhookWorkflow: Sendable {
         return WebhookSettlement(of: receipt, outcome: .received, nextPoll: pause)
     }
 
-    private func reading(_ object: UUID, _ body: () async throws -> Bool) async -> Reading {
+    private func reading(_ object: UUID, _ body: () async throws -> Reading) async -> Reading {
         do {
-            return .read(isOurs: try await body())
+            return try await body()
         } catch let error as BelvoError {
             if case .notFound = error { return .absent(error) }
             return .failed(error)
@@ -150,5 +166,12 @@ package struct WebhookWorkflow: Sendable {
                 ])
             return .interrupted
         }
+    }
+}
+
+extension WebhookReceipt {
+    /// Whether it says more of a payment than Belvo shows.
+    fileprivate func isAhead(of shown: ProviderStatus) -> Bool {
+        WebhookWorkflow.Kind(rawValue: type).map { statement.isAhead(of: shown, as: $0) } ?? false
     }
 }
