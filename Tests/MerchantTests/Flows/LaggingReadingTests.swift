@@ -102,6 +102,7 @@ import Testing
             #expect(try await client.openPayment(bond).status == 502)
             let next = try await client.openPayment(bond, key: "tap-2")
             #expect(try next.string("code") == "enrollment_not_usable")
+            #expect(harness.countCalls(.createPaymentIntent) == 1)
         }
     }
 
