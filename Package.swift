@@ -66,6 +66,7 @@ let package = Package(
                 .embedInCode("0020_hold_the_reference_of_twins.sql"),
                 .embedInCode("0021_show_merchants_their_figures.sql"),
                 .embedInCode("0022_dispute_orders_paid_beside.sql"),
+                .embedInCode("0023_hold_the_name_of_twins.sql"),
             ],
             swiftSettings: strict
         ),

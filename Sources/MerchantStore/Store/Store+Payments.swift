@@ -123,6 +123,19 @@ extension Store {
         ).map(readPayment)
     }
 
+    /// Those that bear the name of a payment without a reference, are it twice (`is_twin`), and have been paid or may
+    /// still be.
+    package func payments(twiceAt payment: Payment.ID) async throws -> [Stored<Payment>] {
+        try await database.rows(
+            """
+            SELECT \(fragment: Self.paymentColumns) FROM payments
+            WHERE bears_name_of = \(payment) AND takes_reference(payments)
+                AND is_twin(payments, (SELECT own FROM payments AS own WHERE own.id = \(payment)))
+            ORDER BY state = 'succeeded' DESC, id
+            """
+        ).map(readPayment)
+    }
+
     /// What a list of payments is narrowed to.
     package struct PaymentFilter: Sendable {
         var status: Payments.Status?

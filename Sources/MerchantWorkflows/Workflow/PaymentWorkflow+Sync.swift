@@ -86,7 +86,8 @@ extension PaymentWorkflow {
             belvoIdempotencyKey: nil,
             createdAt: owner.moment(remote.createdAt))
         let payment = try seen.transition(on: .reported(report))
-        let name = isTwin ? nil : named?.id
+        // A twin holds the reference of its payment; where there is none, its name is what binds the two.
+        let name = isTwin && named?.reference != nil ? nil : named?.id
         if let taken = try await write(payment, seen: seen, of: owner, named: name, on: context) {
             logImport(taken, remote)
             if taken.record.state == .succeeded { try await logAlarms(of: taken.record.id) }

@@ -214,6 +214,36 @@ import Testing
         }
     }
 
+    @Test(arguments: [nil, "order-1"], [true, false])
+    func `of a payment and its twin one is paid, and two are an alarm`(reference: String?, isTwinFirst: Bool)
+        async throws
+    {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bond = try await client.enroll()
+            harness.sandbox.variants.listLagMilliseconds = 3_600_000
+            harness.sandbox.variants.keyReuse = .forgotten
+            harness.sandbox.next(.dropAnswer, on: .createPaymentIntent)
+            let bill = try await client.bill(bond, reference: reference)
+            let twin = try #require(harness.sandbox.intentIDs(externalID: bill.id).first { $0 != bill.belvoID })
+            if !isTwinFirst { #expect(try await client.authorize(bill).status == 204) }
+            try harness.sandbox.settle(intent: twin)
+            try await harness.tell("PAYMENT_INTENTS", of: twin)
+            try await harness.work()
+            if isTwinFirst {
+                let refused = try await client.authorize(bill)
+                #expect(refused.status == 409)
+                #expect(try refused.string("code") == "already_paid")
+            } else {
+                try harness.sandbox.settle(intent: bill.belvoID)
+                try await harness.poll()
+                #expect(
+                    try await harness.lines("SELECT DISTINCT kind AS line FROM ops.money_alarms").contains(
+                        "double_paid"))
+            }
+        }
+    }
+
     @Test func `an enrollment's twin is told of, and moves nothing of the one that is known`() async throws {
         try await TestHarness.open { harness in
             let tap = try await Creation.enrollment.prepare(on: harness)
