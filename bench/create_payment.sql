@@ -43,7 +43,7 @@ WITH claimed AS (
         beneficiary_bank_account, metadata, created_at, updated_at, next_poll_at, deadline_at)
     SELECT
         record_id, :subject, :enrollment::uuid, 'creating', gen_random_uuid(), NULL, false, 1990, 'Two coffees',
-        'Two coffees', :customer::uuid, :bond::uuid, :account::uuid, NULL, app_now(), app_now(),
+        'Two coffees', :customer::uuid, :belvo_enrollment::uuid, :account::uuid, NULL, app_now(), app_now(),
         app_now() + 15000000 * interval '1 microsecond', app_now() + 60000000 * interval '1 microsecond'
     FROM claimed
     RETURNING id, subject, enrollment_id, state, in_doubt, belvo_id, belvo_idempotency_key, reference, amount_centavos,

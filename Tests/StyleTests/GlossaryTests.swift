@@ -41,9 +41,35 @@ import Testing
         }
     }
 
+    /// Words in lower case are given up altogether, as words of longer names too.
+    @Test func `no name contains a word that was given up`() {
+        // Most names occur in many files: each is judged once.
+        var judged: [Substring: Bool] = [:]
+        for file in Checkout.swiftFiles where !file.isOfStyleTests && !file.path.hasPrefix("bench/peers/") {
+            for (line, name) in Self.names(in: file) {
+                let isGivenUp = judged[name] ?? Self.containsGivenUp(name)
+                judged[name] = isGivenUp
+                if isGivenUp {
+                    Issue.record("\(file.path):\(line + 1): \(name) has a word that docs/glossary.md has given up")
+                }
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("let bond = try await client.enroll()", true), ("func pay(_ bills: [Payment]) {", true),
+        ("let otherBill = 1", true), ("case atBond(String)", true), ("print(\"paid \\(bill.id)\")", true),
+        ("struct FirstTakingIn {", true), ("// a bond", false), ("let text = \"a bond\"", false),
+        ("let billing = 1", false), ("func `a bond is read`() {}", false), ("let taking = 1", false),
+    ])
+    func `a word that was given up is found inside a name`(line: String, isFound: Bool) {
+        let names = Self.names(in: TextFile(path: "Sources/Sample.swift", text: line))
+        #expect(names.contains { Self.containsGivenUp($0.name) } == isFound)
+    }
+
     @Test(arguments: [
         ("struct Bell {", true), ("public final class World: Sendable {", true), ("@Suite struct QuietTests {", true),
-        ("enum PaymentJourney {", true), ("struct Bellows {", false), ("struct LookUp {", false),
+        ("enum SecondJudge {", false), ("struct Bellows {", false), ("struct LookUp {", false),
         ("let world = World()", false), ("/// struct World {", false),
     ])
     func `a word that was given up is found in the name of a type`(line: String, isFound: Bool) {
@@ -59,13 +85,35 @@ import Testing
         }
     }
 
-    /// Whether the name, or what a suite is named after, was given up; a dotted word is an ending.
+    /// Whether the name, or what a suite is named after, was given up.
     private static func isGivenUp(_ name: Substring) -> Bool {
         let subject = name.hasSuffix("Tests") ? name.dropLast("Tests".count) : name
-        return givenUp.contains { word in
-            word.hasPrefix("…") ? subject.hasSuffix(word.dropFirst()) : subject == word
+        return givenUp.contains(subject)
+    }
+
+    /// Every word of a file's code that may be a name, with its line counted from 0; sentences in backticks are none.
+    private static func names(in file: TextFile) -> [(line: Int, name: Substring)] {
+        SourceCode(file).lines.enumerated().flatMap { line, code in
+            code.split(separator: "`", omittingEmptySubsequences: false).enumerated()
+                .filter { $0.offset.isMultiple(of: 2) || !$0.element.contains(" ") }
+                .flatMap { part in part.element.words.map { (line, $0) } }
         }
     }
+
+    /// Whether a word in lower case that was given up, or its plural, is part of the name.
+    private static func containsGivenUp(_ name: Substring) -> Bool {
+        let words = joined(name)
+        return givenUpAltogether.contains { words.contains("_\($0)_") || words.contains("_\($0)s_") }
+    }
+
+    /// `_taking_in_` of `TakingIn` and of `takingIn`.
+    private static func joined(_ name: Substring) -> String {
+        let words = name.split(separator: "_").flatMap(Rule.camelCaseWords)
+        return "_\(words.joined(separator: "_").lowercased())_"
+    }
+
+    private static let givenUpAltogether = givenUp.filter { $0.first?.isLowercase == true }
+        .map { joined($0).split(separator: "_").joined(separator: "_") }
 
     private static func unquoted(_ cell: Substring) -> Substring { cell.filter { $0 != "`" }[...] }
 

@@ -128,7 +128,7 @@ extension Rule {
     ]
 
     /// `JSON` and `Helper` of `JSONHelper`; only the last capital of a run begins a word.
-    private static func camelCaseWords(_ name: Substring) -> [String] {
+    static func camelCaseWords(_ name: Substring) -> [String] {
         var words: [String] = []
         let letters = Array(name)
         for (index, letter) in letters.enumerated() {

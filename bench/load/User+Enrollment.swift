@@ -17,7 +17,7 @@ extension User {
         return users
     }
 
-    /// From a new user to a bond between a phone and a bank.
+    /// From a new user to an enrollment that can pay.
     private static func enroll(_ number: Int, _ app: App, bank: Client, on loop: EventLoop) async throws -> User {
         var phone = Phone()
         let banks = try await app.get("/v1/institutions")

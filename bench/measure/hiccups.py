@@ -264,12 +264,13 @@ class Hiccups:
             raise Failure(f"an enrollment ends as {made}")
 
     def _come_to_shop(self, app: App) -> dict:
-        _ = self._bond
+        _ = self._enrollment
         return {}
 
     def _begin_payment(self, app: App, made: dict) -> None:
         key = str(uuid.uuid4())
-        body = json.dumps({"enrollment": self._bond, "reference": key, "amount": "5.00", "description": "A biscuit"})
+        body = json.dumps({
+            "enrollment": self._enrollment, "reference": key, "amount": "5.00", "description": "A biscuit"})
         answer = app.bring("POST", "/v1/payment-intents", body, {"Idempotency-Key": key})
         if answer.action.get("type") != "sign":
             raise Failure(f"a payment is answered with {answer.status}: {answer.body}")
@@ -332,13 +333,13 @@ class Hiccups:
         return self._known_shopper
 
     @property
-    def _bond(self) -> str:
+    def _enrollment(self) -> str:
         """What the shopper pays with; made when it is first asked for."""
-        if not hasattr(self, "_known_bond"):
+        if not hasattr(self, "_known_enrollment"):
             made = self._come_to_fingerprint(self._shopper)
             self._confirm(self._shopper, made)
-            self._known_bond = made["id"]
-        return self._known_bond
+            self._known_enrollment = made["id"]
+        return self._known_enrollment
 
 
 def run(site: Site, rounds: int, steps: list[str], keep: bool) -> str:

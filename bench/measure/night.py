@@ -127,7 +127,7 @@ class Night:
         self.crowd.order("end")
         # Longer than POLL_DEADLINE_MS: then they are in doubt.
         time.sleep(25)
-        self._bill(3, "cake-3")
+        self._open_payment(3, "cake-3")
         time.sleep(1)
 
     def _pay(self, seconds: float, what: str, users: int = _night_owls) -> None:
@@ -150,7 +150,7 @@ class Night:
     def _bearer(self, token: str) -> list[str]:
         return ["--header", f"authorization: Bearer {token}", "--header", "content-type: application/json"]
 
-    def _bill(self, number: int, reference: str) -> None:
+    def _open_payment(self, number: int, reference: str) -> None:
         """Opens a payment of the user's."""
         enrollment = self.site.database.query(
             f"SELECT id FROM enrollments WHERE subject = 'load-{number}' AND status = 'SUCCEEDED' LIMIT 1")
@@ -166,7 +166,7 @@ class Night:
 
     def _give_up_and_pay(self) -> None:
         query = self.site.database.query
-        self._bill(1, "cake-1")
+        self._open_payment(1, "cake-1")
         self.corrected = query("SELECT id FROM payments WHERE reference = 'cake-1'")
         self._as_user(1, f"/v1/payment-intents/{self.corrected}/cancel")
         intent = query(f"SELECT belvo_id FROM payments WHERE id = '{self.corrected}'")

@@ -133,7 +133,8 @@ class Speed:
         self.site.database.query("""
             CREATE TABLE bench_users AS
             SELECT DISTINCT ON (payments.subject) payments.subject, enrollment_id AS enrollment,
-                belvo_customer_id AS customer, belvo_enrollment_id AS bond, beneficiary_bank_account AS account,
+                belvo_customer_id AS customer, belvo_enrollment_id AS belvo_enrollment,
+                beneficiary_bank_account AS account,
                 fido_options, request_digest AS digest, response_body AS answer
             FROM payments JOIN idempotency_keys ON record_id = payments.id
             WHERE payments.state = 'succeeded' ORDER BY payments.subject""")

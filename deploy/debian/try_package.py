@@ -168,11 +168,12 @@ class Shopper:
         confirmation = self.phone("register", "-", text=json.dumps(ready))
         self.ask("POST", f"{path}/confirm", {"confirmation_data": confirmation})
         self.wait(path, lambda found: found["status"] == "SUCCEEDED")
-        self.bond = begun["id"]
+        self.enrollment = begun["id"]
 
     def pay(self, reference, amount):
         payment = self.ask("POST", "/v1/payment-intents", {
-            "enrollment": self.bond, "reference": reference, "amount": amount, "description": "Two coffees"}, reference)
+            "enrollment": self.enrollment, "reference": reference, "amount": amount,
+            "description": "Two coffees"}, reference)
         assertion = self.phone("sign", "-", text=json.dumps(payment))
         path = f"/v1/payment-intents/{payment['id']}"
         self.ask("POST", f"{path}/authorize", {"risk_signals": self.signals, "assertion": assertion})

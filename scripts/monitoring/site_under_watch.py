@@ -105,7 +105,7 @@ class Site:
                     urllib.request.HTTPSHandler(context=ssl.create_default_context(cafile=world["ca"]))]
         self.opener = urllib.request.build_opener(*handlers)
         self.clock_offset = 0
-        self.tenure = self.bank = self.bond = None
+        self.tenure = self.bank = self.enrollment = None
         self.keys = 0
         self.strangers = itertools.count()
 
@@ -227,7 +227,7 @@ class Site:
         wish = {"name": "Ana Souza", "identifier": "529.982.247-25"}
         customer = self.must("PUT", "/v1/customer", wish, expected=201)
         self.signals = self.phone("risk-signals", "--account-tenure", customer["account_tenure"])
-        self.bond = self.enroll()["id"]
+        self.enrollment = self.enroll()["id"]
 
     def begin_enrollment(self):
         return self.must("POST", "/v1/enrollments", {
@@ -265,7 +265,7 @@ class Site:
     def open_payment(self, reference=None):
         self.keys += 1
         return self.must("POST", "/v1/payment-intents", {
-            "enrollment": self.bond, "amount": "19.90", "description": "Coffee",
+            "enrollment": self.enrollment, "amount": "19.90", "description": "Coffee",
             **({"reference": reference} if reference else {})},
             expected=201, headers={"Idempotency-Key": f"check-{self.keys}"})
 

@@ -89,8 +89,8 @@ extension API {
     /// that was enrolled. What Belvo is told is the enrollment's own.
     private func require(_ platform: Enrollment.Platform, of id: Payment.ID, _ subject: UserSubject) async throws {
         guard let payment = try await dependencies.store.payment(id, of: subject) else { throw APIError.notFound }
-        guard let bond = payment.record.enrollment,
-            let enrolled = try await dependencies.store.enrollment(bond, of: subject)?.record.platform
+        guard let enrollmentID = payment.record.enrollment,
+            let enrolled = try await dependencies.store.enrollment(enrollmentID, of: subject)?.record.platform
         else { return }
         guard enrolled == platform else {
             throw APIError.invalid("/platform", "differs", "The enrollment was made on \(enrolled.rawValue).")

@@ -21,7 +21,7 @@ extension RequestCounts {
     }
 }
 
-extension JourneyCounts {
+extension FunnelCounts {
     /// Writes what was counted. Every series is there from the start, so that its first step can be seen.
     func write(to text: inout MetricsText) {
         text.write(.stateEntries) { samples in

@@ -41,7 +41,7 @@ struct MetricsPage: Sendable {
         let workload = await workload()
         var text = MetricsText()
         requests.write(to: &text)
-        dependencies.journeyCounts.write(to: &text)
+        dependencies.funnelCounts.write(to: &text)
         text.write(.waitingRequests, .count(dependencies.changes.watching))
         let unsent = server.unsentReading
         text.write(.unsentBytes, .count(unsent.bytes))

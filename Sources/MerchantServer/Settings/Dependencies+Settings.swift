@@ -40,7 +40,7 @@ extension Dependencies {
                 log.critical(
                     "store.unreadable_row", metadata: ["table": "\(table)", "id": "\(id)", "reason": "\(error)"])
             }, belvo: belvo, gate: gate, timeouts: settings.timeouts, policy: Policy(settings),
-            identities: identities, changes: changes, journeyCounts: JourneyCounts(), log: log)
+            identities: identities, changes: changes, funnelCounts: FunnelCounts(), log: log)
     }
 }
 

@@ -10,16 +10,16 @@ package struct PaymentSurvey: Sendable {
         package let state: Enrollment.State
         package let belvoID: UUID?
         /// When Belvo last told of it by webhook.
-        package let lastToldAt: Timestamp?
+        package let lastWebhookAt: Timestamp?
         /// Whether such a webhook has not been worked on yet.
-        package let isToldOf: Bool
+        package let hasUnreadWebhook: Bool
     }
 
     /// Whether the idempotency key was used before.
     package let isKeyUsed: Bool
     /// The user's payments that are not at their end, as many as there may be at most.
     package let openPayments: Int
-    package let bond: EnrollmentState?
+    package let enrollment: EnrollmentState?
     /// The user, as Belvo knows one.
     package let payer: UUID?
     /// The order that the reference names.
@@ -52,29 +52,30 @@ extension Store {
                     WHERE reference = \(reference) AND takes_reference(payments)
                         AND (subject = \(subject) OR priced_by_order AND placed.reference IS NOT NULL)
                 ) AS is_reference_taken,
-                bond.*, placed.*
+                rests_on.*, placed.*
             FROM (SELECT) AS one
             LEFT JOIN (
-                SELECT state AS bond_state, belvo_id AS bond_belvo_id,
-                    (SELECT max(last_received_at) FROM webhook_receipts WHERE object_id = belvo_id) AS told_at,
+                SELECT state AS enrollment_state, belvo_id AS enrollment_belvo_id,
+                    (SELECT max(last_received_at) FROM webhook_receipts WHERE object_id = belvo_id) AS last_webhook_at,
                     EXISTS (
                         SELECT FROM webhook_receipts WHERE object_id = belvo_id AND outcome = 'received'
-                    ) AS is_told_of
+                    ) AS has_unread_webhook
                 FROM enrollments WHERE id = \(enrollment) AND subject = \(subject)
-            ) AS bond ON true
+            ) AS rests_on ON true
             LEFT JOIN (\(fragment: Self.askingForOrder(reference))) AS placed ON true
             """)
         guard let row = rows.first else { return nil }
-        let state: Enrollment.State? = try row.decode("bond_state")
-        let bond = try state.map { state in
+        let state: Enrollment.State? = try row.decode("enrollment_state")
+        let enrollmentState = try state.map { state in
             PaymentSurvey.EnrollmentState(
-                state: state, belvoID: try row.decode("bond_belvo_id"), lastToldAt: try row.decode("told_at"),
-                isToldOf: try row.decode("is_told_of"))
+                state: state, belvoID: try row.decode("enrollment_belvo_id"),
+                lastWebhookAt: try row.decode("last_webhook_at"),
+                hasUnreadWebhook: try row.decode("has_unread_webhook"))
         }
         let hasOrder = try row.decode("reference", as: String?.self) != nil
         return PaymentSurvey(
             isKeyUsed: try row.decode("is_key_used"),
-            openPayments: Int(try row.decode("open_payments", as: Int64.self)), bond: bond,
+            openPayments: Int(try row.decode("open_payments", as: Int64.self)), enrollment: enrollmentState,
             payer: try row.decode("payer"), order: hasOrder ? try readOrder(row) : nil,
             isReferenceTaken: try row.decode("is_reference_taken"), clock: try clock(row))
     }

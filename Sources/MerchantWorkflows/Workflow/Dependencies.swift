@@ -21,7 +21,7 @@ package struct Dependencies: Sendable {
     /// Hears of every change of a record that apps can see, once it is committed.
     package let changes: ChangeFeed
     /// Counts the states that records enter here.
-    package let journeyCounts: JourneyCounts
+    package let funnelCounts: FunnelCounts
     package let log: Logger
     /// Stores what Belvo tells.
     let webhookIntake = WebhookIntake()
@@ -34,7 +34,7 @@ package struct Dependencies: Sendable {
 
     package init(
         store: Store, belvo: Belvo.Client, gate: BelvoGate, timeouts: Timeouts, policy: Policy, identities: Identities,
-        changes: ChangeFeed, journeyCounts: JourneyCounts, log: Logger
+        changes: ChangeFeed, funnelCounts: FunnelCounts, log: Logger
     ) {
         self.store = store
         self.belvo = belvo
@@ -43,7 +43,7 @@ package struct Dependencies: Sendable {
         self.policy = policy
         self.identities = identities
         self.changes = changes
-        self.journeyCounts = journeyCounts
+        self.funnelCounts = funnelCounts
         self.log = log
     }
 }

@@ -80,7 +80,7 @@ extension EnrollmentWorkflow {
             enrollment, plan: .entered(enrollment.schedule(dependencies.timeouts)), cause: context.cause,
             emitting: dependencies.event(enrollment, before: seen, at: owner.clock.now))
         guard let taken else { return .overtaken }
-        dependencies.journeyCounts.count(taken.record)
+        dependencies.funnelCounts.count(taken.record)
         dependencies.log.notice(
             "enrollment.taken_in",
             metadata: [

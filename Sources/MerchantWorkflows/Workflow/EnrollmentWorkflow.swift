@@ -78,7 +78,7 @@ package struct EnrollmentWorkflow: Sendable {
             }
             return known
         }
-        dependencies.journeyCounts.count(remembered.record)
+        dependencies.funnelCounts.count(remembered.record)
         let outcome = try await creation(of: requested, payer: payer, request, on: context).begin(remembered)
         return try await dependencies.replay(request, after: outcome) ?? .made(outcome.progress)
     }
@@ -306,7 +306,7 @@ extension EnrollmentWorkflow: PolledWorkflow {
     func publish(_ written: Stored<Enrollment>, after stored: Stored<Enrollment>, cause: Cause) {
         if written.record != stored.record { dependencies.changes.announce(written.record.id) }
         guard written.record.state != stored.record.state else { return }
-        dependencies.journeyCounts.count(written.record)
+        dependencies.funnelCounts.count(written.record)
         dependencies.log.info(
             "enrollment.\(written.record.state.rawValue)",
             metadata: [

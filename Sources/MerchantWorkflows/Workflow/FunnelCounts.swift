@@ -1,14 +1,14 @@
 import Payments
 import Synchronization
 
-/// How many enrollments and payments entered each state, and why those that failed did: the funnel of the journey.
+/// How many enrollments and payments entered each state, and why those that failed did: the funnel of operators.
 ///
 /// Counted by the process that made the change, once it is committed, with two additions and no lock. What another
 /// process changes is counted there, so the sum over all processes is the truth.
-package final class JourneyCounts: Sendable {
+package final class FunnelCounts: Sendable {
 
     package init() {}
-    /// A kind of record that has a journey, as the label `record` shows it.
+    /// A kind of record that is counted, as the label `record` shows it.
     package enum Kind: String, Sendable, CaseIterable {
         case enrollments, payments
 
@@ -46,14 +46,14 @@ package final class JourneyCounts: Sendable {
 
         init(_ kind: Kind) {
             states = Dictionary(uniqueKeysWithValues: kind.states.map { ($0, Count()) })
-            failures = JourneyCounts.codes.map { _ in Count() }
+            failures = FunnelCounts.codes.map { _ in Count() }
         }
 
         func count(_ state: String, _ failure: Failure?) {
             states[state]?.value.wrappingAdd(1, ordering: .relaxed)
             guard let failure else { return }
-            let known = JourneyCounts.codePlaces[failure.code.lowercased()]
-            failures[known ?? JourneyCounts.codes.count - 1].value.wrappingAdd(1, ordering: .relaxed)
+            let known = FunnelCounts.codePlaces[failure.code.lowercased()]
+            failures[known ?? FunnelCounts.codes.count - 1].value.wrappingAdd(1, ordering: .relaxed)
         }
     }
 

@@ -12,11 +12,10 @@ struct PaymentTerms: Sendable {
     let order: Order?
 }
 
-/// What a payment is made from, by Belvo's ids.
-struct Bond: Sendable {
-    let enrollment: UUID
-    /// The customer.
-    let payer: UUID
+/// The enrollment that a payment is made from and its customer, by Belvo's ids.
+struct PayingEnrollment: Sendable {
+    let id: UUID
+    let customer: UUID
 }
 
 extension NewPaymentIntent {

@@ -67,8 +67,8 @@ extension PaymentWorkflow {
         } catch {
             throw WorkflowRefusal.clientDataInvalid(SignedPart(member: "/assertion", fault: error))
         }
-        guard let bond = stored.record.enrollment,
-            let enrollment = try await dependencies.store.enrollment(bond, of: subject)
+        guard let enrollmentID = stored.record.enrollment,
+            let enrollment = try await dependencies.store.enrollment(enrollmentID, of: subject)
         else { throw WorkflowRefusal.notFound }
         // Only one of several at once gets past this: the others find another version.
         let next = try stored.record.transition(on: .authorizationSent(digest: digest))

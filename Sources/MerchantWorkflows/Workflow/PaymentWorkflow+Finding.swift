@@ -69,8 +69,8 @@ extension PaymentWorkflow: CreationWorkflow {
     /// An enrollment that was taken back is why Belvo refuses a payment from it: it is read again then, since it need
     /// not have been read before.
     func reason(behind refusal: BelvoError, of payment: Payment, on context: CallContext) async -> WorkflowRefusal? {
-        guard let bond = payment.parties.enrollment else { return nil }
-        guard let stored = try? await dependencies.store.enrollment(belvoID: bond),
+        guard let enrollment = payment.parties.enrollment else { return nil }
+        guard let stored = try? await dependencies.store.enrollment(belvoID: enrollment),
             let seen = try? await EnrollmentWorkflow(dependencies: dependencies).reread(stored, on: context)
         else { return nil }
         return seen.record.state == .succeeded ? nil : .enrollmentNotUsable

@@ -72,7 +72,7 @@ extension PaymentWorkflow {
         let isTwin = named.map { Set($0.differences(from: report)).isSubset(of: ["id", "end_to_end_id"]) } ?? false
         let seen = Payment(
             id: Payment.ID(dependencies.identities.next()), origin: .foreign, subject: owner.subject,
-            enrollment: try await bond(of: remote, of: owner, on: context),
+            enrollment: try await enrollment(of: remote, of: owner, on: context),
             parties: Payment.Parties(
                 customer: payer.uuid, enrollment: report.enrollment,
                 beneficiaryBankAccount: report.beneficiaryBankAccount),
@@ -141,7 +141,7 @@ extension PaymentWorkflow {
     }
 
     /// The enrollment that pays, if the same user has it; imported itself where it is new.
-    private func bond(
+    private func enrollment(
         of remote: Belvo.PaymentIntent, of owner: Owner, on context: CallContext
     ) async throws -> Enrollment.ID? {
         guard let id = remote.enrollment else { return nil }
@@ -159,7 +159,7 @@ extension PaymentWorkflow {
 
     /// Somebody should know of money that moves without an order.
     private func logImport(_ taken: Stored<Payment>, _ remote: Belvo.PaymentIntent) {
-        dependencies.journeyCounts.count(taken.record)
+        dependencies.funnelCounts.count(taken.record)
         dependencies.log.warning(
             "payment.taken_in",
             metadata: [

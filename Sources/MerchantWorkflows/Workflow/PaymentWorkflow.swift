@@ -46,7 +46,7 @@ package struct PaymentWorkflow: Sendable {
         } else if isPastBound(survey.openPayments) {
             throw WorkflowRefusal.tooManyOpenPayments
         }
-        let bond = try await bond(for: requested, of: subject, survey, context)
+        let payer = try await payer(for: requested, of: subject, survey, context)
         for attempt in 0..<attemptsMax {
             let isFirst = attempt == 0
             let order = try await isFirst ? survey.order : self.order(of: requested)
@@ -58,13 +58,13 @@ package struct PaymentWorkflow: Sendable {
                 if let known = try await replay(request, of: subject, on: context) { return known }
                 throw refusal
             }
-            let payment = draft(of: requested, on: terms, from: bond, by: subject)
+            let payment = draft(of: requested, on: terms, from: payer, by: subject)
             let plan = PollPlan.entered(payment.creationSchedule(dependencies.timeouts))
             switch try await dependencies.store.insert(
                 payment, pricedBy: terms.order, claiming: request.claim, plan: plan, cause: context.cause)
             {
             case .payment(let remembered):
-                dependencies.journeyCounts.count(remembered.record)
+                dependencies.funnelCounts.count(remembered.record)
                 let outcome = try await creation(request, on: context).begin(remembered)
                 return try await dependencies.replay(request, after: outcome) ?? .made(outcome.progress)
             case .referenceTaken, .keyIsTaken:
@@ -103,31 +103,31 @@ extension PaymentWorkflow {
     }
 
     /// What pays: an enrollment that the bank has not taken back, and its user as Belvo knows one.
-    private func bond(
+    private func payer(
         for requested: CreateRequest, of subject: UserSubject, _ survey: PaymentSurvey, _ context: CallContext
-    ) async throws -> Bond {
-        guard let bond = survey.bond else { throw WorkflowRefusal.enrollmentUnknown }
-        guard bond.state == .succeeded, let id = bond.belvoID, let payer = survey.payer else {
+    ) async throws -> PayingEnrollment {
+        guard let enrollment = survey.enrollment else { throw WorkflowRefusal.enrollmentUnknown }
+        guard enrollment.state == .succeeded, let id = enrollment.belvoID, let customer = survey.payer else {
             throw WorkflowRefusal.enrollmentNotUsable
         }
-        // The bank may have taken it back without anybody's telling.
-        if !dependencies.usableEnrollments.isUsable(bond, at: survey.clock.now) {
+        // The bank may have taken it back, and no webhook has told of it.
+        if !dependencies.usableEnrollments.isUsable(enrollment, at: survey.clock.now) {
             guard let stored = try await dependencies.store.enrollment(requested.enrollment, of: subject) else {
                 throw WorkflowRefusal.enrollmentUnknown
             }
             let seen = try await EnrollmentWorkflow(dependencies: dependencies).reread(stored, on: context)
             guard seen.record.state == .succeeded else { throw WorkflowRefusal.enrollmentNotUsable }
         }
-        return Bond(enrollment: id, payer: payer)
+        return PayingEnrollment(id: id, customer: customer)
     }
 
-    private func draft(of requested: CreateRequest, on terms: PaymentTerms, from bond: Bond, by subject: UserSubject)
-        -> Payment
-    {
+    private func draft(
+        of requested: CreateRequest, on terms: PaymentTerms, from payer: PayingEnrollment, by subject: UserSubject
+    ) -> Payment {
         Payment(
             id: Payment.ID(dependencies.identities.next()), subject: subject, enrollment: requested.enrollment,
             parties: Payment.Parties(
-                customer: bond.payer, enrollment: bond.enrollment,
+                customer: payer.customer, enrollment: payer.id,
                 beneficiaryBankAccount: dependencies.policy.beneficiaryBankAccount),
             amount: terms.amount, description: terms.description, statementDescription: terms.statementDescription,
             reference: requested.reference, metadata: requested.metadata, belvoIdempotencyKey: UUID(),
@@ -145,7 +145,7 @@ extension PaymentWorkflow {
                 intent = try await belvo.createPaymentIntent(wanted, trace: context.trace)
             } catch {
                 // Whatever was answered, the enrollment may be why: it is read again before the next payment.
-                if let bond = payment.parties.enrollment { dependencies.usableEnrollments.forget(bond) }
+                if let payer = payment.parties.enrollment { dependencies.usableEnrollments.forget(payer) }
                 throw error
             }
             let report = try await checked(report(intent), against: payment)
@@ -339,7 +339,7 @@ extension PaymentWorkflow: PolledWorkflow {
             try await logAlarms(of: written.record.id)
         }
         guard written.record.historyState != stored.record.historyState else { return }
-        dependencies.journeyCounts.count(written.record)
+        dependencies.funnelCounts.count(written.record)
         dependencies.log.log(
             level: written.record.isInDoubt ? .error : .info, "payment.\(written.record.historyState)",
             metadata: [

@@ -32,10 +32,10 @@ final class UsableEnrollments: Sendable {
     }
 
     /// Whether Belvo has shown it to be usable within minutes, and has told nothing of it since.
-    func isUsable(_ bond: PaymentSurvey.EnrollmentState, at now: Timestamp) -> Bool {
-        guard let id = bond.belvoID, !bond.isToldOf, let moment = moments.withLock({ $0[id] }),
+    func isUsable(_ enrollment: PaymentSurvey.EnrollmentState, at now: Timestamp) -> Bool {
+        guard let id = enrollment.belvoID, !enrollment.hasUnreadWebhook, let moment = moments.withLock({ $0[id] }),
             now - moment < Self.lifetime
         else { return false }
-        return bond.lastToldAt.map { $0 < moment } ?? true
+        return enrollment.lastWebhookAt.map { $0 < moment } ?? true
     }
 }

@@ -11,8 +11,8 @@ struct LandingPageConductTests {
     @Test func `a fragment is posted as a form, and its page shows the result`() async throws {
         try await TestHarness.browse { harness, chromium, client in
             harness.sandbox.variants.callback = .fragment
-            let bond = try await client.startEnrollment()
-            let fragment = try client.decide(bond).callbackURL.drop { $0 != "#" }
+            let enrollment = try await client.startEnrollment()
+            let fragment = try client.decide(enrollment).callbackURL.drop { $0 != "#" }
             let tab = try await Tab(chromium)
             let start = tab.mark
             try await tab.call("Page.navigate") { $0.member("url", harness.address(String(fragment))) }
@@ -23,7 +23,7 @@ struct LandingPageConductTests {
             try await tab.event("Page.loadEventFired", after: start)
             #expect(try await tab.text(of: "h1") == "Bank confirmed")
             #expect(harness.countCalls(.completeRedirection) == 1)
-            #expect(try await client.enrollment(bond).string("next_action", "type") == "poll")
+            #expect(try await client.enrollment(enrollment).string("next_action", "type") == "poll")
             for address in try await tab.history() { #expect(!address.contains("code") && !address.contains("state")) }
         }
     }
@@ -40,11 +40,11 @@ struct LandingPageConductTests {
 
     @Test func `a page that waits follows the enrollment to its end by itself, and opens the app once`() async throws {
         try await TestHarness.browse(environment: Self.impatient) { harness, chromium, client in
-            let bond = try await client.startEnrollment()
+            let enrollment = try await client.startEnrollment()
             harness.sandbox.next(.tooManyRequests(retryAfter: 1), on: .completeRedirection)
             let tab = try await Tab(chromium)
             let start = tab.mark
-            try await tab.open(harness.address("?\(Browser.form(try client.decide(bond)))"))
+            try await tab.open(harness.address("?\(Browser.form(try client.decide(enrollment)))"))
             try await tab.runTimers()
             #expect(try await tab.text(of: "h1") == "Almost there")
             #expect(tab.requestedAddresses(after: start).isEmpty)
@@ -54,7 +54,7 @@ struct LandingPageConductTests {
             try await harness.advance(by: .seconds(5))  // Belvo has asked for silence.
             try await harness.poll()
             try await tab.changed(to: "Bank confirmed", after: start)
-            let link = "\(TestHarness.appLink)&enrollment=\(bond.id)&status="
+            let link = "\(TestHarness.appLink)&enrollment=\(enrollment.id)&status="
             try await tab.event("Page.frameRequestedNavigation", after: start) {
                 $0["url"]?.string == link + "PENDING"
             }
@@ -62,7 +62,7 @@ struct LandingPageConductTests {
             #expect(try await tab.text("document.querySelector('a').getAttribute('href')") == link + "PENDING")
             #expect(try await tab.text("document.activeElement.tagName") == "A", "the focus stays where it was")
 
-            try await client.finish(bond)
+            try await client.finish(enrollment)
             try await tab.changed(to: "All done", after: start)
             #expect(try await tab.text("document.querySelector('a').getAttribute('href')") == link + "SUCCEEDED")
             #expect(tab.requestedAddresses(after: start) == [link + "PENDING"])
@@ -83,14 +83,14 @@ struct LandingPageConductTests {
         let shop = "https://shop.example/pay?from=bank"
         let environment = Self.impatient.merging(["WEB_RETURN_URL": shop]) { $1 }
         try await TestHarness.browse(environment: environment) { harness, chromium, client in
-            let bond = try await client.startEnrollment(on: "BROWSER")
+            let enrollment = try await client.startEnrollment(on: "BROWSER")
             harness.sandbox.variants.redirect = .pushedAuthorization
             let hidden = try await client.startEnrollment(on: "BROWSER")
-            for bond in [bond, hidden] {
+            for enrollment in [enrollment, hidden] {
                 harness.sandbox.next(.tooManyRequests(retryAfter: 1), on: .completeRedirection)
                 let tab = try await Tab(chromium)
                 let start = tab.mark
-                try await tab.open(harness.address("?\(Browser.form(try client.decide(bond)))"))
+                try await tab.open(harness.address("?\(Browser.form(try client.decide(enrollment)))"))
                 try await tab.runTimers()
                 // Until Belvo has taken the code, the page does not say whose enrollment it is.
                 #expect(try await tab.text("document.querySelector('a').textContent") == "Back to the app")
@@ -98,7 +98,7 @@ struct LandingPageConductTests {
                 try await harness.advance(by: .seconds(5))  // Belvo has asked for silence.
                 try await harness.poll()
                 try await tab.event("Page.frameRequestedNavigation", after: start) {
-                    $0["url"]?.string == "\(shop)&enrollment=\(bond.id)&status=PENDING"
+                    $0["url"]?.string == "\(shop)&enrollment=\(enrollment.id)&status=PENDING"
                 }
             }
         }
@@ -106,10 +106,10 @@ struct LandingPageConductTests {
 
     @Test func `a page that was out of sight asks at once when it is seen again`() async throws {
         try await TestHarness.browse(environment: ["POLL_INTERVAL_MS": "120000"]) { harness, chromium, client in
-            let bond = try await client.startEnrollment()
+            let enrollment = try await client.startEnrollment()
             harness.sandbox.next(.tooManyRequests(retryAfter: 1), on: .completeRedirection)
             let tab = try await Tab(chromium)
-            try await tab.open(harness.address("?\(Browser.form(try client.decide(bond)))"))
+            try await tab.open(harness.address("?\(Browser.form(try client.decide(enrollment)))"))
             try await tab.watchHeading()
             let start = tab.mark
             try await harness.poll()
@@ -120,11 +120,11 @@ struct LandingPageConductTests {
 
     @Test func `without scripts the browser asks again by itself, and the button leads to the app`() async throws {
         try await TestHarness.browse(environment: Self.impatient) { harness, chromium, client in
-            let bond = try await client.startEnrollment()
+            let enrollment = try await client.startEnrollment()
             harness.sandbox.next(.tooManyRequests(retryAfter: 1), on: .completeRedirection)
             let tab = try await Tab(chromium, .init(runsScripts: false))
             var start = tab.mark
-            try await tab.open(harness.address("?\(Browser.form(try client.decide(bond)))"))
+            try await tab.open(harness.address("?\(Browser.form(try client.decide(enrollment)))"))
             #expect(try await tab.text(of: "h1") == "Almost there")
             try await tab.event("Page.loadEventFired", after: tab.mark)
             #expect(try await tab.text("location.href").contains("?ticket="))
@@ -137,7 +137,7 @@ struct LandingPageConductTests {
             }
             #expect(
                 try await tab.text("document.querySelector('a').getAttribute('href')")
-                    == "\(TestHarness.appLink)&enrollment=\(bond.id)&status=PENDING")
+                    == "\(TestHarness.appLink)&enrollment=\(enrollment.id)&status=PENDING")
             #expect(try await tab.value("document.querySelector('a').checkVisibility()").bool == true)
             #expect(tab.requestedAddresses().isEmpty)
             #expect(harness.countCalls(.completeRedirection) == 2)
@@ -146,8 +146,8 @@ struct LandingPageConductTests {
 
     @Test func `the code leaves the address and the history, and a reload reaches nobody at Belvo`() async throws {
         try await TestHarness.browse { harness, chromium, client in
-            let bond = try await client.startEnrollment()
-            let reply = try client.decide(bond)
+            let enrollment = try await client.startEnrollment()
+            let reply = try client.decide(enrollment)
             let tab = try await Tab(chromium)
             try await tab.open(harness.address("?\(Browser.form(reply))"))
             let calls = harness.sandbox.calls.count
@@ -190,8 +190,8 @@ struct LandingPageConductTests {
 
     @Test func `a redirect that could not be stored is brought again by the page`() async throws {
         try await TestHarness.browse { harness, chromium, client in
-            let bond = try await client.startEnrollment()
-            let reply = try client.decide(bond)
+            let enrollment = try await client.startEnrollment()
+            let reply = try client.decide(enrollment)
             try await harness.loseReceipts()
             let tab = try await Tab(chromium)
             try await tab.open(harness.address("?\(Browser.form(reply))"))
@@ -200,7 +200,7 @@ struct LandingPageConductTests {
             try await harness.findReceipts()
             try await tab.event("Page.loadEventFired", after: tab.mark)
             #expect(try await tab.text(of: "h1") == "Bank confirmed")
-            #expect(try await client.enrollment(bond).string("next_action", "type") == "poll")
+            #expect(try await client.enrollment(enrollment).string("next_action", "type") == "poll")
         }
     }
 }

@@ -28,9 +28,9 @@ struct Scene: Sendable, CustomTestStringConvertible {
         Scene(
             name: "working", headings: ["pt-BR": "Estamos concluindo", "en": "Almost there", "es": "Casi listo"],
             prepare: { harness, client in
-                let bond = try await client.startEnrollment()
+                let enrollment = try await client.startEnrollment()
                 harness.sandbox.next(.tooManyRequests(retryAfter: 1), on: .completeRedirection)
-                return "?\(Browser.form(try client.decide(bond)))"
+                return "?\(Browser.form(try client.decide(enrollment)))"
             },
             // Belvo has asked for silence.
             tidy: { harness in try await harness.advance(by: .seconds(5)) }),
@@ -38,15 +38,15 @@ struct Scene: Sendable, CustomTestStringConvertible {
             name: "approved",
             headings: ["pt-BR": "Banco confirmado", "en": "Bank confirmed", "es": "Banco confirmado"], opensApp: true,
             prepare: { _, client in
-                let bond = try await client.startEnrollment()
-                return "?\(Browser.form(try client.decide(bond)))"
+                let enrollment = try await client.startEnrollment()
+                return "?\(Browser.form(try client.decide(enrollment)))"
             }),
         Scene(
             name: "succeeded", headings: ["pt-BR": "Tudo pronto", "en": "All done", "es": "Todo listo"], opensApp: true,
             prepare: { harness, client in
-                let bond = try await client.startEnrollment()
-                let ticket = try await harness.ticket(for: client.decide(bond))
-                try await client.finish(bond)
+                let enrollment = try await client.startEnrollment()
+                let ticket = try await harness.ticket(for: client.decide(enrollment))
+                try await client.finish(enrollment)
                 return ticket
             }),
         Scene(
@@ -55,8 +55,8 @@ struct Scene: Sendable, CustomTestStringConvertible {
                 "pt-BR": "Não foi possível concluir", "en": "This did not work", "es": "No se pudo completar",
             ], opensApp: true,
             prepare: { _, client in
-                let bond = try await client.startEnrollment()
-                return "?\(Browser.form(try client.decide(bond, .refuse)))"
+                let enrollment = try await client.startEnrollment()
+                return "?\(Browser.form(try client.decide(enrollment, .refuse)))"
             }),
         used("used", .approve, isFinished: false), used("used-succeeded", .approve, isFinished: true),
         used("used-failed", .refuse, isFinished: false),
@@ -68,8 +68,8 @@ struct Scene: Sendable, CustomTestStringConvertible {
             name: "expired",
             headings: ["pt-BR": "Esta página expirou", "en": "This page has expired", "es": "Esta página venció"],
             prepare: { harness, client in
-                let bond = try await client.startEnrollment()
-                let ticket = try await harness.ticket(for: client.decide(bond))
+                let enrollment = try await client.startEnrollment()
+                let ticket = try await harness.ticket(for: client.decide(enrollment))
                 try await harness.advance(by: .seconds(901))
                 return ticket
             }),
@@ -77,8 +77,8 @@ struct Scene: Sendable, CustomTestStringConvertible {
             name: "unavailable",
             headings: ["pt-BR": "Só um momento", "en": "Just a moment", "es": "Un momento"],
             prepare: { harness, client in
-                let bond = try await client.startEnrollment()
-                let query = "?\(Browser.form(try client.decide(bond)))"
+                let enrollment = try await client.startEnrollment()
+                let query = "?\(Browser.form(try client.decide(enrollment)))"
                 try await harness.loseReceipts()
                 return query
             }, tidy: { try await $0.findReceipts() }),
@@ -91,10 +91,10 @@ struct Scene: Sendable, CustomTestStringConvertible {
                 "pt-BR": "Este link já foi usado", "en": "This link was already used", "es": "Este enlace ya se usó",
             ],
             prepare: { harness, client in
-                let bond = try await client.startEnrollment()
-                let reply = try client.decide(bond, decision)
+                let enrollment = try await client.startEnrollment()
+                let reply = try client.decide(enrollment, decision)
                 _ = try await harness.browser().follow(reply)
-                if isFinished { try await client.finish(bond) }
+                if isFinished { try await client.finish(enrollment) }
                 return "?\(Browser.form(reply))"
             })
     }
@@ -143,11 +143,11 @@ extension Answer {
 
 extension AppClient {
     /// From behind the bank to the end.
-    mutating func finish(_ bond: Bond) async throws {
-        try await awaitOptions(of: bond)
-        #expect(try await confirm(bond).status == 204)
-        try harness.sandbox.settle(enrollment: bond.belvoID)
+    mutating func finish(_ enrollment: Enrollment) async throws {
+        try await awaitOptions(of: enrollment)
+        #expect(try await confirm(enrollment).status == 204)
+        try harness.sandbox.settle(enrollment: enrollment.belvoID)
         try await harness.poll()
-        #expect(try await enrollment(bond).string("status") == "SUCCEEDED")
+        #expect(try await self.enrollment(enrollment).string("status") == "SUCCEEDED")
     }
 }

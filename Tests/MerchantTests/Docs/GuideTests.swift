@@ -56,8 +56,8 @@ import Testing
         ("an event that cannot happen", ["<!-- meanwhile: pigs fly -->"]),
         ("other output", ["```console", "$ echo one", "two", "```"]),
         ("an address that is not the demo's", ["```console", "$ curl -s http://127.0.0.1:1/livez || echo no", "```"]),
-        ("Swift that is in no example", ["```swift", "let journey = Voyage()", "```"]),
-        ("JavaScript that is in no page", ["```javascript", "const journey = voyage();", "```"]),
+        ("Swift that is in no example", ["```swift", "let voyage = Voyage()", "```"]),
+        ("JavaScript that is in no page", ["```javascript", "const trip = voyage();", "```"]),
     ])
     func `a document that is wrong is told so, with the line`(fault: String, lines: [String]) async throws {
         try await TestHarness.open { harness in

@@ -26,15 +26,15 @@ import Testing
             "SHOP_WEBHOOK_URL": "http://127.0.0.1:\(receiver.port)/events", "SHOP_WEBHOOK_SECRET": secret,
         ]) { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
+            let enrollment = try await client.enroll()
             try await deliver(on: harness)
-            #expect(try receiver.line() == "enrollment.succeeded \(bond.id)")
+            #expect(try receiver.line() == "enrollment.succeeded \(enrollment.id)")
             // Told again, as after a lost answer, it is known by its id.
             try await harness.database.execute("UPDATE events SET delivered_at = NULL, next_attempt_at = app_now()")
             try await deliver(on: harness)
-            let bill = try await client.bill(bond)
-            try await client.authorize(bill)
-            try harness.sandbox.settle(intent: bill.belvoID)
+            let payment = try await client.openPayment(enrollment)
+            try await client.authorize(payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
             try await harness.poll()
             try await deliver(on: harness)
             #expect(try receiver.line() == "payment.succeeded order-1")

@@ -38,8 +38,8 @@ struct FailureScene {
         let none: () async throws -> String = { "–" }
         let customer = state(
             "(SELECT id, subject, state, NULL AS failure_code, false AS in_doubt FROM customers) AS row")
-        let enrollment = state("(SELECT *, false AS in_doubt FROM enrollments) AS row")
-        let payment = state("payments")
+        let enrollmentState = state("(SELECT *, false AS in_doubt FROM enrollments) AS row")
+        let paymentState = state("payments")
         func arrive() async throws -> AppClient {
             try await AppClient.arrive(on: harness, as: subject, taxID: Self.cpf(number))
         }
@@ -62,7 +62,7 @@ struct FailureScene {
             }
         case .createEnrollment, .listEnrollments:
             let client = try await arrive()
-            self.init(call == .createEnrollment ? .createEnrollment : .listEnrollments, enrollment) {
+            self.init(call == .createEnrollment ? .createEnrollment : .listEnrollments, enrollmentState) {
                 if call == .listEnrollments { harness.sandbox.next(.dropAnswer, on: .createEnrollment) }
                 let answer = try await app.send(
                     .post, "/v1/enrollments", client.enrollmentBody, headers: ["idempotency-key": "tap"])
@@ -71,38 +71,38 @@ struct FailureScene {
         case .completeRedirection:
             let client = try await arrive()
             let reply = try client.decide(try await client.startEnrollment())
-            self.init(.completeRedirection, enrollment) { Self.told(try await client.complete(reply)) }
+            self.init(.completeRedirection, enrollmentState) { Self.told(try await client.complete(reply)) }
         case .readRegistrationOptions:
             let client = try await arrive()
-            let bond = try await client.startEnrollment()
-            try await client.complete(try client.decide(bond))
-            try harness.sandbox.makeReady(enrollment: bond.belvoID)
-            self.init(.getFIDORegistrationOptions, enrollment) {
+            let enrollment = try await client.startEnrollment()
+            try await client.complete(try client.decide(enrollment))
+            try harness.sandbox.makeReady(enrollment: enrollment.belvoID)
+            self.init(.getFIDORegistrationOptions, enrollmentState) {
                 try await harness.poll()
-                return Self.told(try await app.send(.get, "/v1/enrollments/\(bond.id)/fido-registration-options"))
+                return Self.told(try await app.send(.get, "/v1/enrollments/\(enrollment.id)/fido-registration-options"))
             }
         case .confirmEnrollment, .readEnrollment:
             var client = try await arrive()
-            let bond = try await client.reachFingerprint()
-            let confirmation = try await client.confirmation(of: bond)
-            let path = "/v1/enrollments/\(bond.id)"
+            let enrollment = try await client.reachFingerprint()
+            let confirmation = try await client.confirmation(of: enrollment)
+            let path = "/v1/enrollments/\(enrollment.id)"
             if call == .confirmEnrollment {
-                self.init(.confirmEnrollment, enrollment) {
+                self.init(.confirmEnrollment, enrollmentState) {
                     Self.told(try await app.send(.post, path + "/confirm", confirmation))
                 }
             } else {
                 _ = try await app.send(.post, path + "/confirm", confirmation)
-                try harness.sandbox.settle(enrollment: bond.belvoID)
-                self.init(.getEnrollment, enrollment) {
+                try harness.sandbox.settle(enrollment: enrollment.belvoID)
+                self.init(.getEnrollment, enrollmentState) {
                     try await harness.poll()
                     return Self.told(try await app.send(.get, path))
                 }
             }
         case .createPaymentIntent, .findPaymentIntents:
             var client = try await arrive()
-            let bond = try await client.enroll()
-            let body = client.paymentBody(bond)
-            self.init(call == .createPaymentIntent ? .createPaymentIntent : .listPaymentIntents, payment) {
+            let enrollment = try await client.enroll()
+            let body = client.paymentBody(enrollment)
+            self.init(call == .createPaymentIntent ? .createPaymentIntent : .listPaymentIntents, paymentState) {
                 if call == .findPaymentIntents { harness.sandbox.next(.dropAnswer, on: .createPaymentIntent) }
                 let answer = try await app.send(
                     .post, "/v1/payment-intents", body, headers: ["idempotency-key": "tap"])
@@ -110,29 +110,29 @@ struct FailureScene {
             }
         case .authorizePaymentIntent, .readPaymentIntent, .readCharge, .readTransaction, .listCharges:
             var client = try await arrive()
-            let bill = try await client.bill(try await client.enroll())
-            let authorization = try client.authorization(of: bill)
-            let path = "/v1/payment-intents/\(bill.id)"
+            let payment = try await client.openPayment(try await client.enroll())
+            let authorization = try client.authorization(of: payment)
+            let path = "/v1/payment-intents/\(payment.id)"
             if call == .authorizePaymentIntent {
-                self.init(.authorizePaymentIntent, payment) {
+                self.init(.authorizePaymentIntent, paymentState) {
                     Self.told(try await app.send(.post, path + "/authorize", authorization))
                 }
                 return
             }
             _ = try await app.send(.post, path + "/authorize", authorization)
-            try harness.sandbox.settle(intent: bill.belvoID)
+            try harness.sandbox.settle(intent: payment.belvoID)
             switch call {
             case .readPaymentIntent:
-                self.init(.getPaymentIntent, payment) {
+                self.init(.getPaymentIntent, paymentState) {
                     try await harness.poll()
                     return Self.told(try await app.send(.get, path))
                 }
             case .listCharges:
-                self.init(.listCharges, payment) {
+                self.init(.listCharges, paymentState) {
                     do {
                         let day = UTCDay(of: WallClock.now())
                         let found = try await harness.operate { try await $0.reconcile(day) }
-                        let own = found.filter { $0.intent?.description.lowercased() == bill.belvoID }
+                        let own = found.filter { $0.intent?.description.lowercased() == payment.belvoID }
                         return "`merchant reconcile` finds "
                             + (own.isEmpty ? "nothing" : own.map(\.kind.rawValue).joined(separator: ", "))
                     } catch is BelvoError {
@@ -142,8 +142,8 @@ struct FailureScene {
             default:
                 let (type, endpoint): (String, Endpoint) =
                     call == .readCharge ? ("CHARGES", .getCharge) : ("TRANSACTIONS", .getTransaction)
-                let movement = try #require(harness.sandbox.movement(type, of: bill.belvoID))
-                self.init(endpoint, payment) {
+                let movement = try #require(harness.sandbox.movement(type, of: payment.belvoID))
+                self.init(endpoint, paymentState) {
                     try await harness.tell(type, of: movement)
                     // The payment's own look is not due yet.
                     try await harness.work()

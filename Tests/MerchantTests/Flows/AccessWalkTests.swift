@@ -71,18 +71,19 @@ import Testing
             var ana = try await AppClient.arrive(on: harness)
             let bia = try await AppClient.arrive(on: harness, as: "bia", taxID: "111.444.777-35")
             let hers = try await ana.enroll()
-            let bill = try await ana.bill(hers)
+            let payment = try await ana.openPayment(hers)
             let (calls, digest) = (harness.sandbox.calls.count, try await harness.databaseDigest())
 
-            let foreign = try await bia.openPayment(hers, key: "tap-2")
-            let absent = try await bia.openPayment(AppClient.Bond(id: Walk.absentID, belvoID: ""), key: "tap-3")
+            let foreign = try await bia.requestPayment(hers, key: "tap-2")
+            let absent = try await bia.requestPayment(
+                AppClient.Enrollment(id: Walk.absentID, belvoID: ""), key: "tap-3")
             #expect(foreign.status == 400)
             #expect(
                 try foreign.raw("errors")
                     == #"[{"field":"/enrollment","code":"not_found","message":"There is no such enrollment."}]"#)
             #expect(foreign.withoutRequestID == absent.withoutRequestID)
             // A key that another user has used is a new one.
-            let sameKey = try await bia.openPayment(hers)
+            let sameKey = try await bia.requestPayment(hers)
             #expect(sameKey.withoutRequestID == absent.withoutRequestID)
             for filter in [
                 "enrollments?belvo_id=\(hers.belvoID)", "enrollments?device_id=\(ana.deviceID)",
@@ -94,7 +95,7 @@ import Testing
             }
             #expect(harness.sandbox.calls.count == calls)
             #expect(try await harness.databaseDigest() == digest)
-            #expect(try await ana.payment(bill).string("next_action", "type") == "sign")
+            #expect(try await ana.payment(payment).string("next_action", "type") == "sign")
         }
     }
 

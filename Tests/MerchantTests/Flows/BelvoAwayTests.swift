@@ -28,60 +28,60 @@ import Testing
     ) async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            let bill = try await client.bill(bond)
-            try await client.authorize(bill)
+            let enrollment = try await client.enroll()
+            let payment = try await client.openPayment(enrollment)
+            try await client.authorize(payment)
             harness.sandbox.next(fault, on: nil, count: nil)
             _ = try await knock(client)
             #expect(count("belvo.circuit_opened", harness) == 1)
             #expect(harness.merchant.belvoSnapshot.circuit == .open)
 
             let calls = harness.sandbox.calls.count
-            let refused = try await client.openPayment(bond, reference: "order-2", key: "tap-2")
+            let refused = try await client.requestPayment(enrollment, reference: "order-2", key: "tap-2")
             #expect(refused.status == 503)
             #expect(try refused.string("code") == "belvo_unavailable")
             let wait = try #require(refused.response.headers["retry-after"].flatMap { Int($0) })
             #expect((1...7).contains(wait))
             try await harness.poll()
             #expect(harness.sandbox.calls.count == calls)
-            #expect(try await client.payment(bill).string("status") == "PENDING")
+            #expect(try await client.payment(payment).string("status") == "PENDING")
 
             harness.sandbox.clearFaults()
-            try harness.sandbox.settle(intent: bill.belvoID)
+            try harness.sandbox.settle(intent: payment.belvoID)
             try await harness.pass(.seconds(7))
             #expect(count("belvo.circuit_closed", harness) == 1)
             try await harness.poll()
-            #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
+            #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
             // The key was not used up by what never left.
-            #expect(try await client.openPayment(bond, reference: "order-2", key: "tap-2").status == 201)
+            #expect(try await client.requestPayment(enrollment, reference: "order-2", key: "tap-2").status == 201)
         }
     }
 
     @Test func `a signature that comes as Belvo may be back is not what finds out`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            let bill = try await client.bill(bond)
+            let enrollment = try await client.enroll()
+            let payment = try await client.openPayment(enrollment)
             harness.sandbox.next(.dropRequest, on: nil, count: nil)
             _ = try await knock(client)
             harness.clock.advance(by: .seconds(2.6))
-            let signed = try await client.authorize(bill)
+            let signed = try await client.authorize(payment)
             #expect(signed.status == 503)
             #expect(harness.countCalls(.authorizePaymentIntent) == 0)
-            #expect(try await client.payment(bill).string("next_action", "type") == "sign")
+            #expect(try await client.payment(payment).string("next_action", "type") == "sign")
             // Somebody's read finds out, and the same signature is taken.
             harness.sandbox.clearFaults()
             #expect(try await knock(client, times: 1).map(\.status) == [201])
-            #expect(try await client.authorize(bill).status == 204)
+            #expect(try await client.authorize(payment).status == 204)
         }
     }
 
     @Test func `a minute of 401 is one alarm and no storm, and nothing is lost by it`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            let bill = try await client.bill(bond)
-            try await client.authorize(bill)
+            let enrollment = try await client.enroll()
+            let payment = try await client.openPayment(enrollment)
+            try await client.authorize(payment)
             let calls = harness.sandbox.calls.count
             harness.sandbox.next(.refused(401, code: "authentication_failed"), on: nil, count: nil)
             try await harness.poll(times: 30)
@@ -95,12 +95,12 @@ import Testing
             #expect(harness.sandbox.calls.count - calls <= 8)
             #expect(count("belvo.denied", harness) == 1)
             #expect(harness.merchant.belvoSnapshot.isLockedOut)
-            #expect(try await client.payment(bill).string("status") == "PENDING")
+            #expect(try await client.payment(payment).string("status") == "PENDING")
 
             harness.sandbox.clearFaults()
-            try harness.sandbox.settle(intent: bill.belvoID)
+            try harness.sandbox.settle(intent: payment.belvoID)
             try await harness.pass(.seconds(31))
-            #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
+            #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
             #expect(count("belvo.admitted", harness) == 1)
             #expect(!harness.merchant.belvoSnapshot.isLockedOut)
         }
@@ -123,22 +123,22 @@ import Testing
     @Test func `a 429 silences people and workers alike for as long as Belvo asks`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            let bill = try await client.bill(bond)
-            try await client.authorize(bill)
+            let enrollment = try await client.enroll()
+            let payment = try await client.openPayment(enrollment)
+            try await client.authorize(payment)
             harness.sandbox.next(.tooManyRequests(retryAfter: 30), on: .getPaymentIntent)
             try await harness.poll()
             #expect(count("belvo.throttled", harness) == 1)
             let calls = harness.sandbox.calls.count
-            let refused = try await client.openPayment(bond, reference: "order-2", key: "tap-2")
+            let refused = try await client.requestPayment(enrollment, reference: "order-2", key: "tap-2")
             #expect(refused.status == 503)
             let wait = try #require(refused.response.headers["retry-after"].flatMap { Int($0) })
             #expect((25...39).contains(wait))
             try await harness.poll(times: 3)
             #expect(harness.sandbox.calls.count == calls)
-            try harness.sandbox.settle(intent: bill.belvoID)
+            try harness.sandbox.settle(intent: payment.belvoID)
             try await harness.pass(.seconds(38))
-            #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
+            #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
         }
     }
 }

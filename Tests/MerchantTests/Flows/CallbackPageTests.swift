@@ -8,11 +8,11 @@ import Testing
     @Test func `every page forbids storing, referring and foreign content`() async throws {
         try await TestHarness.open { harness in
             let client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
+            let enrollment = try await client.startEnrollment()
             let browser = harness.browser()
             let pages = [
                 try await browser.open(""), try await browser.open("?state=nobodys&error=access_denied"),
-                try await browser.open("?code=alone"), try await browser.follow(client.decide(bond)),
+                try await browser.open("?code=alone"), try await browser.follow(client.decide(enrollment)),
             ]
             #expect(pages.map(\.status) == [200, 422, 400, 200])
             for page in pages {
@@ -45,9 +45,9 @@ import Testing
                 ("BROWSER", "Back to the shop", "https://shop.example/pay?x=1&amp;"),
                 ("IOS", "Back to the app", "shop://pix?"), ("ANDROID", "Back to the app", "shop://pix?"),
             ] {
-                let bond = try await client.startEnrollment(on: platform)
-                let page = try await harness.browser().follow(client.decide(bond))
-                let button = #"href="\#(link)enrollment=\#(bond.id)&amp;status=PENDING">\#(label)</a>"#
+                let enrollment = try await client.startEnrollment(on: platform)
+                let page = try await harness.browser().follow(client.decide(enrollment))
+                let button = #"href="\#(link)enrollment=\#(enrollment.id)&amp;status=PENDING">\#(label)</a>"#
                 #expect(page.text.contains(button), "\(platform): \(page.text)")
                 #expect(page.text.contains(" data-opens") && page.text.count(of: "href=") == 2, "\(platform)")
             }
@@ -61,8 +61,8 @@ import Testing
         try await TestHarness.open(environment: ["APP_DEEP_LINK": "shop://pix"]) { harness in
             let client = try await AppClient.arrive(on: harness)
             for decision in [BankDecision.approve, .refuse] {
-                let bond = try await client.startEnrollment(on: "BROWSER")
-                let page = try await harness.browser(language).follow(client.decide(bond, decision)).text
+                let enrollment = try await client.startEnrollment(on: "BROWSER")
+                let page = try await harness.browser(language).follow(client.decide(enrollment, decision)).text
                 let done = [
                     "pt-BR": "Você já pode fechar esta página.", "en": "You can close this page now.",
                     "es": "Ya puede cerrar esta página.",
@@ -102,8 +102,8 @@ import Testing
         try await TestHarness.open { harness in
             harness.sandbox.variants.callback = .fragment
             let client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
-            let reply = try client.decide(bond)
+            let enrollment = try await client.startEnrollment()
+            let reply = try client.decide(enrollment)
             #expect(reply.callbackURL.contains("#state="))
             #expect(try await harness.browser().post(reply).text.contains("<h1>Bank confirmed</h1>"))
         }
@@ -139,8 +139,8 @@ import Testing
     @Test func `a preview of the link does not spend the code`() async throws {
         try await TestHarness.open { harness in
             let client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
-            let reply = try client.decide(bond)
+            let enrollment = try await client.startEnrollment()
+            let reply = try client.decide(enrollment)
             let preview = try await harness.browser().follow(reply, method: .head)
             #expect(preview.status == 200 && preview.text.isEmpty)
             #expect(harness.countCalls(.completeRedirection) == 0)
@@ -151,8 +151,8 @@ import Testing
     @Test func `nothing of a redirect stands in the log or on the page`() async throws {
         try await TestHarness.open { harness in
             let client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
-            let reply = try client.decide(bond)
+            let enrollment = try await client.startEnrollment()
+            let reply = try client.decide(enrollment)
             // Belvo is away: also what goes wrong is told without it.
             harness.sandbox.next(.forbiddenPage, on: .completeRedirection)
             let pages = [try await harness.browser().follow(reply), try await harness.browser().follow(reply)]
@@ -166,14 +166,14 @@ import Testing
     @Test func `while Belvo is away the page says that work goes on, and it does`() async throws {
         try await TestHarness.open { harness in
             let client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
+            let enrollment = try await client.startEnrollment()
             harness.sandbox.next(.tooManyRequests(retryAfter: 1), on: .completeRedirection)
-            let page = try await harness.browser().follow(client.decide(bond))
+            let page = try await harness.browser().follow(client.decide(enrollment))
             #expect(page.status == 200 && page.text.contains("<h1>Almost there</h1>"))
             try await harness.poll()
             #expect(harness.countCalls(.completeRedirection) == 2)
-            try await client.awaitOptions(of: bond)
-            #expect(try await client.enrollment(bond).string("next_action", "type") == "register")
+            try await client.awaitOptions(of: enrollment)
+            #expect(try await client.enrollment(enrollment).string("next_action", "type") == "register")
         }
     }
 }

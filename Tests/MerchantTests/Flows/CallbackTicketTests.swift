@@ -7,17 +7,17 @@ import Testing
     @Test func `a ticket shows where the enrollment stands, and asks nobody at Belvo`() async throws {
         try await TestHarness.open(environment: ["APP_DEEP_LINK": "shop://pix"]) { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
-            let reply = try client.decide(bond)
+            let enrollment = try await client.startEnrollment()
+            let reply = try client.decide(enrollment)
             let ticket = try await harness.ticket(for: reply)
             for secret in ["state", "code", "id_token"] { #expect(!ticket.contains(reply[secret] ?? "?")) }
             let calls = harness.sandbox.calls.count
             let page = try await harness.browser().open(ticket)
             #expect(page.status == 200 && page.text.contains("<h1>Bank confirmed</h1>"))
-            #expect(page.text.contains("href=\"shop://pix?enrollment=\(bond.id)&amp;status=PENDING\""))
+            #expect(page.text.contains("href=\"shop://pix?enrollment=\(enrollment.id)&amp;status=PENDING\""))
             #expect(page.response.headers["cache-control"] == "no-store")
             #expect(harness.sandbox.calls.count == calls)
-            try await client.finish(bond)
+            try await client.finish(enrollment)
             let last = try await harness.browser().open(ticket)
             #expect(last.text.contains("<h1>All done</h1>") && last.text.contains("status=SUCCEEDED"))
         }
@@ -63,8 +63,8 @@ import Testing
         try await TestHarness.open(environment: ["APP_DEEP_LINK": "shop://pix"]) { harness in
             harness.sandbox.variants.unknownCodes = .refused
             let client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
-            let reply = try client.decide(bond)
+            let enrollment = try await client.startEnrollment()
+            let reply = try client.decide(enrollment)
             let forged = "?state=\(reply["state"] ?? "")&code=forged&id_token=forged"
             let first = try await harness.browser().open(forged)
             let ticket = try #require(first.ticket)
@@ -73,7 +73,7 @@ import Testing
             #expect(first.status == 422)
             for page in [first] + later {
                 #expect(page.text.contains("<h1>This did not work</h1>"))
-                #expect(page.text.contains("href=\"shop://pix\"") && !page.text.contains(bond.id))
+                #expect(page.text.contains("href=\"shop://pix\"") && !page.text.contains(enrollment.id))
             }
         }
     }
@@ -81,18 +81,18 @@ import Testing
     @Test func `a made-up code shows nothing of the enrollment while Belvo's answer is lost, nor later`() async throws {
         try await TestHarness.open(environment: ["APP_DEEP_LINK": "shop://pix"]) { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
-            let reply = try client.decide(bond)
+            let enrollment = try await client.startEnrollment()
+            let reply = try client.decide(enrollment)
             harness.sandbox.next(.dropAnswer, on: .completeRedirection, count: 2)
             var pages = [try await harness.browser().open("?state=\(reply["state"] ?? "")&code=forged&id_token=forged")]
             let ticket = try #require(pages[0].ticket)
             #expect(try await harness.browser().follow(reply).text.contains("<h1>Bank confirmed</h1>"))
             pages.append(try await harness.browser().open(ticket))
-            try await client.finish(bond)
+            try await client.finish(enrollment)
             pages.append(try await harness.browser().open(ticket))
             for page in pages {
                 #expect(page.status == 200 && page.text.contains("<h1>Almost there</h1>"))
-                #expect(page.text.contains("href=\"shop://pix\"") && !page.text.contains(bond.id))
+                #expect(page.text.contains("href=\"shop://pix\"") && !page.text.contains(enrollment.id))
             }
         }
     }
@@ -100,24 +100,24 @@ import Testing
     @Test func `a lost answer to the only redirect is made up for by the enrollment that goes on`() async throws {
         try await TestHarness.open(environment: ["APP_DEEP_LINK": "shop://pix"]) { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
+            let enrollment = try await client.startEnrollment()
             harness.sandbox.next(.dropAnswer, on: .completeRedirection)
-            let first = try await harness.browser().follow(client.decide(bond))
-            #expect(first.text.contains("<h1>Almost there</h1>") && !first.text.contains(bond.id))
-            try await client.finish(bond)
+            let first = try await harness.browser().follow(client.decide(enrollment))
+            #expect(first.text.contains("<h1>Almost there</h1>") && !first.text.contains(enrollment.id))
+            try await client.finish(enrollment)
             let last = try await harness.browser().open(try #require(first.ticket))
-            #expect(last.text.contains("<h1>All done</h1>") && last.text.contains(bond.id))
+            #expect(last.text.contains("<h1>All done</h1>") && last.text.contains(enrollment.id))
         }
     }
 
     @Test func `whoever comes with the state once it has been used learns nothing either`() async throws {
         try await TestHarness.open(environment: ["APP_DEEP_LINK": "shop://pix"]) { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
-            let reply = try client.decide(bond)
+            let enrollment = try await client.startEnrollment()
+            let reply = try client.decide(enrollment)
             let state = reply["state"] ?? ""
             #expect(try await harness.browser().follow(reply).text.contains("<h1>Bank confirmed</h1>"))
-            try await client.finish(bond)
+            try await client.finish(enrollment)
             var pages = [
                 try await harness.browser().open("?state=\(state)&code=forged&id_token=forged"),
                 try await harness.browser().open("?state=\(state)&error=access_denied"),
@@ -125,7 +125,7 @@ import Testing
             pages.append(try await harness.browser().open(try #require(pages[0].ticket)))
             for page in pages {
                 #expect(page.status == 200 && page.text.contains("<h1>This page has expired</h1>"))
-                #expect(page.text.contains("href=\"shop://pix\"") && !page.text.contains(bond.id))
+                #expect(page.text.contains("href=\"shop://pix\"") && !page.text.contains(enrollment.id))
             }
             #expect(harness.countCalls(.completeRedirection) == 1)
         }

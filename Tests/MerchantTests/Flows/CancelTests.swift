@@ -8,25 +8,25 @@ import Testing
     @Test func `a payment that waits for its signature is given up at once, and is never signed after`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            let bill = try await client.bill(bond)
-            let signature = try client.authorization(of: bill)
-            let first = try await client.cancel(bill)
+            let enrollment = try await client.enroll()
+            let payment = try await client.openPayment(enrollment)
+            let signature = try client.authorization(of: payment)
+            let first = try await client.cancel(payment)
             #expect(first.status == 200)
-            #expect(try first.string("id") == bill.id)
+            #expect(try first.string("id") == payment.id)
             #expect(try first.string("status") == "FAILED")
             #expect(try first.string("failure_code") == "canceled")
             #expect(try first.raw("next_action") == #"{"type":"retry","reason":"now"}"#)
             for body in [nil, "{}"] {
-                let again = try await client.cancel(bill, body)
+                let again = try await client.cancel(payment, body)
                 #expect(again.status == 200)
                 #expect(again.text == first.text)
             }
-            let late = try await client.app.send(.post, "/v1/payment-intents/\(bill.id)/authorize", signature)
+            let late = try await client.app.send(.post, "/v1/payment-intents/\(payment.id)/authorize", signature)
             #expect(late.status == 409)
             #expect(try late.string("code") == "wrong_state")
             #expect(harness.countCalls(.authorizePaymentIntent) == 0)
-            #expect(try await client.payment(bill).text == first.text)
+            #expect(try await client.payment(payment).text == first.text)
         }
     }
 
@@ -34,52 +34,52 @@ import Testing
         try await TestHarness.open { harness in
             harness.sandbox.variants.fidoOptions = .whenRead
             var client = try await AppClient.arrive(on: harness)
-            let bill = try await client.bill(try await client.enroll())
-            #expect(try bill.answer.string("next_action", "type") == "poll")
-            #expect(try await client.cancel(bill).string("failure_code") == "canceled")
+            let payment = try await client.openPayment(try await client.enroll())
+            #expect(try payment.answer.string("next_action", "type") == "poll")
+            #expect(try await client.cancel(payment).string("failure_code") == "canceled")
             try await harness.poll()
-            #expect(try await client.payment(bill).string("status") == "FAILED")
+            #expect(try await client.payment(payment).string("status") == "FAILED")
         }
     }
 
     @Test func `whoever gives up has nothing to say but that`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bill = try await client.bill(try await client.enroll())
-            let unknown = try await client.cancel(bill, #"{"reason": "bored", "now": true}"#)
+            let payment = try await client.openPayment(try await client.enroll())
+            let unknown = try await client.cancel(payment, #"{"reason": "bored", "now": true}"#)
             #expect(unknown.status == 400)
             #expect(try unknown.each("field", in: "errors") == ["/reason", "/now"])
             for body in ["[]", "null", "{", #""now""#] {
-                #expect(try await client.cancel(bill, body).status == 400, "\(body)")
+                #expect(try await client.cancel(payment, body).status == 400, "\(body)")
             }
             let text = try await client.app.raw(
-                .post, "/v1/payment-intents/\(bill.id)/cancel", body: "{}", headers: ["content-type": "text/plain"])
+                .post, "/v1/payment-intents/\(payment.id)/cancel", body: "{}", headers: ["content-type": "text/plain"])
             #expect(text.status == 415)
-            #expect(try await client.payment(bill).string("next_action", "type") == "sign")
+            #expect(try await client.payment(payment).string("next_action", "type") == "sign")
         }
     }
 
     @Test func `a payment that was sent to be authorized can no longer be given up, however it goes on`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
+            let enrollment = try await client.enroll()
             for end in ["unknown", "taken", "in-doubt", "paid", "failed", "refused"] {
-                let bill = try await client.bill(bond, reference: end, key: end)
+                let payment = try await client.openPayment(enrollment, reference: end, key: end)
                 if end == "unknown" { harness.sandbox.next(.dropRequest, on: .authorizePaymentIntent) }
                 if end == "refused" { harness.sandbox.next(.refused(400, code: "no"), on: .authorizePaymentIntent) }
-                try await client.authorize(bill)
+                try await client.authorize(payment)
                 switch end {
                 case "in-doubt": try await harness.pass(.seconds(121))
-                case "paid": try harness.sandbox.settle(intent: bill.belvoID)
-                case "failed": try harness.sandbox.fail(intent: bill.belvoID)
+                case "paid": try harness.sandbox.settle(intent: payment.belvoID)
+                case "failed": try harness.sandbox.fail(intent: payment.belvoID)
                 default: break
                 }
                 try await harness.pass(.seconds(11))
-                let before = try await client.payment(bill)
-                let answer = try await client.cancel(bill)
+                let before = try await client.payment(payment)
+                let answer = try await client.cancel(payment)
                 #expect(answer.status == 409, "\(end)")
                 #expect(try answer.string("code") == "wrong_state", "\(end)")
-                #expect(try await client.payment(bill).text == before.text, "\(end)")
+                #expect(try await client.payment(payment).text == before.text, "\(end)")
             }
         }
     }
@@ -88,9 +88,9 @@ import Testing
     {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            let turnedAway = try await client.bill(bond)
-            let kept = try await client.bill(bond, reference: "order-2", key: "tap-2")
+            let enrollment = try await client.enroll()
+            let turnedAway = try await client.openPayment(enrollment)
+            let kept = try await client.openPayment(enrollment, reference: "order-2", key: "tap-2")
             harness.sandbox.next(.tooManyRequests(retryAfter: 60), on: .authorizePaymentIntent)
             #expect(try await client.authorize(turnedAway).status == 503)
             // While Belvo asks for silence nothing leaves.
@@ -105,14 +105,14 @@ import Testing
     @Test func `a payment that failed before it was authorized stays what it is`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            let unsigned = try await client.bill(bond, reference: "unsigned", key: "unsigned")
+            let enrollment = try await client.enroll()
+            let unsigned = try await client.openPayment(enrollment, reference: "unsigned", key: "unsigned")
             try await harness.pass(.seconds(361))
             harness.sandbox.next(.dropRequest, on: .createPaymentIntent, count: 2)
-            let lost = try await client.openPayment(bond, reference: "lost", key: "lost").string("id")
+            let lost = try await client.requestPayment(enrollment, reference: "lost", key: "lost").string("id")
             try await harness.pass(.seconds(61))
             harness.sandbox.next(.refused(400, code: "no_way"), on: .createPaymentIntent)
-            #expect(try await client.openPayment(bond, reference: "refused", key: "refused").status == 422)
+            #expect(try await client.requestPayment(enrollment, reference: "refused", key: "refused").status == 422)
             let list = try await client.app.send(.get, "/v1/payment-intents?reference=refused")
             let refused = try #require(try list.each("id", in: "results").first ?? nil)
             for (id, code) in [(unsigned.id, "timed_out"), (lost, "creation_lost"), (refused, "no_way")] {
@@ -128,11 +128,12 @@ import Testing
     @Test func `of giving up and authorizing at once exactly one wins`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
+            let enrollment = try await client.enroll()
             for number in 0..<12 {
-                let bill = try await client.bill(bond, reference: "order-\(number)", key: "tap-\(number)")
-                let (app, path) = (client.app, "/v1/payment-intents/\(bill.id)")
-                let body = try client.authorization(of: bill)
+                let payment = try await client.openPayment(
+                    enrollment, reference: "order-\(number)", key: "tap-\(number)")
+                let (app, path) = (client.app, "/v1/payment-intents/\(payment.id)")
+                let body = try client.authorization(of: payment)
                 let before = harness.countCalls(.authorizePaymentIntent)
                 let cancel = { @Sendable in try await app.send(.post, "\(path)/cancel").status }
                 let authorize = { @Sendable in try await app.send(.post, "\(path)/authorize", body).status }
@@ -143,7 +144,7 @@ import Testing
                 let statuses = try await (one, other)
                 let (canceled, authorized) = isCancelFirst ? statuses : (statuses.1, statuses.0)
                 let sent = harness.countCalls(.authorizePaymentIntent) - before
-                let end = try await client.payment(bill).string("status")
+                let end = try await client.payment(payment).string("status")
                 if canceled == 200 {
                     #expect((authorized, sent, end) == (409, 0, "FAILED"))
                 } else {
@@ -159,22 +160,22 @@ import Testing
     @Test func `a reference is free again after a fresh look at Belvo, and not before`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            let bill = try await client.bill(bond)
+            let enrollment = try await client.enroll()
+            let payment = try await client.openPayment(enrollment)
             // While Belvo cannot be asked about the first, there is no second.
             harness.sandbox.next(.dropRequest, on: .getPaymentIntent, count: nil)
-            let given = try await client.cancel(bill)
+            let given = try await client.cancel(payment)
             #expect(try given.string("failure_code") == "canceled")
             #expect(try given.string("next_action", "type") == "poll")
-            let early = try await client.openPayment(bond, key: "tap-2")
+            let early = try await client.requestPayment(enrollment, key: "tap-2")
             #expect(early.status == 409)
             #expect(try early.string("code") == "payment_in_doubt")
-            #expect(try early.string("payment_intent") == bill.id)
-            #expect(try await harness.lines("SELECT id::text AS line FROM ops.may_be_paid") == [bill.id])
+            #expect(try early.string("payment_intent") == payment.id)
+            #expect(try await harness.lines("SELECT id::text AS line FROM ops.may_be_paid") == [payment.id])
             harness.sandbox.clearFaults()
-            let next = try await client.openPayment(bond, key: "tap-2")
+            let next = try await client.requestPayment(enrollment, key: "tap-2")
             #expect(next.status == 201)
-            #expect(try await client.payment(bill).string("next_action", "reason") == "now")
+            #expect(try await client.payment(payment).string("next_action", "reason") == "now")
             #expect(try await harness.lines("SELECT id::text AS line FROM ops.may_be_paid").isEmpty)
         }
     }
@@ -182,15 +183,15 @@ import Testing
     @Test func `what was seen unsigned is not read again for every further attempt`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
+            let enrollment = try await client.enroll()
             for number in 1...5 {
-                let bill = try await client.bill(bond, key: "tap-\(number)")
+                let payment = try await client.openPayment(enrollment, key: "tap-\(number)")
                 let looks = harness.countCalls(.getPaymentIntent)
-                #expect(try await client.cancel(bill).status == 200)
+                #expect(try await client.cancel(payment).status == 200)
                 #expect(harness.countCalls(.getPaymentIntent) == looks + 1)
             }
             let looks = harness.countCalls(.getPaymentIntent)
-            #expect(try await client.openPayment(bond, key: "tap-6").status == 201)
+            #expect(try await client.requestPayment(enrollment, key: "tap-6").status == 201)
             #expect(harness.countCalls(.getPaymentIntent) == looks)
         }
     }
@@ -198,19 +199,19 @@ import Testing
     @Test func `what its user could sign with a token keeps its reference until Belvo has closed it`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            let first = try await client.bill(bond)
+            let enrollment = try await client.enroll()
+            let first = try await client.openPayment(enrollment)
             _ = try await client.cancel(first)
-            let second = try await client.bill(bond, key: "tap-2")
+            let second = try await client.openPayment(enrollment, key: "tap-2")
             _ = try await client.cancel(second)
             // From here on the user can sign either without us.
             #expect(try await client.app.send(.post, "/v1/widget-token").status == 201)
-            let early = try await client.openPayment(bond, key: "tap-3")
+            let early = try await client.requestPayment(enrollment, key: "tap-3")
             #expect(early.status == 409)
             #expect(try early.string("code") == "payment_in_doubt")
             try harness.sandbox.fail(intent: second.belvoID)
             try harness.sandbox.settle(intent: first.belvoID)
-            let third = try await client.openPayment(bond, key: "tap-3")
+            let third = try await client.requestPayment(enrollment, key: "tap-3")
             #expect(third.status == 409)
             #expect(try third.string("code") == "already_paid")
             #expect(try third.string("payment_intent") == first.id)
@@ -225,28 +226,28 @@ import Testing
     @Test func `what a token could sign is polled until the token has ended`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            let bill = try await client.bill(bond)
+            let enrollment = try await client.enroll()
+            let payment = try await client.openPayment(enrollment)
             #expect(try await client.app.send(.post, "/v1/widget-token").status == 201)
-            #expect(try await client.cancel(bill).string("failure_code") == "canceled")
+            #expect(try await client.cancel(payment).string("failure_code") == "canceled")
             try await harness.pass(.seconds(300))
-            #expect(try await client.openPayment(bond, key: "tap-2").status == 409)
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 409)
             try await harness.pass(.seconds(601))
-            #expect(try await client.openPayment(bond, key: "tap-2").status == 201)
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 201)
         }
     }
 
     @Test func `a live payment beside one that was paid late is shown as it is, and not authorized`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            let first = try await client.bill(bond)
+            let enrollment = try await client.enroll()
+            let first = try await client.openPayment(enrollment)
             _ = try await client.cancel(first)
-            let second = try await client.bill(bond, key: "tap-2")
+            let second = try await client.openPayment(enrollment, key: "tap-2")
             try harness.sandbox.settle(intent: first.belvoID)
             try await harness.tell("PAYMENT_INTENTS", of: first.belvoID)
             try await harness.work()
-            #expect(try await client.openPayment(bond, key: "tap-3").string("payment_intent") == first.id)
+            #expect(try await client.requestPayment(enrollment, key: "tap-3").string("payment_intent") == first.id)
             let signed = try await client.authorize(second)
             #expect(signed.status == 409)
             #expect(try signed.string("code") == "already_paid")
@@ -260,13 +261,13 @@ import Testing
     @Test func `a payment that somebody authorized at Belvo cannot be given up here`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bill = try await client.bill(try await client.enroll())
-            try harness.sandbox.turn(intent: bill.belvoID, to: "PROCESSING")
+            let payment = try await client.openPayment(try await client.enroll())
+            try harness.sandbox.turn(intent: payment.belvoID, to: "PROCESSING")
             try await harness.pass(.seconds(361))
-            #expect(try await client.payment(bill).string("provider_status") == "PROCESSING")
-            let answer = try await client.cancel(bill)
+            #expect(try await client.payment(payment).string("provider_status") == "PROCESSING")
+            let answer = try await client.cancel(payment)
             #expect(answer.status == 409)
-            #expect(try await client.payment(bill).string("status") == "PENDING")
+            #expect(try await client.payment(payment).string("status") == "PENDING")
         }
     }
 
@@ -274,17 +275,17 @@ import Testing
     func `while nobody knows whether Belvo has it, giving up is remembered`(isThere: Bool) async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
+            let enrollment = try await client.enroll()
             harness.sandbox.variants.listLagMilliseconds = 3_000
             harness.sandbox.next(isThere ? .dropAnswer : .dropRequest, on: .createPaymentIntent, count: 2)
-            let id = try await client.openPayment(bond).string("id")
+            let id = try await client.requestPayment(enrollment).string("id")
             for _ in 0..<2 {
                 let answer = try await client.cancel(id)
                 #expect(answer.status == 202)
                 #expect(try answer.string("status") == "PENDING")
                 #expect(try answer.raw("next_action") == #"{"type":"poll","after_ms":2000}"#)
             }
-            #expect(try await client.openPayment(bond, key: "tap-2").string("code") == "payment_in_doubt")
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").string("code") == "payment_in_doubt")
             try await harness.poll()
             #expect(try await client.payment(id).string("status") == "PENDING")
             harness.sandbox.advance(by: .seconds(3))
@@ -295,10 +296,10 @@ import Testing
             #expect(try end.string("next_action", "reason") == "now")
             #expect(try await client.cancel(id).text == end.text)
             // The key tells what became of it, and the reference is free.
-            let again = try await client.openPayment(bond)
+            let again = try await client.requestPayment(enrollment)
             #expect(again.status == 201)
             #expect(again.text == end.text)
-            #expect(try await client.openPayment(bond, key: "tap-2").status == 201)
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 201)
         }
     }
 
@@ -306,10 +307,10 @@ import Testing
     func `what was given up unknown and authorized elsewhere ends as Belvo says`(end: String) async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
+            let enrollment = try await client.enroll()
             harness.sandbox.variants.listLagMilliseconds = 3_000
             harness.sandbox.next(.dropAnswer, on: .createPaymentIntent, count: 2)
-            let id = try await client.openPayment(bond).string("id")
+            let id = try await client.requestPayment(enrollment).string("id")
             #expect(try await client.cancel(id).status == 202)
             let belvoID = try #require(harness.sandbox.intentIDs(externalID: id).first)
             try harness.sandbox.turn(intent: belvoID, to: "PROCESSING")
@@ -320,8 +321,8 @@ import Testing
             #expect(try moving.string("status") == "PENDING")
             #expect(try moving.string("next_action", "type") == "poll")
             // It has its challenge by now, and is not signed all the same.
-            let bill = AppClient.Bill(id: id, belvoID: belvoID, answer: moving)
-            #expect(try await client.authorize(bill).status == 409)
+            let payment = AppClient.OpenedPayment(id: id, belvoID: belvoID, answer: moving)
+            #expect(try await client.authorize(payment).status == 409)
             #expect(harness.countCalls(.authorizePaymentIntent) == 0)
             if end == "SUCCEEDED" {
                 try harness.sandbox.settle(intent: belvoID)
@@ -336,9 +337,9 @@ import Testing
     @Test func `giving up while the creation is under way is told to whoever asked for it`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
+            let enrollment = try await client.enroll()
             harness.sandbox.next(.delayRequest(.milliseconds(300)), on: .createPaymentIntent)
-            let (app, body) = (client.app, client.paymentBody(bond))
+            let (app, body) = (client.app, client.paymentBody(enrollment))
             async let creation = app.send(
                 .post, "/v1/payment-intents", body, headers: ["idempotency-key": "tap-1"])
             var id: String?
@@ -352,7 +353,7 @@ import Testing
             #expect(try made.string("id") == id)
             #expect(try made.string("failure_code") == "canceled")
             #expect(try await client.cancel(try #require(id)).text == made.text)
-            let again = try await client.openPayment(bond)
+            let again = try await client.requestPayment(enrollment)
             #expect(again.text == made.text)
             #expect(again.response.headers["idempotent-replayed"] == "true")
         }

@@ -44,9 +44,9 @@ import Transport
     {
         try await TestHarness.open(environment: ["HTTP_LONG_POLLS_MAX": "1"]) { harness in
             let client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
-            let path = "/v1/enrollments/\(bond.id)"
-            let seen = try await client.enrollment(bond)
+            let enrollment = try await client.startEnrollment()
+            let path = "/v1/enrollments/\(enrollment.id)"
+            let seen = try await client.enrollment(enrollment)
             async let waited = client.app.wait(path, unlike: seen)
             try await harness.awaitWatchers(1)
             let shed = try await client.app.wait(path, unlike: seen)
@@ -55,7 +55,7 @@ import Transport
             #expect(shed.response.headers["retry-after"] == "2")
             // Asking without waiting is what is left, and it works.
             #expect(try await client.app.send(.get, path).status == 200)
-            try await client.complete(client.decide(bond))
+            try await client.complete(client.decide(enrollment))
             #expect(try await waited.status == 200)
             try await harness.awaitWatchers(0)
         }
@@ -64,9 +64,9 @@ import Transport
     @Test func `a long poll has its place among the user's requests until it is answered or given up`() async throws {
         try await TestHarness.open(environment: ["HTTP_REQUESTS_IN_FLIGHT_PER_USER_MAX": "1"]) { harness in
             let client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
-            let path = "/v1/enrollments/\(bond.id)"
-            let seen = try await client.enrollment(bond)
+            let enrollment = try await client.startEnrollment()
+            let path = "/v1/enrollments/\(enrollment.id)"
+            let seen = try await client.enrollment(enrollment)
             let tag = try #require(seen.tag)
             let connection = try harness.connect()
             try connection.send(
@@ -82,7 +82,7 @@ import Transport
             async let waited = client.app.wait(path, unlike: seen)
             try await harness.awaitWatchers(1)
             #expect(try await client.app.send(.get, path).status == 429)
-            _ = try await harness.browser().follow(client.decide(bond))
+            _ = try await harness.browser().follow(client.decide(enrollment))
             #expect(try await waited.status == 200)
             #expect(try await client.app.send(.get, path).status == 200)
         }

@@ -14,17 +14,17 @@ import Testing
         try await TestCluster.with { cluster in
             try await TestHarness.open(on: cluster) { harness in
                 let client = try await AppClient.arrive(on: harness)
-                let bond = try await client.startEnrollment()
-                let before = try await client.enrollment(bond)
+                let enrollment = try await client.startEnrollment()
+                let before = try await client.enrollment(enrollment)
                 let calls = harness.sandbox.calls.count
-                let reply = try client.decide(bond)
+                let reply = try client.decide(enrollment)
                 try await cluster.stop(mode)
 
                 for (method, path, body) in [
-                    (HTTP.Method.get, "/v1/enrollments/\(bond.id)", nil), (.get, "/v1/enrollments", nil),
+                    (HTTP.Method.get, "/v1/enrollments/\(enrollment.id)", nil), (.get, "/v1/enrollments", nil),
                     (.put, "/v1/customer", AppClient.customerBody()), (.post, "/v1/enrollments", client.enrollmentBody),
                     (.post, "/v1/enrollments/complete-redirection", String(decoding: reply.body, as: UTF8.self)),
-                    (.post, "/v1/payment-intents", client.paymentBody(bond)),
+                    (.post, "/v1/payment-intents", client.paymentBody(enrollment)),
                 ] {
                     let answer = try await client.app.send(method, path, body, headers: ["idempotency-key": "tap"])
                     #expect(answer.status == 503, "\(method) \(path)")
@@ -41,10 +41,11 @@ import Testing
 
                 try await cluster.start()
                 // What had been answered is still there, byte for byte.
-                #expect(try await eventually(on: harness) { try await client.enrollment(bond) }.text == before.text)
+                #expect(
+                    try await eventually(on: harness) { try await client.enrollment(enrollment) }.text == before.text)
                 #expect(try await eventually(on: harness) { try await client.complete(reply) }.status == 200)
-                try await client.awaitOptions(of: bond)
-                #expect(try await client.enrollment(bond).string("next_action", "type") == "register")
+                try await client.awaitOptions(of: enrollment)
+                #expect(try await client.enrollment(enrollment).string("next_action", "type") == "register")
             }
         }
     }

@@ -12,17 +12,18 @@ import Testing
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
             let metadata = #"{ "n" : 1.50e+02 ,"big":123456789012345678901234567890,  "é":"\u00e9\/", "z":[ ] }"#
-            let enrollment = try await client.app.send(
+            let answer = try await client.app.send(
                 .post, "/v1/enrollments", client.enrollmentBody.dropLast() + #", "metadata": \#(metadata)}"#)
-            let id = try enrollment.string("id")
-            #expect(try enrollment.raw("metadata") == metadata)
+            let id = try answer.string("id")
+            #expect(try answer.raw("metadata") == metadata)
             #expect(try await client.app.send(.get, "/v1/enrollments/\(id)").raw("metadata") == metadata)
-            let belvos = try await harness.atBelvo("enrollments/\(enrollment.string("belvo_id"))")
+            let belvos = try await harness.atBelvo("enrollments/\(answer.string("belvo_id"))")
             #expect(try belvos.raw("metadata") == metadata)
 
-            let bond = try await client.enroll()
+            let enrollment = try await client.enroll()
             let payment = try await client.app.send(
-                .post, "/v1/payment-intents", client.paymentBody(bond).dropLast() + #", "metadata": \#(metadata)}"#,
+                .post, "/v1/payment-intents",
+                client.paymentBody(enrollment).dropLast() + #", "metadata": \#(metadata)}"#,
                 headers: ["idempotency-key": "tap-1"])
             #expect(try payment.raw("metadata") == metadata)
             #expect(try await client.payment(payment.string("id")).raw("metadata") == metadata)
@@ -34,17 +35,17 @@ import Testing
     @Test func `metadata has at most 4 KiB of text, white space included`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
+            let enrollment = try await client.enroll()
             for (count, isTaken) in [(4_096, true), (4_097, false)] {
                 let metadata = "{" + String(repeating: " ", count: count - 7) + #""a":1}"#
                 #expect(metadata.utf8.count == count)
-                let enrollment = try await client.app.send(
+                let enrolled = try await client.app.send(
                     .post, "/v1/enrollments", client.enrollmentBody.dropLast() + #", "metadata": \#(metadata)}"#)
                 let payment = try await client.app.send(
                     .post, "/v1/payment-intents",
-                    client.paymentBody(bond).dropLast() + #", "metadata": \#(metadata)}"#,
+                    client.paymentBody(enrollment).dropLast() + #", "metadata": \#(metadata)}"#,
                     headers: ["idempotency-key": "tap-\(count)"])
-                for answer in [enrollment, payment] {
+                for answer in [enrolled, payment] {
                     #expect(answer.status == (isTaken ? 201 : 400), "\(count)")
                     guard !isTaken else { continue }
                     #expect(try answer.each("field", in: "errors") == ["/metadata"])
@@ -74,17 +75,17 @@ import Testing
     @Test func `the payer's account and the bank are shown as soon as they are known, and stay`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
+            let enrollment = try await client.startEnrollment()
             let bank = #"{"id":"\#(AppClient.bank)","display_name":"Mockbank","#
-            let before = try await client.enrollment(bond)
+            let before = try await client.enrollment(enrollment)
             #expect(try before.raw("details", "payer_information") == "null")
             #expect(try before.raw("details", "institution").hasPrefix(bank))
-            try await client.complete(client.decide(bond))
-            let account = try await client.enrollment(bond).raw("details", "payer_information")
+            try await client.complete(client.decide(enrollment))
+            let account = try await client.enrollment(enrollment).raw("details", "payer_information")
             #expect(account.contains(#""number":"*****6789""#))
-            try await client.awaitOptions(of: bond)
-            try await client.confirm(bond)
-            try harness.sandbox.settle(enrollment: bond.belvoID)
+            try await client.awaitOptions(of: enrollment)
+            try await client.confirm(enrollment)
+            try harness.sandbox.settle(enrollment: enrollment.belvoID)
             try await harness.poll()
             let list = try await client.app.send(.get, "/v1/enrollments?status=SUCCEEDED")
             let shown = try #require(try list.json["results"]?.elements.first { _ in true }?["details"])

@@ -12,8 +12,8 @@ import Testing
             #expect(first.status == 201)
             #expect(first.response.headers["idempotent-replayed"] == nil)
             // The enrollment goes on meanwhile; the answer stays what it was. And Belvo need not be there.
-            let bond = AppClient.Bond(id: try first.string("id"), belvoID: try first.string("belvo_id"))
-            try await client.complete(client.decide(bond))
+            let enrollment = AppClient.Enrollment(id: try first.string("id"), belvoID: try first.string("belvo_id"))
+            try await client.complete(client.decide(enrollment))
             harness.sandbox.next(.dropRequest, on: nil, count: nil)
             let spellings = [
                 client.enrollmentBody,
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func `twenty taps at once with one key are one enrollment`() async throws {
+    @Test func `twenty requests at once with one key are one enrollment`() async throws {
         try await TestHarness.open { harness in
             let client = try await AppClient.arrive(on: harness)
             let answers = try await withThrowingTaskGroup(returning: [Answer].self) { group in
@@ -151,7 +151,7 @@ import Testing
             let bia = try await AppClient.arrive(on: harness, as: "bia", taxID: "111.444.777-35")
             let first = try await ana.keyed(ana.enrollmentBody)
             #expect(try await bia.keyed(bia.enrollmentBody).string("id") != first.string("id"))
-            #expect(try await ana.openPayment(ana.enroll()).status == 201)
+            #expect(try await ana.requestPayment(ana.enroll()).status == 201)
             try await harness.advance(by: .seconds(72 * 3_600 - 60))
             #expect(try await ana.keyed(ana.enrollmentBody).text == first.text)
             try await harness.advance(by: .seconds(60))

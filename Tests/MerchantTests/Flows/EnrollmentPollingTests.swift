@@ -10,22 +10,22 @@ import Testing
             harness.sandbox.variants.fidoNotReady = reading
             harness.sandbox.variants.fidoReadiness = .whenTold
             let client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
-            try await client.complete(client.decide(bond))
+            let enrollment = try await client.startEnrollment()
+            try await client.complete(client.decide(enrollment))
             for _ in 0..<3 {
                 try await harness.poll()
                 let options = try await client.app.send(
-                    .get, "/v1/enrollments/\(bond.id)/fido-registration-options")
+                    .get, "/v1/enrollments/\(enrollment.id)/fido-registration-options")
                 #expect(options.status == 202)
                 #expect(options.response.headers["retry-after"] == "2")
-                #expect(try await client.enrollment(bond).string("next_action", "type") == "poll")
+                #expect(try await client.enrollment(enrollment).string("next_action", "type") == "poll")
             }
             // One look each, and none of the app's.
             #expect(harness.countCalls(.getFIDORegistrationOptions) == 3)
-            try await client.awaitOptions(of: bond)
-            let options = try await client.app.send(.get, "/v1/enrollments/\(bond.id)/fido-registration-options")
+            try await client.awaitOptions(of: enrollment)
+            let options = try await client.app.send(.get, "/v1/enrollments/\(enrollment.id)/fido-registration-options")
             #expect(options.status == 200)
-            let shown = try await client.enrollment(bond).raw("next_action", "fido_registration_options")
+            let shown = try await client.enrollment(enrollment).raw("next_action", "fido_registration_options")
             #expect(shown == options.text)
         }
     }
@@ -33,8 +33,8 @@ import Testing
     @Test func `nothing is asked before it is due`() async throws {
         try await TestHarness.open { harness in
             let client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
-            try await client.complete(client.decide(bond))
+            let enrollment = try await client.startEnrollment()
+            try await client.complete(client.decide(enrollment))
             let before = harness.sandbox.calls.count
             // A person waits: half a second after what has changed, and then at the interval.
             try await harness.pass(.milliseconds(400))
@@ -47,34 +47,34 @@ import Testing
     @Test func `an enrollment that the bank fails shows the bank's reason`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.reachFingerprint()
-            try await client.confirm(bond)
+            let enrollment = try await client.reachFingerprint()
+            try await client.confirm(enrollment)
             try harness.sandbox.fail(
-                enrollment: bond.belvoID, code: "BLOCKED_BY_INSTITUTION_SECURITY_POLICY",
+                enrollment: enrollment.belvoID, code: "BLOCKED_BY_INSTITUTION_SECURITY_POLICY",
                 message: "Not with this phone.")
             try await harness.poll()
-            let answer = try await client.enrollment(bond)
+            let answer = try await client.enrollment(enrollment)
             #expect(try answer.string("status") == "FAILED")
             #expect(try answer.string("status_reason_code") == "blocked_by_institution_security_policy")
             #expect(try answer.string("status_reason_message") == "Not with this phone.")
             #expect(try answer.raw("next_action") == #"{"type":"retry","reason":"other_bank"}"#)
-            let options = try await client.app.send(.get, "/v1/enrollments/\(bond.id)/fido-registration-options")
+            let options = try await client.app.send(.get, "/v1/enrollments/\(enrollment.id)/fido-registration-options")
             #expect(options.status == 409)
             #expect(try options.string("code") == "enrollment_failed")
-            let payment = try await client.openPayment(bond)
-            #expect(payment.status == 409)
-            #expect(try payment.string("code") == "enrollment_not_usable")
+            let refused = try await client.requestPayment(enrollment)
+            #expect(refused.status == 409)
+            #expect(try refused.string("code") == "enrollment_not_usable")
         }
     }
 
     @Test func `a user who gives up at the bank has failed to enroll`() async throws {
         try await TestHarness.open { harness in
             let client = try await AppClient.arrive(on: harness)
-            let bond = try await client.reachFingerprint()
-            try harness.sandbox.cancel(enrollment: bond.belvoID)
+            let enrollment = try await client.reachFingerprint()
+            try harness.sandbox.cancel(enrollment: enrollment.belvoID)
             // Nobody asks while the user is busy; the deadline's look finds it.
             try await harness.pass(.seconds(901))
-            let answer = try await client.enrollment(bond)
+            let answer = try await client.enrollment(enrollment)
             #expect(try answer.string("status") == "FAILED")
             #expect(try answer.string("status_reason_code") != "timed_out")
         }
@@ -83,8 +83,8 @@ import Testing
     @Test func `a user who never comes back from the bank has timed out at the deadline, not before`() async throws {
         try await TestHarness.open { harness in
             let client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
-            try await expectTimeout(of: bond, after: .seconds(900), client)
+            let enrollment = try await client.startEnrollment()
+            try await expectTimeout(of: enrollment, after: .seconds(900), client)
         }
     }
 
@@ -92,42 +92,42 @@ import Testing
         try await TestHarness.open { harness in
             harness.sandbox.variants.fidoReadiness = .whenTold
             let client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
-            try await client.complete(client.decide(bond))
-            try await expectTimeout(of: bond, after: .seconds(120), client)
+            let enrollment = try await client.startEnrollment()
+            try await client.complete(client.decide(enrollment))
+            try await expectTimeout(of: enrollment, after: .seconds(120), client)
         }
     }
 
     @Test func `a user who never touches the sensor has timed out at the deadline, not before`() async throws {
         try await TestHarness.open { harness in
             let client = try await AppClient.arrive(on: harness)
-            let bond = try await client.reachFingerprint()
-            try await expectTimeout(of: bond, after: .seconds(900), client)
+            let enrollment = try await client.reachFingerprint()
+            try await expectTimeout(of: enrollment, after: .seconds(900), client)
         }
     }
 
     @Test func `a bank that never decides has timed out at the deadline, and its late word counts`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.reachFingerprint()
-            try await client.confirm(bond)
-            try await expectTimeout(of: bond, after: .seconds(120), client)
+            let enrollment = try await client.reachFingerprint()
+            try await client.confirm(enrollment)
+            try await expectTimeout(of: enrollment, after: .seconds(120), client)
         }
     }
 
     /// Nothing has ended a moment before the deadline, and it has right behind it.
     private func expectTimeout(
-        of bond: AppClient.Bond, after limit: Duration, _ client: AppClient,
+        of enrollment: AppClient.Enrollment, after limit: Duration, _ client: AppClient,
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
         let harness = client.harness
         // The clock of the database goes on by itself between the step and here: a little is left for that.
         let margin = Duration.seconds(20)
         try await harness.pass(limit - margin)
-        let before = try await client.enrollment(bond)
+        let before = try await client.enrollment(enrollment)
         #expect(try before.string("status") == "PENDING", sourceLocation: sourceLocation)
         try await harness.pass(margin)
-        let after = try await client.enrollment(bond)
+        let after = try await client.enrollment(enrollment)
         #expect(try after.string("status") == "FAILED", sourceLocation: sourceLocation)
         #expect(try after.string("status_reason_code") == "timed_out", sourceLocation: sourceLocation)
         #expect(try after.string("next_action", "reason") == "now", sourceLocation: sourceLocation)

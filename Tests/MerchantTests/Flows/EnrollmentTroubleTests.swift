@@ -28,11 +28,11 @@ import Testing
         try await TestHarness.open { harness in
             if end == "SUCCEEDED" { harness.sandbox.variants.enrollmentSettlement = .immediately }
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.reachFingerprint()
-            if end == "FAILED" { try harness.sandbox.cancel(enrollment: bond.belvoID) }
+            let enrollment = try await client.reachFingerprint()
+            if end == "FAILED" { try harness.sandbox.cancel(enrollment: enrollment.belvoID) }
             harness.sandbox.next(.dropAnswer, on: .confirmEnrollment)
-            #expect(try await client.confirm(bond).status == status)
-            #expect(try await client.enrollment(bond).string("status") == end)
+            #expect(try await client.confirm(enrollment).status == status)
+            #expect(try await client.enrollment(enrollment).string("status") == end)
             #expect(harness.countCalls(.confirmEnrollment) == 1)
             #expect(harness.countCalls(.getEnrollment) == 1)
         }
@@ -81,9 +81,9 @@ import Testing
         try await TestHarness.open { harness in
             let client = try await AppClient.arrive(on: harness)
             for doubt in Trouble.doubts + [Trouble.missingID] {
-                let bond = try await client.startEnrollment()
+                let enrollment = try await client.startEnrollment()
                 let before = harness.countCalls(.completeRedirection)
-                let reply = try client.decide(bond)
+                let reply = try client.decide(enrollment)
                 harness.sandbox.next(doubt.fault, on: .completeRedirection)
                 for first in [true, false] {
                     let answer = try await client.complete(reply)
@@ -91,9 +91,10 @@ import Testing
                     #expect(try answer.string("next_action", "type") == "poll", "\(doubt.name)")
                 }
                 #expect(harness.countCalls(.completeRedirection) == before + (doubt.isDone ? 1 : 2), "\(doubt.name)")
-                try await client.awaitOptions(of: bond)
+                try await client.awaitOptions(of: enrollment)
                 #expect(
-                    try await client.enrollment(bond).string("next_action", "type") == "register", "\(doubt.name)")
+                    try await client.enrollment(enrollment).string("next_action", "type") == "register", "\(doubt.name)"
+                )
             }
         }
     }
@@ -103,16 +104,16 @@ import Testing
     {
         try await TestHarness.open { harness in
             let client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
+            let enrollment = try await client.startEnrollment()
             harness.sandbox.next(.dropRequest, on: .completeRedirection, count: 4)
-            #expect(try await client.complete(client.decide(bond)).status == 202)
+            #expect(try await client.complete(client.decide(enrollment)).status == 202)
             #expect(harness.countCalls(.completeRedirection) == 2)
             for calls in 3...5 {
                 try await harness.pass(.milliseconds(1_050))
                 #expect(harness.countCalls(.completeRedirection) == calls)
             }
-            try await client.awaitOptions(of: bond)
-            #expect(try await client.enrollment(bond).string("next_action", "type") == "register")
+            try await client.awaitOptions(of: enrollment)
+            #expect(try await client.enrollment(enrollment).string("next_action", "type") == "register")
             #expect(
                 try await harness.lines("SELECT outcome AS line FROM redirect_receipts WHERE body_ciphertext IS NULL")
                     == ["taken"])
@@ -135,8 +136,8 @@ import Testing
     func `a refusal of the second sending of a redirect does not speak about the first`(status: Int) async throws {
         try await TestHarness.open { harness in
             let client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
-            let reply = try client.decide(bond)
+            let enrollment = try await client.startEnrollment()
+            let reply = try client.decide(enrollment)
             // Belvo has it, and shows nothing of it yet.
             harness.sandbox.next(.dropAnswer, on: .completeRedirection)
             harness.sandbox.next(
@@ -144,9 +145,9 @@ import Testing
             harness.sandbox.next(.refused(status, code: "used"), on: .completeRedirection)
             #expect(try await client.complete(reply).status == 202)
             #expect(harness.countCalls(.completeRedirection) == 2)
-            try harness.sandbox.makeReady(enrollment: bond.belvoID)
+            try harness.sandbox.makeReady(enrollment: enrollment.belvoID)
             for _ in 0..<3 { try await harness.poll() }
-            #expect(try await client.enrollment(bond).string("next_action", "type") == "register")
+            #expect(try await client.enrollment(enrollment).string("next_action", "type") == "register")
         }
     }
 
@@ -154,13 +155,14 @@ import Testing
         try await TestHarness.open { harness in
             let client = try await AppClient.arrive(on: harness)
             for trouble in Trouble.turnedAway {
-                let bond = try await client.startEnrollment()
+                let enrollment = try await client.startEnrollment()
                 harness.sandbox.next(trouble.fault, on: .completeRedirection)
-                try trouble.expectTold(on: harness, try await client.complete(try client.decide(bond)))
+                try trouble.expectTold(on: harness, try await client.complete(try client.decide(enrollment)))
                 try await harness.poll()
-                try await client.awaitOptions(of: bond)
+                try await client.awaitOptions(of: enrollment)
                 #expect(
-                    try await client.enrollment(bond).string("next_action", "type") == "register", "\(trouble.name)")
+                    try await client.enrollment(enrollment).string("next_action", "type") == "register",
+                    "\(trouble.name)")
             }
         }
     }
@@ -171,21 +173,21 @@ import Testing
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
             for doubt in Trouble.doubts {
-                let bond = try await client.reachFingerprint()
+                let enrollment = try await client.reachFingerprint()
                 let before = harness.countCalls(.confirmEnrollment)
-                let body = try await client.confirmation(of: bond)
+                let body = try await client.confirmation(of: enrollment)
                 harness.sandbox.next(doubt.fault, on: .confirmEnrollment)
-                let answer = try await client.app.send(.post, "/v1/enrollments/\(bond.id)/confirm", body)
+                let answer = try await client.app.send(.post, "/v1/enrollments/\(enrollment.id)/confirm", body)
                 // Belvo refuses the second if it has the first, and that is no refusal of the first.
                 #expect(answer.status == (doubt.isDone ? 202 : 204), "\(doubt.name)")
                 #expect(harness.countCalls(.confirmEnrollment) == before + 2, "\(doubt.name)")
                 let other = try await client.app.send(
-                    .post, "/v1/enrollments/\(bond.id)/confirm", try await client.confirmation(of: bond))
+                    .post, "/v1/enrollments/\(enrollment.id)/confirm", try await client.confirmation(of: enrollment))
                 #expect(other.status == 409, "\(doubt.name)")
-                try harness.sandbox.settle(enrollment: bond.belvoID)
+                try harness.sandbox.settle(enrollment: enrollment.belvoID)
                 try await harness.poll()
-                #expect(try await client.enrollment(bond).string("status") == "SUCCEEDED", "\(doubt.name)")
-                let again = try await client.app.send(.post, "/v1/enrollments/\(bond.id)/confirm", body)
+                #expect(try await client.enrollment(enrollment).string("status") == "SUCCEEDED", "\(doubt.name)")
+                let again = try await client.app.send(.post, "/v1/enrollments/\(enrollment.id)/confirm", body)
                 #expect(again.status == 204, "\(doubt.name)")
             }
         }
@@ -196,9 +198,9 @@ import Testing
     {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.reachFingerprint()
-            let path = "/v1/enrollments/\(bond.id)/confirm"
-            let body = try await client.confirmation(of: bond)
+            let enrollment = try await client.reachFingerprint()
+            let path = "/v1/enrollments/\(enrollment.id)/confirm"
+            let body = try await client.confirmation(of: enrollment)
             harness.sandbox.next(.dropRequest, on: .confirmEnrollment, count: 4)
             for calls in [2, 3, 4] {
                 let answer = try await client.app.send(.post, path, body)
@@ -233,12 +235,12 @@ import Testing
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
             for trouble in Trouble.turnedAway {
-                let bond = try await client.reachFingerprint()
-                let body = try await client.confirmation(of: bond)
+                let enrollment = try await client.reachFingerprint()
+                let body = try await client.confirmation(of: enrollment)
                 harness.sandbox.next(trouble.fault, on: .confirmEnrollment)
                 try trouble.expectTold(
-                    on: harness, try await client.app.send(.post, "/v1/enrollments/\(bond.id)/confirm", body))
-                let again = try await client.app.send(.post, "/v1/enrollments/\(bond.id)/confirm", body)
+                    on: harness, try await client.app.send(.post, "/v1/enrollments/\(enrollment.id)/confirm", body))
+                let again = try await client.app.send(.post, "/v1/enrollments/\(enrollment.id)/confirm", body)
                 #expect(again.status == 204, "\(trouble.name)")
             }
         }

@@ -46,14 +46,14 @@ import Testing
             #expect(shown["details"]?["name"]?.string == "SDK's phone")
             #expect(shown["details"]?["institution"]?["id"]?.string == AppClient.bank)
             #expect(shown["details"]?["institution"]?["display_name"]?.string?.contains("-") == false)
-            let bond = AppClient.Bond(id: try #require(shown["id"]?.string), belvoID: id.description)
+            let enrollment = AppClient.Enrollment(id: try #require(shown["id"]?.string), belvoID: id.description)
 
             // Nobody tells of the end: it is looked at by itself.
             let done = try await client.enrollBySDK()
             try await harness.tell("ENROLLMENTS", of: done.description)
             try harness.sandbox.fail(enrollment: id.description)
             try await harness.poll()
-            #expect(try await client.enrollment(bond).string("status") == "FAILED")
+            #expect(try await client.enrollment(enrollment).string("status") == "FAILED")
             #expect(
                 try await history(harness, of: "enrollment").sorted() == [
                     "observed failed poller reported", "observed webhook taken_in", "succeeded webhook taken_in",
@@ -61,11 +61,11 @@ import Testing
 
             let usable = try await client.app.send(.get, "/v1/enrollments?status=SUCCEEDED")
             let own = try #require(usable.newest?["id"]?.string)
-            let bill = try await client.bill(AppClient.Bond(id: own, belvoID: done.description))
-            try await client.authorize(bill)
-            try harness.sandbox.settle(intent: bill.belvoID)
+            let payment = try await client.openPayment(AppClient.Enrollment(id: own, belvoID: done.description))
+            try await client.authorize(payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
             try await harness.poll()
-            #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
+            #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
         }
     }
 
@@ -128,13 +128,13 @@ import Testing
     @Test func `nobody signs or cancels here what the SDK made, and no order is paid by it`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            let bill = try await client.bill(bond)
+            let enrollment = try await client.enroll()
+            let payment = try await client.openPayment(enrollment)
             // The name of the user's own payment, at a price of the app's own.
-            let intent = try await client.openPaymentBySDK(from: bond.atBelvo(), named: bill.id)
+            let intent = try await client.openPaymentBySDK(from: enrollment.atBelvo(), named: payment.id)
             try harness.sandbox.settle(intent: intent.description)
             try await harness.tell("PAYMENT_INTENTS", of: intent.description)
-            let other = try await client.openPaymentBySDK(from: bond.atBelvo())
+            let other = try await client.openPaymentBySDK(from: enrollment.atBelvo())
             try await harness.tell("PAYMENT_INTENTS", of: other.description)
             try await harness.work()
             #expect(
@@ -147,12 +147,12 @@ import Testing
             let cancelled = try await client.cancel(id)
             #expect(cancelled.status == 409)
             let authorized = try await client.app.send(
-                .post, "/v1/payment-intents/\(id)/authorize", client.authorization(of: bill))
+                .post, "/v1/payment-intents/\(id)/authorize", client.authorization(of: payment))
             #expect(authorized.status == 409)
-            try await client.authorize(bill)
-            try harness.sandbox.settle(intent: bill.belvoID)
+            try await client.authorize(payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
             try await harness.poll()
-            #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
+            #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
             #expect(try await harness.texts("SELECT * FROM ops.double_paid").isEmpty)
         }
     }
@@ -210,10 +210,10 @@ import Testing
     ) async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
+            let enrollment = try await client.enroll()
             harness.sandbox.next(.dropAnswer, on: .createPaymentIntent)
             harness.sandbox.next(.refused(503, code: "unavailable"), on: .listPaymentIntents)
-            let opened = try await client.openPayment(bond)
+            let opened = try await client.requestPayment(enrollment)
             #expect(opened.status == 202)
             let id = try opened.string("id")
             let intent = try #require(
@@ -283,9 +283,9 @@ import Testing
     @Test func `two payments cannot be one Pix: the second is shown, and not believed`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            let bill = try await client.bill(bond)
-            let intent = try await client.openPaymentBySDK(from: bond.atBelvo())
+            let enrollment = try await client.enroll()
+            let payment = try await client.openPayment(enrollment)
+            let intent = try await client.openPaymentBySDK(from: enrollment.atBelvo())
             try harness.sandbox.settle(intent: intent.description)
             let told = try await harness.merchant.dependencies.belvo.readPaymentIntent(intent)
             try await harness.database.execute("UPDATE payments SET end_to_end_id = \(told.biometricPix.endToEndID)")
@@ -296,7 +296,7 @@ import Testing
                 try await harness.lines(Self.payments).sorted() == [
                     "observed observed 700 SUCCEEDED", "own awaiting_signature 1990 order-1 PENDING",
                 ])
-            #expect(try await client.payment(bill).string("status") == "PENDING")
+            #expect(try await client.payment(payment).string("status") == "PENDING")
         }
     }
 
@@ -330,7 +330,8 @@ import Testing
         }
     }
 
-    @Test func `an account that a bond of the SDK's shows is kept, and gone when its person is forgotten`() async throws
+    @Test func `an account that an enrollment of the SDK's shows is kept, and gone when its person is forgotten`()
+        async throws
     {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
@@ -355,8 +356,8 @@ import Testing
     @Test func `the tables themselves keep own records whole and observed ones only followed`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            _ = try await client.bill(bond)
+            let enrollment = try await client.enroll()
+            _ = try await client.openPayment(enrollment)
             for (broken, promise) in [
                 ("UPDATE payments SET enrollment_id = NULL", "own_payments_are_whole"),
                 ("UPDATE payments SET beneficiary_bank_account = NULL", "own_payments_are_whole"),

@@ -44,8 +44,8 @@ import Testing
     @Test func `a trailing slash means the same as none`() async throws {
         try await TestHarness.open { harness in
             let client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
-            for path in ["/v1/customer", "/v1/enrollments", "/v1/enrollments/\(bond.id)", "/livez"] {
+            let enrollment = try await client.startEnrollment()
+            for path in ["/v1/customer", "/v1/enrollments", "/v1/enrollments/\(enrollment.id)", "/livez"] {
                 let (plain, slashed) = (
                     try await client.app.send(.get, path), try await client.app.send(.get, path + "/")
                 )

@@ -8,16 +8,16 @@ import Testing
     @Test func `every change of state has a line that says who caused it`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
-            _ = try await harness.browser().follow(client.decide(bond))
-            try await client.awaitOptions(of: bond)
-            try await client.confirm(bond)
-            try harness.sandbox.settle(enrollment: bond.belvoID)
+            let enrollment = try await client.startEnrollment()
+            _ = try await harness.browser().follow(client.decide(enrollment))
+            try await client.awaitOptions(of: enrollment)
+            try await client.confirm(enrollment)
+            try harness.sandbox.settle(enrollment: enrollment.belvoID)
             try await harness.poll()
-            let bill = try await client.bill(bond)
-            try await client.authorize(bill)
+            let payment = try await client.openPayment(enrollment)
+            try await client.authorize(payment)
             try await harness.pass(.seconds(121))
-            try harness.sandbox.settle(intent: bill.belvoID)
+            try harness.sandbox.settle(intent: payment.belvoID)
             try await harness.pass(.seconds(11))
 
             let lines = try await harness.database.rows(
@@ -64,8 +64,8 @@ import Testing
     @Test func `no row may be waiting without a next poll`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            _ = try await client.bill(bond)
+            let enrollment = try await client.enroll()
+            _ = try await client.openPayment(enrollment)
             _ = try await client.startEnrollment()
             do {
                 try await harness.database.execute(

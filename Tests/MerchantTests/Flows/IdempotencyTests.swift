@@ -7,22 +7,23 @@ import Testing
     @Test func `a repeated key answers byte for byte, however the body is spelled`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            let first = try await client.openPayment(bond)
+            let enrollment = try await client.enroll()
+            let first = try await client.requestPayment(enrollment)
             #expect(first.status == 201)
             #expect(first.response.headers["idempotent-replayed"] == nil)
             // The payment goes on meanwhile; the answer stays what it was.
-            let bill = AppClient.Bill(id: try first.string("id"), belvoID: try first.string("belvo_id"), answer: first)
-            try await client.authorize(bill)
+            let payment = AppClient.OpenedPayment(
+                id: try first.string("id"), belvoID: try first.string("belvo_id"), answer: first)
+            try await client.authorize(payment)
             let spellings = [
-                client.paymentBody(bond), client.paymentBody(bond, amount: "19.9"),
-                client.paymentBody(bond, amount: #""19.9""#), client.paymentBody(bond, amount: "19.90"),
+                client.paymentBody(enrollment), client.paymentBody(enrollment, amount: "19.9"),
+                client.paymentBody(enrollment, amount: #""19.9""#), client.paymentBody(enrollment, amount: "19.90"),
                 """
                 { "description":"Two \\u0063offees",
-                  "amount" : 19.90, "reference": "order-1", "enrollment": "\(bond.id)" }
+                  "amount" : 19.90, "reference": "order-1", "enrollment": "\(enrollment.id)" }
                 """,
                 // What is left out is what it defaults to.
-                #"{"enrollment": "\#(bond.id)", "reference": "order-1", "amount": "19.90", "#
+                #"{"enrollment": "\#(enrollment.id)", "reference": "order-1", "amount": "19.90", "#
                     + #""description": "Two coffees", "statement_description": "Two coffees", "metadata": null}"#,
             ]
             for body in spellings {
@@ -40,34 +41,34 @@ import Testing
     @Test func `a refusal of Belvo's is replayed as well`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
+            let enrollment = try await client.enroll()
             harness.sandbox.next(.refused(400, code: "invalid"), on: .createPaymentIntent)
-            let first = try await client.openPayment(bond)
+            let first = try await client.requestPayment(enrollment)
             #expect(first.status == 422)
             #expect(try first.string("code") == "refused_by_belvo")
-            let again = try await client.openPayment(bond)
+            let again = try await client.requestPayment(enrollment)
             #expect(again.status == 422)
             #expect(again.response.body == first.response.body)
             #expect(again.response.headers["idempotent-replayed"] == "true")
             #expect(again.response.headers["content-type"] == "application/problem+json")
             #expect(harness.countCalls(.createPaymentIntent) == 1)
-            // The payment has failed, so another tap may try again.
-            #expect(try await client.openPayment(bond, key: "tap-2").status == 201)
+            // The payment has failed, so another request may try again.
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 201)
         }
     }
 
     @Test func `another body under a used key is refused`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            let bill = try await client.bill(bond)
+            let enrollment = try await client.enroll()
+            let payment = try await client.openPayment(enrollment)
             let other = try await client.app.send(
-                .post, "/v1/payment-intents", client.paymentBody(bond, amount: "19.91"),
+                .post, "/v1/payment-intents", client.paymentBody(enrollment, amount: "19.91"),
                 headers: ["idempotency-key": "tap-1"])
             #expect(other.status == 422)
             #expect(try other.string("code") == "idempotency_key_reused")
             #expect(harness.countCalls(.createPaymentIntent) == 1)
-            #expect(try await client.payment(bill).string("amount") == "19.90")
+            #expect(try await client.payment(payment).string("amount") == "19.90")
         }
     }
 
@@ -91,21 +92,21 @@ import Testing
     @Test func `a request with faults does not use up its key`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            for body in ["{}", "not json", client.paymentBody(bond, amount: "0")] {
+            let enrollment = try await client.enroll()
+            for body in ["{}", "not json", client.paymentBody(enrollment, amount: "0")] {
                 let answer = try await client.app.send(
                     .post, "/v1/payment-intents", body, headers: ["idempotency-key": "tap-1"])
                 #expect(answer.status == 400, "\(body)")
             }
-            #expect(try await client.openPayment(bond).status == 201)
+            #expect(try await client.requestPayment(enrollment).status == 201)
         }
     }
 
-    @Test func `twenty taps at once with one key are one payment`() async throws {
+    @Test func `twenty requests at once with one key are one payment`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            let (app, body) = (client.app, client.paymentBody(bond))
+            let enrollment = try await client.enroll()
+            let (app, body) = (client.app, client.paymentBody(enrollment))
             let answers = try await withThrowingTaskGroup(returning: [Answer].self) { group in
                 for _ in 0..<20 {
                     group.addTask {
@@ -134,16 +135,16 @@ import Testing
             var ana = try await AppClient.arrive(on: harness)
             var bia = try await AppClient.arrive(on: harness, as: "bia", taxID: "111.444.777-35")
             let (hers, others) = (try await ana.enroll(), try await bia.enroll())
-            let first = try await ana.openPayment(hers, reference: nil)
-            #expect(try await bia.openPayment(others, reference: nil).string("id") != first.string("id"))
+            let first = try await ana.requestPayment(hers, reference: nil)
+            #expect(try await bia.requestPayment(others, reference: nil).string("id") != first.string("id"))
             try await harness.advance(by: .seconds(72 * 3_600 - 60))
-            #expect(try await ana.openPayment(hers, reference: nil).string("id") == first.string("id"))
+            #expect(try await ana.requestPayment(hers, reference: nil).string("id") == first.string("id"))
             try await harness.advance(by: .seconds(60))
             // While what it stands for is open, a key is kept; then it goes with its time.
-            #expect(try await ana.openPayment(hers, reference: nil).string("id") == first.string("id"))
+            #expect(try await ana.requestPayment(hers, reference: nil).string("id") == first.string("id"))
             try await harness.pass(.seconds(1))
             #expect(try await ana.payment(first.string("id")).string("failure_code") == "timed_out")
-            #expect(try await ana.openPayment(hers, reference: nil).string("id") != first.string("id"))
+            #expect(try await ana.requestPayment(hers, reference: nil).string("id") != first.string("id"))
         }
     }
 }

@@ -12,27 +12,27 @@ import Testing
 
     /// A payment that Belvo has closed as failed, and then calls paid, in a webhook and not in what it shows.
     private static func open(
-        _ body: @escaping @Sendable (TestHarness, AppClient, AppClient.Bill) async throws -> Void
+        _ body: @escaping @Sendable (TestHarness, AppClient, AppClient.OpenedPayment) async throws -> Void
     ) async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bill = try await client.bill(client.enroll())
-            try await client.authorize(bill)
-            try harness.sandbox.settle(intent: bill.belvoID)
+            let payment = try await client.openPayment(client.enroll())
+            try await client.authorize(payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
             harness.sandbox.next(failed, on: .getPaymentIntent, count: nil)
             try await harness.poll()
-            #expect(try await client.payment(bill).string("status") == "FAILED")
-            try await body(harness, client, bill)
+            #expect(try await client.payment(payment).string("status") == "FAILED")
+            try await body(harness, client, payment)
         }
     }
 
-    private static func tell(_ harness: TestHarness, _ bill: AppClient.Bill) async throws {
+    private static func tell(_ harness: TestHarness, _ payment: AppClient.OpenedPayment) async throws {
         let belvo = App(client: harness.client, token: "webhook-token-of-the-tests")
         let answer = try await belvo.send(
             .post, "/webhooks/belvo",
             """
             {"webhook_id": "1f", "webhook_type": "PAYMENT_INTENTS", "webhook_code": "STATUS_UPDATE",
-            "object_id": "\(bill.belvoID)", "data": {"status": "SUCCEEDED"}}
+            "object_id": "\(payment.belvoID)", "data": {"status": "SUCCEEDED"}}
             """)
         #expect(answer.status == 200)
     }
@@ -42,15 +42,15 @@ import Testing
     }
 
     @Test func `a webhook that says more than Belvo shows stays until Belvo shows it`() async throws {
-        try await Self.open { harness, client, bill in
-            try await Self.tell(harness, bill)
+        try await Self.open { harness, client, payment in
+            try await Self.tell(harness, payment)
             try await harness.work()
             #expect(try await Self.outcome(harness) == "received")
             harness.sandbox.clearFaults()
             try await harness.pass(.seconds(2))
             #expect(try await Self.outcome(harness) == "done")
             // Its last status stands, and that it has taken it back is an alarm.
-            #expect(try await client.payment(bill).string("status") == "FAILED")
+            #expect(try await client.payment(payment).string("status") == "FAILED")
             #expect(try await harness.lines("SELECT kind AS line FROM ops.money_alarms") == ["contradiction"])
         }
     }
@@ -58,36 +58,36 @@ import Testing
     @Test func `money for a canceled payment is seen though the first reading after its webhook lags`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bill = try await client.bill(client.enroll())
-            #expect(try await client.cancel(bill).status == 200)
-            try harness.sandbox.settle(intent: bill.belvoID)
+            let payment = try await client.openPayment(client.enroll())
+            #expect(try await client.cancel(payment).status == 200)
+            try harness.sandbox.settle(intent: payment.belvoID)
             harness.sandbox.next(.altered([Fault.Alteration("/status", #""PENDING""#)]), on: .getPaymentIntent)
-            try await Self.tell(harness, bill)
+            try await Self.tell(harness, payment)
             try await harness.work()
-            #expect(try await client.payment(bill).string("status") == "FAILED")
+            #expect(try await client.payment(payment).string("status") == "FAILED")
             try await harness.pass(.seconds(2))
-            #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
+            #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
         }
     }
 
     @Test func `what Belvo's webhook says and Belvo never shows is closed after an hour, and logged`() async throws {
-        try await Self.open { harness, client, bill in
-            try await Self.tell(harness, bill)
+        try await Self.open { harness, client, payment in
+            try await Self.tell(harness, payment)
             for _ in 0..<5 { try await harness.pass(.seconds(900)) }
             #expect(try await Self.outcome(harness) == "done")
-            #expect(try await client.payment(bill).string("status") == "FAILED")
+            #expect(try await client.payment(payment).string("status") == "FAILED")
             #expect(harness.log.holds("webhook.never_shown"))
         }
     }
 
     @Test func `a webhook that comes again while it is worked on does not wait for the first one's lease`() async throws
     {
-        try await Self.open { harness, _, bill in
-            try await Self.tell(harness, bill)
+        try await Self.open { harness, _, payment in
+            try await Self.tell(harness, payment)
             try await harness.database.execute(
                 "UPDATE webhook_receipts SET leased_until = app_now() + interval '25 seconds'")
             harness.sandbox.clearFaults()
-            try await Self.tell(harness, bill)
+            try await Self.tell(harness, payment)
             try await harness.work()
             #expect(try await Self.outcome(harness) == "done")
         }
@@ -96,11 +96,11 @@ import Testing
     @Test func `whatever Belvo answers a creation, its enrollment is read again before the next one`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            try harness.sandbox.revoke(enrollment: bond.belvoID)
+            let enrollment = try await client.enroll()
+            try harness.sandbox.revoke(enrollment: enrollment.belvoID)
             harness.sandbox.next(.refused(403, code: "denied"), on: .createPaymentIntent)
-            #expect(try await client.openPayment(bond).status == 502)
-            let next = try await client.openPayment(bond, key: "tap-2")
+            #expect(try await client.requestPayment(enrollment).status == 502)
+            let next = try await client.requestPayment(enrollment, key: "tap-2")
             #expect(try next.string("code") == "enrollment_not_usable")
             #expect(harness.countCalls(.createPaymentIntent) == 1)
         }
@@ -110,19 +110,19 @@ import Testing
     func `whose an unknown intent is, is not decided by one reading that leaves it out`(member: String) async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
+            let enrollment = try await client.enroll()
             // Belvo makes two of one request, and the one that is not known here is paid.
             harness.sandbox.variants.listLagMilliseconds = 3_600_000
             harness.sandbox.variants.keyReuse = .forgotten
             harness.sandbox.next(.dropAnswer, on: .createPaymentIntent)
-            let bill = try await client.bill(bond)
-            let twin = try #require(harness.sandbox.intentIDs(externalID: bill.id).first { $0 != bill.belvoID })
+            let payment = try await client.openPayment(enrollment)
+            let twin = try #require(harness.sandbox.intentIDs(externalID: payment.id).first { $0 != payment.belvoID })
             try harness.sandbox.settle(intent: twin)
             harness.sandbox.next(.altered([Fault.Alteration(member, "null")]), on: .getPaymentIntent)
             try await harness.tell("PAYMENT_INTENTS", of: twin)
             try await harness.work()
             try await harness.pass(.seconds(2))
-            #expect(try await client.authorize(bill).status == 409)
+            #expect(try await client.authorize(payment).status == 409)
             #expect(harness.countCalls(.authorizePaymentIntent) == 0)
         }
     }

@@ -44,16 +44,17 @@ import Testing
     @Test func `lists are narrowed by what their records say`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
+            let enrollment = try await client.enroll()
             let waiting = try await client.startEnrollment()
-            let bill = try await client.bill(bond)
+            let payment = try await client.openPayment(enrollment)
             let device = client.deviceID
             for (path, expected) in [
-                ("/v1/enrollments?status=SUCCEEDED", [bond.id]), ("/v1/enrollments?status=PENDING", [waiting.id]),
+                ("/v1/enrollments?status=SUCCEEDED", [enrollment.id]), ("/v1/enrollments?status=PENDING", [waiting.id]),
                 ("/v1/enrollments?status=FAILED", []), ("/v1/enrollments?belvo_id=\(waiting.belvoID)", [waiting.id]),
-                ("/v1/enrollments?device_id=\(device)", [waiting.id, bond.id]), ("/v1/enrollments?device_id=other", []),
-                ("/v1/payment-intents?reference=order-1", [bill.id]), ("/v1/payment-intents?reference=order-2", []),
-                ("/v1/payment-intents?status=PENDING&reference=order-1", [bill.id]),
+                ("/v1/enrollments?device_id=\(device)", [waiting.id, enrollment.id]),
+                ("/v1/enrollments?device_id=other", []),
+                ("/v1/payment-intents?reference=order-1", [payment.id]), ("/v1/payment-intents?reference=order-2", []),
+                ("/v1/payment-intents?status=PENDING&reference=order-1", [payment.id]),
                 ("/v1/payment-intents?status=SUCCEEDED", []),
             ] {
                 let list = try await client.app.send(.get, path)
@@ -67,18 +68,18 @@ import Testing
     @Test func `a device may be named in the header, and each filter narrows what the others leave`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
+            let enrollment = try await client.enroll()
             let waiting = try await client.startEnrollment()
             let (device, path) = (client.deviceID, "/v1/enrollments")
             for (query, header, expected) in [
-                ("", device, [waiting.id, bond.id]), ("?status=SUCCEEDED", device, [bond.id]),
+                ("", device, [waiting.id, enrollment.id]), ("?status=SUCCEEDED", device, [enrollment.id]),
                 // What the address says goes before what the header says.
-                ("?device_id=other", device, []), ("?device_id=\(device)", "other", [waiting.id, bond.id]),
+                ("?device_id=other", device, []), ("?device_id=\(device)", "other", [waiting.id, enrollment.id]),
                 ("?device_id=\(device)&status=PENDING&belvo_id=\(waiting.belvoID)", nil, [waiting.id]),
-                ("?device_id=\(device)&status=PENDING&belvo_id=\(bond.belvoID)", nil, []),
+                ("?device_id=\(device)&status=PENDING&belvo_id=\(enrollment.belvoID)", nil, []),
                 ("?device_id=other&status=PENDING&belvo_id=\(waiting.belvoID)", nil, []),
                 ("?status=SUCCEEDED&belvo_id=\(waiting.belvoID)", device, []),
-                ("?limit=1&status=SUCCEEDED", device, [bond.id]),
+                ("?limit=1&status=SUCCEEDED", device, [enrollment.id]),
             ] as [(String, String?, [String])] {
                 let list =
                     if let header {
@@ -93,16 +94,16 @@ import Testing
     @Test func `a narrowed list of payments goes on where it was, although rows come and change`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
+            let enrollment = try await client.enroll()
             // One reference, tried again and again, between payments for other things.
             var canceled: [String] = []
             for number in 0..<5 {
-                let bill = try await client.bill(bond, key: "tap-\(number)")
-                #expect(try await client.cancel(bill).status == 200)
-                canceled.append(bill.id)
-                _ = try await client.bill(bond, reference: "other-\(number)", key: "other-\(number)")
+                let payment = try await client.openPayment(enrollment, key: "tap-\(number)")
+                #expect(try await client.cancel(payment).status == 200)
+                canceled.append(payment.id)
+                _ = try await client.openPayment(enrollment, reference: "other-\(number)", key: "other-\(number)")
             }
-            let live = try await client.bill(bond, key: "tap-live")
+            let live = try await client.openPayment(enrollment, key: "tap-live")
             var shown: [String] = []
             var query = "status=FAILED&reference=order-1&limit=2"
             for page in 0..<3 {
@@ -110,7 +111,7 @@ import Testing
                 shown += try list.each("id", in: "results").compactMap(\.self)
                 // Rows that come or become FAILED meanwhile are newer than the cursor: for the next reading.
                 if page == 0 { #expect(try await client.cancel(live).status == 200) }
-                let more = try await client.bill(bond, key: "more-\(page)")
+                let more = try await client.openPayment(enrollment, key: "more-\(page)")
                 #expect(try await client.cancel(more).status == 200)
                 let next = try list.json["next"]?.string
                 #expect((next == nil) == (page == 2))
@@ -127,11 +128,11 @@ import Testing
     @Test func `enrollments are listed while Belvo is down`() async throws {
         try await TestHarness.open { harness in
             let client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
+            let enrollment = try await client.startEnrollment()
             harness.sandbox.next(.dropRequest, on: nil, count: nil)
             let before = harness.sandbox.calls.count
             let list = try await client.app.send(.get, "/v1/enrollments")
-            #expect(try list.each("id", in: "results") == [bond.id])
+            #expect(try list.each("id", in: "results") == [enrollment.id])
             #expect(harness.sandbox.calls.count == before)
         }
     }

@@ -13,19 +13,27 @@ import Transport
     @Test func `a worker's change answers who waits for that record, and nobody else`() async throws {
         try await TestHarness.open { harness in
             let client = try await AppClient.arrive(on: harness)
-            let bonds = [try await client.startEnrollment(), try await client.startEnrollment()]
-            let seen = [try await client.enrollment(bonds[0]), try await client.enrollment(bonds[1])]
-            async let first = client.app.wait("/v1/enrollments/\(bonds[0].id)", unlike: seen[0])
-            async let second = client.app.wait("/v1/enrollments/\(bonds[1].id)", unlike: seen[1])
+            let enrollments = [try await client.startEnrollment(), try await client.startEnrollment()]
+            let seen = [try await client.enrollment(enrollments[0]), try await client.enrollment(enrollments[1])]
+            async let first = client.app.wait("/v1/enrollments/\(enrollments[0].id)", unlike: seen[0])
+            async let second = client.app.wait("/v1/enrollments/\(enrollments[1].id)", unlike: seen[1])
             try await harness.awaitWatchers(2)
             // Past their time at the bank, the one a second before the other.
             try await harness.database.execute(
-                "UPDATE enrollments SET deadline_at = app_now(), next_poll_at = app_now() WHERE id = \(bonds[0].uuid)")
+                """
+                UPDATE enrollments SET deadline_at = app_now(), next_poll_at = app_now()
+                WHERE id = \(enrollments[0].uuid)
+                """
+            )
             try await harness.work()
             #expect(try await first.string("status_reason_code") == "timed_out")
             try await harness.awaitWatchers(1)
             try await harness.database.execute(
-                "UPDATE enrollments SET deadline_at = app_now(), next_poll_at = app_now() WHERE id = \(bonds[1].uuid)")
+                """
+                UPDATE enrollments SET deadline_at = app_now(), next_poll_at = app_now()
+                WHERE id = \(enrollments[1].uuid)
+                """
+            )
             try await harness.work()
             #expect(try await second.string("status") == "FAILED")
             try await harness.awaitWatchers(0)
@@ -35,16 +43,16 @@ import Transport
     @Test func `a payment is waited for until it is paid`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bill = try await client.bill(client.enroll())
-            let (app, path) = (client.app, "/v1/payment-intents/\(bill.id)")
-            async let signed = app.wait(path, unlike: bill.answer)
+            let payment = try await client.openPayment(client.enroll())
+            let (app, path) = (client.app, "/v1/payment-intents/\(payment.id)")
+            async let signed = app.wait(path, unlike: payment.answer)
             try await harness.awaitWatchers(1)
-            try await client.authorize(bill)
+            try await client.authorize(payment)
             #expect(try await signed.string("next_action", "type") == "poll")
-            let accepted = try await client.payment(bill)
+            let accepted = try await client.payment(payment)
             async let paid = app.wait(path, unlike: accepted)
             try await harness.awaitWatchers(1)
-            try harness.sandbox.settle(intent: bill.belvoID)
+            try harness.sandbox.settle(intent: payment.belvoID)
             try await harness.poll()
             #expect(try await paid.string("status") == "SUCCEEDED")
         }
@@ -53,11 +61,11 @@ import Transport
     @Test func `the bank's redirect in a browser answers the app that waits`() async throws {
         try await TestHarness.open { harness in
             let client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
-            let seen = try await client.enrollment(bond)
-            async let waited = client.app.wait("/v1/enrollments/\(bond.id)", unlike: seen)
+            let enrollment = try await client.startEnrollment()
+            let seen = try await client.enrollment(enrollment)
+            async let waited = client.app.wait("/v1/enrollments/\(enrollment.id)", unlike: seen)
             try await harness.awaitWatchers(1)
-            _ = try await harness.browser().follow(client.decide(bond))
+            _ = try await harness.browser().follow(client.decide(enrollment))
             #expect(try await waited.string("next_action", "type") == "poll")
         }
     }
@@ -80,11 +88,11 @@ import Transport
         try await TestHarness.open { harness in
             try await harness.withAnotherInstance { other in
                 let client = try await AppClient.arrive(on: harness)
-                let bond = try await client.startEnrollment()
-                let seen = try await client.enrollment(bond)
-                async let waited = client.app.wait("/v1/enrollments/\(bond.id)", unlike: seen)
+                let enrollment = try await client.startEnrollment()
+                let seen = try await client.enrollment(enrollment)
+                async let waited = client.app.wait("/v1/enrollments/\(enrollment.id)", unlike: seen)
                 try await harness.awaitWatchers(1)
-                _ = try await other.browser().follow(client.decide(bond))
+                _ = try await other.browser().follow(client.decide(enrollment))
                 #expect(try await waited.status == 200)
                 #expect(other.watchers == 0)
             }
@@ -94,13 +102,13 @@ import Transport
     @Test func `watching begins before reading, so that no change comes between`() async throws {
         try await TestHarness.open { harness in
             let client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
-            let seen = try await client.enrollment(bond)
+            let enrollment = try await client.startEnrollment()
+            let seen = try await client.enrollment(enrollment)
             try await harness.database.transaction { transaction in
                 // Nobody can read the row, so whoever watches now does it before.
                 try await transaction.execute("LOCK TABLE enrollments IN ACCESS EXCLUSIVE MODE")
                 let waiting = harness.loop.task {
-                    try await client.app.wait("/v1/enrollments/\(bond.id)", unlike: seen, seconds: 1)
+                    try await client.app.wait("/v1/enrollments/\(enrollment.id)", unlike: seen, seconds: 1)
                 }
                 try await harness.awaitWatchers(1)
                 waiting.cancel()
@@ -111,11 +119,11 @@ import Transport
     @Test func `what was missed while the database did not notify is looked for when it does again`() async throws {
         try await TestHarness.open { harness in
             let client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
-            let seen = try await client.enrollment(bond)
-            async let waited = client.app.wait("/v1/enrollments/\(bond.id)", unlike: seen)
+            let enrollment = try await client.startEnrollment()
+            let seen = try await client.enrollment(enrollment)
+            async let waited = client.app.wait("/v1/enrollments/\(enrollment.id)", unlike: seen)
             try await harness.awaitWatchers(1)
-            try await harness.renameUnheard(bond)
+            try await harness.renameUnheard(enrollment)
             try await harness.database.execute(
                 """
                 SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
@@ -128,11 +136,11 @@ import Transport
     @Test func `a change of which nobody was told is found at the end of the wait`() async throws {
         try await TestHarness.open { harness in
             let client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
-            let seen = try await client.enrollment(bond)
-            async let waited = client.app.wait("/v1/enrollments/\(bond.id)", unlike: seen, seconds: 1)
+            let enrollment = try await client.startEnrollment()
+            let seen = try await client.enrollment(enrollment)
+            async let waited = client.app.wait("/v1/enrollments/\(enrollment.id)", unlike: seen, seconds: 1)
             try await harness.awaitWatchers(1)
-            try await harness.renameUnheard(bond)
+            try await harness.renameUnheard(enrollment)
             #expect(try await waited.string("details", "name") == "Changed by hand")
         }
     }
@@ -140,10 +148,10 @@ import Transport
     @Test func `without a change the answer is 304 when the time is up, and not before`() async throws {
         try await TestHarness.open { harness in
             let client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
-            let seen = try await client.enrollment(bond)
+            let enrollment = try await client.startEnrollment()
+            let seen = try await client.enrollment(enrollment)
             let start = Monotonic.now()
-            let answer = try await client.app.wait("/v1/enrollments/\(bond.id)", unlike: seen, seconds: 1)
+            let answer = try await client.app.wait("/v1/enrollments/\(enrollment.id)", unlike: seen, seconds: 1)
             #expect(Monotonic.now() - start >= .seconds(1))
             #expect(answer.status == 304)
             #expect(answer.tag == seen.tag)
@@ -156,8 +164,8 @@ import Transport
     @Test func `who has something else, or nothing, or what is final is answered at once`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
-            let path = "/v1/enrollments/\(bond.id)?wait=30"
+            let enrollment = try await client.startEnrollment()
+            let path = "/v1/enrollments/\(enrollment.id)?wait=30"
             #expect(try await client.app.send(.get, path).status == 200)
             #expect(try await client.app.send(.get, path, headers: ["if-none-match": #""x""#]).status == 200)
             #expect(try await client.app.send(.get, path, headers: ["if-none-match": "x"]).status == 200)
@@ -177,9 +185,9 @@ import Transport
     @Test func `a server that drains answers at once, and what then happens is told by another one`() async throws {
         try await TestHarness.open { harness in
             let client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
-            let path = "/v1/enrollments/\(bond.id)"
-            let seen = try await client.enrollment(bond)
+            let enrollment = try await client.startEnrollment()
+            let path = "/v1/enrollments/\(enrollment.id)"
+            let seen = try await client.enrollment(enrollment)
             try await harness.withAnotherInstance { other in
                 let app = App(client: other.client, token: client.app.token)
                 async let waited = app.wait(path, unlike: seen)
@@ -191,7 +199,7 @@ import Transport
                 #expect(try await waited.response.headers["connection"] == "close")
                 #expect(try await options.status == 202)
             }
-            _ = try await harness.browser().follow(client.decide(bond))
+            _ = try await harness.browser().follow(client.decide(enrollment))
             #expect(try await client.app.wait(path, unlike: seen).status == 200)
         }
     }
@@ -199,12 +207,12 @@ import Transport
     @Test func `an app that hangs up is no longer watched for`() async throws {
         try await TestHarness.open { harness in
             let client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
-            let tag = try #require(try await client.enrollment(bond).tag)
+            let enrollment = try await client.startEnrollment()
+            let tag = try #require(try await client.enrollment(enrollment).tag)
             let connection = try harness.connect()
             try connection.send(
                 """
-                GET /v1/enrollments/\(bond.id)?wait=30 HTTP/1.1\r\nHost: a\r\nIf-None-Match: \(tag)\r
+                GET /v1/enrollments/\(enrollment.id)?wait=30 HTTP/1.1\r\nHost: a\r\nIf-None-Match: \(tag)\r
                 Authorization: Bearer \(client.app.token ?? "")\r\n\r\n
                 """)
             try await harness.awaitWatchers(1)
@@ -216,12 +224,12 @@ import Transport
     @Test func `registration options are waited for until the bank gives them`() async throws {
         try await TestHarness.open { harness in
             let client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
-            let path = "/v1/enrollments/\(bond.id)/fido-registration-options"
+            let enrollment = try await client.startEnrollment()
+            let path = "/v1/enrollments/\(enrollment.id)/fido-registration-options"
             async let waited = client.app.send(.get, "\(path)?wait=30")
             try await harness.awaitWatchers(1)
-            try await client.complete(client.decide(bond))
-            try await client.awaitOptions(of: bond)
+            try await client.complete(client.decide(enrollment))
+            try await client.awaitOptions(of: enrollment)
             #expect(try await waited.status == 200)
             #expect(try await waited.text == client.app.send(.get, path).text)
         }
@@ -230,8 +238,8 @@ import Transport
     @Test func `registration options that do not come are 202 in the end, and 409 when none will come`() async throws {
         try await TestHarness.open { harness in
             let client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
-            let path = "/v1/enrollments/\(bond.id)/fido-registration-options"
+            let enrollment = try await client.startEnrollment()
+            let path = "/v1/enrollments/\(enrollment.id)/fido-registration-options"
             let late = try await client.app.send(.get, "\(path)?wait=1")
             #expect(late.status == 202)
             #expect(late.response.headers["retry-after"] == "2")
@@ -249,10 +257,11 @@ import Transport
     func `a wait is 1 to 30 seconds, once`(wait: String) async throws {
         try await TestHarness.open { harness in
             let client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
+            let enrollment = try await client.startEnrollment()
             for path in [
-                "/v1/customer", "/v1/enrollments/\(bond.id)", "/v1/enrollments/\(bond.id)/fido-registration-options",
-                "/v1/payment-intents/\(bond.id)",
+                "/v1/customer", "/v1/enrollments/\(enrollment.id)",
+                "/v1/enrollments/\(enrollment.id)/fido-registration-options",
+                "/v1/payment-intents/\(enrollment.id)",
             ] {
                 let answer = try await client.app.send(.get, "\(path)?wait=\(wait)", headers: ["if-none-match": "*"])
                 #expect(answer.status == 400, "\(path)?wait=\(wait)")
@@ -265,12 +274,13 @@ import Transport
     @Test func `nobody waits for what is not theirs`() async throws {
         try await TestHarness.open { harness in
             let client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
+            let enrollment = try await client.startEnrollment()
             let stranger = try await harness.app(of: "bia")
             let nobody = App(client: harness.client, token: nil)
             for path in [
-                "/v1/customer", "/v1/enrollments/\(bond.id)", "/v1/enrollments/\(bond.id)/fido-registration-options",
-                "/v1/payment-intents/\(bond.id)", "/v1/enrollments/nonsense",
+                "/v1/customer", "/v1/enrollments/\(enrollment.id)",
+                "/v1/enrollments/\(enrollment.id)/fido-registration-options",
+                "/v1/payment-intents/\(enrollment.id)", "/v1/enrollments/nonsense",
             ] {
                 let headers: KeyValuePairs<HeaderName, String> = ["if-none-match": "*"]
                 #expect(try await stranger.send(.get, "\(path)?wait=30", headers: headers).status == 404, "\(path)")
@@ -283,12 +293,12 @@ import Transport
 
 extension TestHarness {
     /// Changes what apps see of an enrollment without anybody being told.
-    fileprivate func renameUnheard(_ bond: AppClient.Bond) async throws {
+    fileprivate func renameUnheard(_ enrollment: AppClient.Enrollment) async throws {
         try await database.execute(
-            "UPDATE enrollments SET name = 'Changed by hand', version = version + 1 WHERE id = \(bond.uuid)")
+            "UPDATE enrollments SET name = 'Changed by hand', version = version + 1 WHERE id = \(enrollment.uuid)")
     }
 }
 
-extension AppClient.Bond {
+extension AppClient.Enrollment {
     fileprivate var uuid: UUID? { UUID(uuidString: id) }
 }

@@ -16,13 +16,13 @@ import Transport
 
     static func open(
         orders: String = "optional", _ more: [String: String] = [:],
-        _ body: @escaping @Sendable (TestHarness, inout AppClient, AppClient.Bond) async throws -> Void
+        _ body: @escaping @Sendable (TestHarness, inout AppClient, AppClient.Enrollment) async throws -> Void
     ) async throws {
         let environment = ["SHOP_TOKEN": shopToken, "ORDERS": orders].merging(more) { $1 }
         try await TestHarness.open(environment: environment) { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            try await body(harness, &client, bond)
+            let enrollment = try await client.enroll()
+            try await body(harness, &client, enrollment)
         }
     }
 
@@ -41,29 +41,31 @@ import Transport
     }
 
     /// Opens a payment for the order.
-    static func ordered(_ client: AppClient, _ bond: AppClient.Bond) async throws -> AppClient.Bill {
+    static func ordered(_ client: AppClient, _ enrollment: AppClient.Enrollment) async throws -> AppClient.OpenedPayment
+    {
         let answer = try await client.app.send(
-            .post, "/v1/payment-intents", #"{"enrollment": "\#(bond.id)", "reference": "order-1"}"#,
+            .post, "/v1/payment-intents", #"{"enrollment": "\#(enrollment.id)", "reference": "order-1"}"#,
             headers: ["idempotency-key": "tap-1"])
-        return AppClient.Bill(id: try answer.string("id"), belvoID: try answer.string("belvo_id"), answer: answer)
+        return AppClient.OpenedPayment(
+            id: try answer.string("id"), belvoID: try answer.string("belvo_id"), answer: answer)
     }
 
     @Test func `an order is not paid by a payment at a price that is not its own, and the shop hears of it`()
         async throws
     {
         try await ShopDouble.serving { shop in
-            try await Self.open(orders: "required", shop.environment) { harness, client, bond in
+            try await Self.open(orders: "required", shop.environment) { harness, client, enrollment in
                 _ = try await Self.place(on: harness, amount: "10.00")
-                let bill = try await Self.ordered(client, bond)
-                _ = try await client.cancel(bill)
+                let payment = try await Self.ordered(client, enrollment)
+                _ = try await client.cancel(payment)
                 #expect(try await Self.place(on: harness, amount: "400.00").status == 200)
-                try harness.sandbox.settle(intent: bill.belvoID)
-                try await harness.tell("PAYMENT_INTENTS", of: bill.belvoID)
+                try harness.sandbox.settle(intent: payment.belvoID)
+                try await harness.tell("PAYMENT_INTENTS", of: payment.belvoID)
                 try await harness.work()
-                #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
+                #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
                 let order = try await Self.order(on: harness)
                 #expect(try order.string("status") == "disputed")
-                #expect(try order.string("payment_intent") == bill.id)
+                #expect(try order.string("payment_intent") == payment.id)
                 #expect(try await Self.alarms(on: harness) == ["late_success", "paid_beside_order"])
                 #expect(try await harness.metrics().value("merchant_money_alarms", ["kind": "paid_beside_order"]) == 1)
                 try await harness.work()
@@ -72,7 +74,7 @@ import Transport
                 // It is told once.
                 try await harness.pass(.seconds(600))
                 #expect(shop.types.count { $0 == "order.disputed" } == 1)
-                let again = try await client.openPayment(bond, key: "tap-2")
+                let again = try await client.requestPayment(enrollment, key: "tap-2")
                 #expect(try again.string("code") == "amount_differs")
                 #expect(try await Self.place(on: harness, amount: "1.00").status == 409)
             }
@@ -80,19 +82,19 @@ import Transport
     }
 
     @Test func `an order's price stays while a signature that was turned away may have arrived`() async throws {
-        try await Self.open(orders: "required") { harness, client, bond in
+        try await Self.open(orders: "required") { harness, client, enrollment in
             _ = try await Self.place(on: harness, amount: "10.00")
-            let bill = try await Self.ordered(client, bond)
+            let payment = try await Self.ordered(client, enrollment)
             harness.sandbox.next(.statusAfter(403), on: .authorizePaymentIntent)
-            _ = try await client.authorize(bill)
-            #expect(try await client.cancel(bill).status == 409)
-            try harness.sandbox.turn(intent: bill.belvoID, to: "PROCESSING")
+            _ = try await client.authorize(payment)
+            #expect(try await client.cancel(payment).status == 409)
+            try harness.sandbox.turn(intent: payment.belvoID, to: "PROCESSING")
             try await harness.poll()
-            #expect(try await client.payment(bill).string("provider_status") == "PROCESSING")
+            #expect(try await client.payment(payment).string("provider_status") == "PROCESSING")
             let dearer = try await Self.place(on: harness, amount: "400.00")
             #expect(dearer.status == 409)
             #expect(try dearer.string("code") == "order_in_use")
-            try harness.sandbox.settle(intent: bill.belvoID)
+            try harness.sandbox.settle(intent: payment.belvoID)
             try await harness.poll()
             #expect(try await Self.order(on: harness).string("status") == "paid")
         }
@@ -101,11 +103,11 @@ import Transport
     @Test func `an order that comes after a payment for its reference waits for it, and is not paid by it`()
         async throws
     {
-        try await Self.open { harness, client, bond in
+        try await Self.open { harness, client, enrollment in
             let opened = try await client.app.send(
-                .post, "/v1/payment-intents", client.paymentBody(bond, amount: #""0.01""#),
+                .post, "/v1/payment-intents", client.paymentBody(enrollment, amount: #""0.01""#),
                 headers: ["idempotency-key": "tap-1"])
-            let bill = AppClient.Bill(
+            let payment = AppClient.OpenedPayment(
                 id: try opened.string("id"), belvoID: try opened.string("belvo_id"), answer: opened)
             let early = try await Self.place(on: harness, amount: "400.00")
             #expect(early.status == 409)
@@ -117,8 +119,8 @@ import Transport
                     VALUES ('order-1', 'ana', 40000, 'Two coffees')
                     """)
             }
-            try await client.authorize(bill)
-            try harness.sandbox.settle(intent: bill.belvoID)
+            try await client.authorize(payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
             try await harness.poll()
             #expect(try await Self.place(on: harness, amount: "400.00").status == 201)
             #expect(try await Self.order(on: harness).string("status") == "disputed")
@@ -128,118 +130,118 @@ import Transport
 
     @Test(arguments: [400, 401, 403, 404, 409, 410, 422, 425, 429])
     func `no answer takes a signature back that Belvo has`(status: Int) async throws {
-        try await Self.open { harness, client, bond in
-            let bill = try await client.bill(bond)
+        try await Self.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
             harness.sandbox.next(.statusAfter(status), on: .authorizePaymentIntent)
             // Belvo goes on to show it as it was, for a while.
             harness.sandbox.next(
                 .altered([Fault.Alteration("/status", #""PENDING""#)]), on: .getPaymentIntent, count: nil)
-            _ = try await client.authorize(bill)
-            #expect(try await client.cancel(bill).status == 409)
+            _ = try await client.authorize(payment)
+            #expect(try await client.cancel(payment).status == 409)
             // Belvo may have asked for silence.
             harness.clock.advance(by: .seconds(61))
-            let second = try await client.openPayment(bond, key: "tap-2")
+            let second = try await client.requestPayment(enrollment, key: "tap-2")
             #expect(second.status == 409)
             #expect(try second.string("code") == "payment_in_doubt")
-            #expect(try second.string("payment_intent") == bill.id)
+            #expect(try second.string("payment_intent") == payment.id)
             try await harness.pass(.seconds(900))
-            let overdue = try await client.payment(bill)
+            let overdue = try await client.payment(payment)
             #expect(try overdue.string("status") == "PENDING")
             #expect(try overdue.raw("in_doubt") == "true")
             #expect(try overdue.string("next_action", "type") == "poll")
-            #expect(try await client.openPayment(bond, key: "tap-2").status == 409)
-            #expect(try await harness.lines("SELECT id::text AS line FROM ops.in_doubt") == [bill.id])
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 409)
+            #expect(try await harness.lines("SELECT id::text AS line FROM ops.in_doubt") == [payment.id])
             harness.sandbox.clearFaults()
-            try harness.sandbox.settle(intent: bill.belvoID)
+            try harness.sandbox.settle(intent: payment.belvoID)
             try await harness.pass(.seconds(121))
-            #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
+            #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
             #expect(harness.countCalls(.authorizePaymentIntent) == 1)
         }
     }
 
     @Test func `what was given up and is then shown as signed is polled until Belvo has closed it`() async throws {
-        try await Self.open { harness, client, bond in
-            let bill = try await client.bill(bond)
-            _ = try await client.cancel(bill)
-            try harness.sandbox.turn(intent: bill.belvoID, to: "PROCESSING")
-            try await harness.tell("PAYMENT_INTENTS", of: bill.belvoID)
+        try await Self.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            _ = try await client.cancel(payment)
+            try harness.sandbox.turn(intent: payment.belvoID, to: "PROCESSING")
+            try await harness.tell("PAYMENT_INTENTS", of: payment.belvoID)
             try await harness.work()
-            #expect(try await harness.lines("SELECT id::text AS line FROM ops.may_be_paid") == [bill.id])
-            #expect(try await client.openPayment(bond, key: "tap-2").string("code") == "payment_in_doubt")
+            #expect(try await harness.lines("SELECT id::text AS line FROM ops.may_be_paid") == [payment.id])
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").string("code") == "payment_in_doubt")
             // The webhook of its success is lost.
-            try harness.sandbox.settle(intent: bill.belvoID)
+            try harness.sandbox.settle(intent: payment.belvoID)
             try await harness.pass(.seconds(11))
-            #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
+            #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
         }
     }
 
     @Test func `a deadline that passes during an outage ends nothing unread`() async throws {
-        try await Self.open { harness, client, bond in
-            let bill = try await client.bill(bond)
+        try await Self.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
             harness.sandbox.next(.dropRequest, on: nil, count: nil)
             try await harness.pass(.seconds(400))
-            let away = try await client.payment(bill)
+            let away = try await client.payment(payment)
             #expect(try away.string("status") == "PENDING")
             harness.sandbox.clearFaults()
-            try harness.sandbox.turn(intent: bill.belvoID, to: "PROCESSING")
+            try harness.sandbox.turn(intent: payment.belvoID, to: "PROCESSING")
             try await harness.pass(.seconds(130))
-            #expect(try await client.payment(bill).raw("in_doubt") == "true")
-            try harness.sandbox.settle(intent: bill.belvoID)
+            #expect(try await client.payment(payment).raw("in_doubt") == "true")
+            try harness.sandbox.settle(intent: payment.belvoID)
             try await harness.pass(.seconds(130))
-            #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
+            #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
         }
     }
 
     @Test func `what Belvo does not find any more may still be paid`() async throws {
-        try await Self.open { harness, client, bond in
-            let bill = try await client.bill(bond)
-            try harness.sandbox.turn(intent: bill.belvoID, to: "PROCESSING")
-            try await harness.tell("PAYMENT_INTENTS", of: bill.belvoID)
+        try await Self.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            try harness.sandbox.turn(intent: payment.belvoID, to: "PROCESSING")
+            try await harness.tell("PAYMENT_INTENTS", of: payment.belvoID)
             try await harness.work()
             harness.sandbox.next(.refused(404, code: "not_found"), on: .getPaymentIntent, count: nil)
             try await harness.pass(.seconds(2_000))
-            #expect(try await client.payment(bill).string("status") == "PENDING")
-            #expect(try await client.openPayment(bond, key: "tap-2").string("code") == "payment_in_doubt")
+            #expect(try await client.payment(payment).string("status") == "PENDING")
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").string("code") == "payment_in_doubt")
             harness.sandbox.clearFaults()
-            try harness.sandbox.settle(intent: bill.belvoID)
+            try harness.sandbox.settle(intent: payment.belvoID)
             try await harness.pass(.seconds(130))
-            #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
+            #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
         }
     }
 
     @Test(arguments: ["/external_id", "/amount", "/currency", "/customer"])
     func `a failure of another payment frees no reference`(member: String) async throws {
-        try await Self.open { harness, client, bond in
-            let bill = try await client.bill(bond)
-            try await client.authorize(bill)
+        try await Self.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            try await client.authorize(payment)
             let others = ["/amount": #""400.00""#, "/currency": #""USD""#]
             let other = others[member] ?? #""99999999-9999-4999-8999-999999999998""#
             harness.sandbox.next(
                 .altered([Fault.Alteration("/status", #""FAILED""#), Fault.Alteration(member, other)]),
                 on: .getPaymentIntent, count: nil)
             try await harness.pass(.seconds(10))
-            #expect(try await client.payment(bill).string("status") == "PENDING")
-            #expect(try await client.openPayment(bond, key: "tap-2").string("code") == "payment_in_doubt")
+            #expect(try await client.payment(payment).string("status") == "PENDING")
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").string("code") == "payment_in_doubt")
             #expect(try await Self.alarms(on: harness) == ["differs"])
             harness.sandbox.clearFaults()
-            try harness.sandbox.settle(intent: bill.belvoID)
+            try harness.sandbox.settle(intent: payment.belvoID)
             try await harness.pass(.seconds(10))
-            #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
+            #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
         }
     }
 
     @Test func `Belvo taking its last word back leaves alarms that stay until somebody settles them`() async throws {
-        try await Self.open(orders: "required") { harness, client, bond in
+        try await Self.open(orders: "required") { harness, client, enrollment in
             _ = try await Self.place(on: harness, amount: "10.00")
-            let first = try await Self.ordered(client, bond)
+            let first = try await Self.ordered(client, enrollment)
             try await client.authorize(first)
             harness.sandbox.next(.altered([Fault.Alteration("/status", #""FAILED""#)]), on: .getPaymentIntent)
             try await harness.poll()
             #expect(try await client.payment(first).string("status") == "FAILED")
             let again = try await client.app.send(
-                .post, "/v1/payment-intents", #"{"enrollment": "\#(bond.id)", "reference": "order-1"}"#,
+                .post, "/v1/payment-intents", #"{"enrollment": "\#(enrollment.id)", "reference": "order-1"}"#,
                 headers: ["idempotency-key": "tap-2"])
-            let second = AppClient.Bill(
+            let second = AppClient.OpenedPayment(
                 id: try again.string("id"), belvoID: try again.string("belvo_id"), answer: again)
             try await client.authorize(second)
             try harness.sandbox.settle(intent: second.belvoID)
@@ -270,29 +272,29 @@ import Transport
     }
 
     @Test func `a refused signature advises nothing that is then refused`() async throws {
-        try await Self.open { harness, client, bond in
-            let bill = try await client.bill(bond)
+        try await Self.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
             harness.sandbox.next(.refused(400, code: "invalid"), on: .authorizePaymentIntent)
-            #expect(try await client.authorize(bill).status == 422)
-            let shown = try await client.payment(bill)
+            #expect(try await client.authorize(payment).status == 422)
+            let shown = try await client.payment(payment)
             #expect(try shown.string("status") == "PENDING")
             #expect(try shown.string("next_action", "type") == "poll")
-            let second = try await client.openPayment(bond, key: "tap-2")
-            #expect(try second.string("payment_intent") == bill.id)
-            #expect(try await harness.lines("SELECT id::text AS line FROM ops.payments_open") == [bill.id])
+            let second = try await client.requestPayment(enrollment, key: "tap-2")
+            #expect(try second.string("payment_intent") == payment.id)
+            #expect(try await harness.lines("SELECT id::text AS line FROM ops.payments_open") == [payment.id])
             // Belvo lets it lapse, and then the advice is true.
-            try harness.sandbox.fail(intent: bill.belvoID)
+            try harness.sandbox.fail(intent: payment.belvoID)
             try await harness.pass(.seconds(11))
-            #expect(try await client.payment(bill).string("next_action", "type") == "retry")
-            #expect(try await client.openPayment(bond, key: "tap-2").status == 201)
+            #expect(try await client.payment(payment).string("next_action", "type") == "retry")
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 201)
         }
     }
 
     @Test func `the shop hears nothing of a creation that the app is told to repeat`() async throws {
         try await ShopDouble.serving { shop in
-            try await Self.open("optional", shop) { harness, client, bond in
+            try await Self.open("optional", shop) { harness, client, enrollment in
                 harness.sandbox.next(.tooManyRequests(retryAfter: 1), on: .createPaymentIntent)
-                #expect(try await client.openPayment(bond).status == 503)
+                #expect(try await client.requestPayment(enrollment).status == 503)
                 try await harness.pass(.seconds(11))
                 #expect(shop.types == ["enrollment.succeeded"])
             }
@@ -301,27 +303,27 @@ import Transport
 
     static func open(
         _ orders: String, _ shop: ShopDouble,
-        _ body: @escaping @Sendable (TestHarness, inout AppClient, AppClient.Bond) async throws -> Void
+        _ body: @escaping @Sendable (TestHarness, inout AppClient, AppClient.Enrollment) async throws -> Void
     ) async throws {
         try await open(orders: orders, shop.environment, body)
     }
 
     @Test func `whoever is being erased is waited for where a success is just being written`() async throws {
-        try await Self.open { harness, client, bond in
-            let bill = try await client.bill(bond)
-            _ = try await client.cancel(bill)
+        try await Self.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            _ = try await client.cancel(payment)
             // A success with its event is written, and not committed before the erasure waits for it.
             let erasing = try await harness.database.transaction { transaction in
                 try await transaction.execute(
                     """
                     UPDATE payments SET state = 'succeeded', failure_code = NULL, failure_authority = NULL
-                    WHERE id::text = \(bill.id)
+                    WHERE id::text = \(payment.id)
                     """)
                 try await transaction.execute(
                     """
                     INSERT INTO events (id, record_type, record_id, type, body)
                     SELECT gen_random_uuid(), 'payment', id, 'payment.succeeded', '{}' FROM payments
-                    WHERE id::text = \(bill.id)
+                    WHERE id::text = \(payment.id)
                     """)
                 let erasing = harness.loop.task {
                     do {
@@ -342,11 +344,11 @@ import Transport
     }
 
     @Test func `a payment that begins while the shop changes its order takes the new terms`() async throws {
-        try await Self.open(orders: "required") { harness, client, bond in
+        try await Self.open(orders: "required") { harness, client, enrollment in
             for round in 0..<8 {
                 _ = try await Self.place(on: harness, amount: "\(round + 1).00")
                 let app = client.app
-                let body = #"{"enrollment": "\#(bond.id)", "reference": "order-1"}"#
+                let body = #"{"enrollment": "\#(enrollment.id)", "reference": "order-1"}"#
                 async let paid = app.send(
                     .post, "/v1/payment-intents", body, headers: ["idempotency-key": "tap-\(round)"])
                 for number in 1...5 { _ = try await Self.place(on: harness, amount: "\(round + 1).0\(number)") }

@@ -7,12 +7,12 @@ import Testing
 @Suite struct OrderedPaymentTests {
     private static func open(
         orders: String = "required",
-        _ body: @escaping @Sendable (TestHarness, inout AppClient, AppClient.Bond) async throws -> Void
+        _ body: @escaping @Sendable (TestHarness, inout AppClient, AppClient.Enrollment) async throws -> Void
     ) async throws {
         try await TestHarness.open(environment: ["SHOP_TOKEN": OrderTests.token, "ORDERS": orders]) { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            try await body(harness, &client, bond)
+            let enrollment = try await client.enroll()
+            try await body(harness, &client, enrollment)
         }
     }
 
@@ -30,62 +30,62 @@ import Testing
     }
 
     private static func pay(
-        _ client: AppClient, _ bond: AppClient.Bond, key: String = "tap-1", _ members: String
+        _ client: AppClient, _ enrollment: AppClient.Enrollment, key: String = "tap-1", _ members: String
     ) async throws -> Answer {
         try await client.app.send(
-            .post, "/v1/payment-intents", #"{"enrollment": "\#(bond.id)"\#(members)}"#,
+            .post, "/v1/payment-intents", #"{"enrollment": "\#(enrollment.id)"\#(members)}"#,
             headers: ["idempotency-key": key])
     }
 
     @Test func `a payment takes its price and texts from the order, which follows it to the end`() async throws {
-        try await Self.open { harness, client, bond in
+        try await Self.open { harness, client, enrollment in
             _ = try await Self.place(on: harness, more: #", "statement_description": "CAFE""#)
-            let answer = try await Self.pay(client, bond, #", "reference": "order-1""#)
+            let answer = try await Self.pay(client, enrollment, #", "reference": "order-1""#)
             #expect(answer.status == 201)
             #expect(try answer.string("amount") == "19.90")
             #expect(try answer.string("description") == "Two coffees")
             #expect(try answer.string("statement_description") == "CAFE")
-            let bill = AppClient.Bill(
+            let payment = AppClient.OpenedPayment(
                 id: try answer.string("id"), belvoID: try answer.string("belvo_id"), answer: answer)
             let live = try await Self.order(on: harness)
             #expect(try live.string("status") == "live")
-            #expect(try live.string("payment_intent") == bill.id)
-            try await client.authorize(bill)
-            try harness.sandbox.settle(intent: bill.belvoID)
+            #expect(try live.string("payment_intent") == payment.id)
+            try await client.authorize(payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
             try await harness.poll()
             let paid = try await Self.order(on: harness)
             #expect(try paid.string("status") == "paid")
-            let again = try await Self.pay(client, bond, key: "tap-2", #", "reference": "order-1""#)
+            let again = try await Self.pay(client, enrollment, key: "tap-2", #", "reference": "order-1""#)
             #expect(again.status == 409)
             #expect(try again.string("code") == "already_paid")
         }
     }
 
     @Test func `an app that names another price is refused, whatever else is wrong`() async throws {
-        try await Self.open { harness, client, bond in
+        try await Self.open { harness, client, enrollment in
             _ = try await Self.place(on: harness)
-            let cheap = try await Self.pay(client, bond, #", "reference": "order-1", "amount": "0.01""#)
+            let cheap = try await Self.pay(client, enrollment, #", "reference": "order-1", "amount": "0.01""#)
             #expect(cheap.status == 400)
             #expect(try cheap.string("code") == "amount_differs")
-            let texts = try await Self.pay(client, bond, #", "reference": "order-1", "description": "Tea""#)
+            let texts = try await Self.pay(client, enrollment, #", "reference": "order-1", "description": "Tea""#)
             #expect(texts.status == 400)
             #expect(try texts.each("field", in: "errors").compactMap { $0 } == ["/description"])
             let same = try await Self.pay(
-                client, bond, #", "reference": "order-1", "amount": 19.9, "description": "Two coffees""#)
+                client, enrollment, #", "reference": "order-1", "amount": 19.9, "description": "Two coffees""#)
             #expect(same.status == 201)
             #expect(harness.countCalls(.createPaymentIntent) == 1)
         }
     }
 
     @Test func `without an order, or with somebody else's, nothing is paid`() async throws {
-        try await Self.open { harness, client, bond in
+        try await Self.open { harness, client, enrollment in
             _ = try await Self.place(on: harness, subject: "bia")
             let own = #", "amount": "1.00", "description": "x""#
-            let none = try await Self.pay(client, bond, own)
+            let none = try await Self.pay(client, enrollment, own)
             #expect(none.status == 409)
             #expect(try none.string("code") == "order_required")
             for reference in ["order-1", "order-2"] {
-                let answer = try await Self.pay(client, bond, #", "reference": "\#(reference)""# + own)
+                let answer = try await Self.pay(client, enrollment, #", "reference": "\#(reference)""# + own)
                 #expect(answer.status == 400)
                 #expect(
                     try answer.raw("errors")
@@ -96,47 +96,47 @@ import Testing
     }
 
     @Test func `where orders are optional one that is there still rules, and what is missing is named`() async throws {
-        try await Self.open(orders: "optional") { harness, client, bond in
+        try await Self.open(orders: "optional") { harness, client, enrollment in
             _ = try await Self.place(on: harness)
             let cheap = try await Self.pay(
-                client, bond, #", "reference": "order-1", "amount": "1.00", "description": "x""#)
+                client, enrollment, #", "reference": "order-1", "amount": "1.00", "description": "x""#)
             #expect(try cheap.string("code") == "amount_differs")
-            let bare = try await Self.pay(client, bond, #", "reference": "order-2""#)
+            let bare = try await Self.pay(client, enrollment, #", "reference": "order-2""#)
             #expect(bare.status == 400)
             #expect(try bare.each("field", in: "errors").compactMap { $0 } == ["/amount", "/description"])
             let own = try await Self.pay(
-                client, bond, #", "reference": "order-2", "amount": "1.00", "description": "x""#)
+                client, enrollment, #", "reference": "order-2", "amount": "1.00", "description": "x""#)
             #expect(own.status == 201)
         }
     }
 
     @Test func `an order whose time is over is not paid`() async throws {
-        try await Self.open { harness, client, bond in
+        try await Self.open { harness, client, enrollment in
             _ = try await Self.place(on: harness, more: #", "expires_at": "2000-01-01T00:00:00Z""#)
             let expired = try await Self.order(on: harness)
             #expect(try expired.string("status") == "expired")
-            let late = try await Self.pay(client, bond, #", "reference": "order-1""#)
+            let late = try await Self.pay(client, enrollment, #", "reference": "order-1""#)
             #expect(late.status == 409)
             #expect(try late.string("code") == "order_expired")
         }
     }
 
     @Test func `an order that somebody is paying stays as it is, for the shop and for SQL`() async throws {
-        try await Self.open { harness, client, bond in
+        try await Self.open { harness, client, enrollment in
             _ = try await Self.place(on: harness)
-            let answer = try await Self.pay(client, bond, #", "reference": "order-1""#)
-            let bill = AppClient.Bill(
+            let answer = try await Self.pay(client, enrollment, #", "reference": "order-1""#)
+            let payment = AppClient.OpenedPayment(
                 id: try answer.string("id"), belvoID: try answer.string("belvo_id"), answer: answer)
             for change in ["live", "authorized", "paid"] {
-                if change == "authorized" { try await client.authorize(bill) }
+                if change == "authorized" { try await client.authorize(payment) }
                 if change == "paid" {
-                    try harness.sandbox.settle(intent: bill.belvoID)
+                    try harness.sandbox.settle(intent: payment.belvoID)
                     try await harness.poll()
                 }
                 let dearer = try await Self.place(on: harness, amount: "20.00")
                 #expect(dearer.status == 409, "\(change)")
                 #expect(try dearer.string("code") == "order_in_use", "\(change)")
-                #expect(try dearer.string("payment_intent") == bill.id, "\(change)")
+                #expect(try dearer.string("payment_intent") == payment.id, "\(change)")
                 // The shop that lost its answer says the same again.
                 #expect(try await Self.place(on: harness).status == 200, "\(change)")
                 await #expect(throws: (any Error).self, "\(change)") {
@@ -151,12 +151,12 @@ import Testing
     }
 
     @Test func `a new price and a payment at the old one never both win`() async throws {
-        try await Self.open { harness, client, bond in
+        try await Self.open { harness, client, enrollment in
             for round in 0..<10 {
                 _ = try await Self.place(on: harness, "order-\(round)")
                 async let dearer = Self.place(on: harness, "order-\(round)", amount: "20.00")
                 async let paid = Self.pay(
-                    client, bond, key: "tap-\(round)", #", "reference": "order-\#(round)""#)
+                    client, enrollment, key: "tap-\(round)", #", "reference": "order-\#(round)""#)
                 let (change, payment) = try await (dearer, paid)
                 guard payment.status == 201 else {
                     #expect(change.status == 200)
@@ -168,15 +168,15 @@ import Testing
         }
     }
 
-    @Test func `a bond that the bank has taken back is noticed before the payment`() async throws {
-        try await Self.open(orders: "optional") { harness, client, bond in
-            try harness.sandbox.revoke(enrollment: bond.belvoID)
+    @Test func `an enrollment that the bank has taken back is noticed before the payment`() async throws {
+        try await Self.open(orders: "optional") { harness, client, enrollment in
+            try harness.sandbox.revoke(enrollment: enrollment.belvoID)
             // What Belvo showed minutes ago counts no more.
             try await harness.advance(by: .seconds(301))
-            let payment = try await client.openPayment(bond)
-            #expect(payment.status == 409)
-            #expect(try payment.string("code") == "enrollment_not_usable")
-            #expect(try await client.enrollment(bond).string("next_action", "reason") == "enroll_again")
+            let refused = try await client.requestPayment(enrollment)
+            #expect(refused.status == 409)
+            #expect(try refused.string("code") == "enrollment_not_usable")
+            #expect(try await client.enrollment(enrollment).string("next_action", "reason") == "enroll_again")
             #expect(harness.countCalls(.createPaymentIntent) == 0)
         }
     }

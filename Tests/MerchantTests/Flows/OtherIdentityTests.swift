@@ -14,10 +14,10 @@ import Testing
     private static let alarms = "SELECT kind || ' ' || detail AS line FROM ops.money_alarms" as SQL
 
     @Test func `what may be paid and cannot be read stays open, and somebody has to know`() async throws {
-        try await MayBelvoStillPayTests.open { harness, client, bond in
-            let bill = try await client.bill(bond)
-            try await client.authorize(bill)
-            try harness.sandbox.settle(intent: bill.belvoID)
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            try await client.authorize(payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
             // The page of something in front of Belvo says nothing about this payment.
             harness.sandbox.next(.garbageBody, on: .getPaymentIntent)
             try await harness.poll()
@@ -26,9 +26,9 @@ import Testing
             try await harness.poll()
             #expect(
                 try await harness.lines(Self.alarms) == ["differs Belvo's answer cannot be read: id is no UUID"])
-            #expect(try await client.payment(bill).string("status") == "PENDING")
+            #expect(try await client.payment(payment).string("status") == "PENDING")
             try await harness.poll()
-            #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
+            #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
         }
     }
 
@@ -36,24 +36,25 @@ import Testing
     func `an enrollment that shows another identity is not believed`(pointer: String) async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
+            let enrollment = try await client.enroll()
             let other = #""5b1f1c54-4a1f-4a54-9d68-6a2a7f7f0001""#
             harness.sandbox.next(
                 .altered([Fault.Alteration(pointer, other), Fault.Alteration("/status", #""FAILED""#)]),
                 on: .getEnrollment)
-            try await harness.tell("ENROLLMENTS", of: bond.belvoID)
+            try await harness.tell("ENROLLMENTS", of: enrollment.belvoID)
             try await harness.work()
-            #expect(try await client.enrollment(bond).string("status") == "SUCCEEDED")
+            #expect(try await client.enrollment(enrollment).string("status") == "SUCCEEDED")
             #expect(harness.log.holds("enrollment.differs"))
         }
     }
 
     @Test func `an order is disputed when another intent of its payment's name is paid`() async throws {
         try await ShopDouble.serving { shop in
-            try await MayBelvoStillPayTests.open("required", shop) { harness, client, bond in
+            try await MayBelvoStillPayTests.open("required", shop) { harness, client, enrollment in
                 _ = try await MayBelvoStillPayTests.place(on: harness, amount: "19.90")
-                let bill = try await MayBelvoStillPayTests.ordered(client, bond)
-                let cheaper = try await client.openPaymentBySDK(from: bond.atBelvo(), named: bill.id, centavos: 100)
+                let payment = try await MayBelvoStillPayTests.ordered(client, enrollment)
+                let cheaper = try await client.openPaymentBySDK(
+                    from: enrollment.atBelvo(), named: payment.id, centavos: 100)
                 try harness.sandbox.settle(intent: cheaper.description)
                 try await harness.tell("PAYMENT_INTENTS", of: cheaper.description)
                 try await harness.work()
@@ -61,7 +62,7 @@ import Testing
                 let order = try await App(client: harness.client, token: MayBelvoStillPayTests.shopToken).send(
                     .get, "/orders/order-1")
                 #expect(try order.string("status") == "disputed")
-                #expect(try order.string("payment_intent") == bill.id)
+                #expect(try order.string("payment_intent") == payment.id)
                 #expect(shop.types.contains("order.disputed"))
                 // It is for a person to say what becomes of it.
                 try await harness.database.execute(
@@ -74,12 +75,12 @@ import Testing
     }
 
     @Test func `nobody is forgotten while Belvo has told of something that nobody knows yet`() async throws {
-        try await MayBelvoStillPayTests.open { harness, client, bond in
-            let bill = try await client.bill(bond)
-            try harness.sandbox.fail(intent: bill.belvoID)
-            try await harness.tell("PAYMENT_INTENTS", of: bill.belvoID)
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            try harness.sandbox.fail(intent: payment.belvoID)
+            try await harness.tell("PAYMENT_INTENTS", of: payment.belvoID)
             try await harness.work()
-            let twin = try await client.openPaymentBySDK(from: bond.atBelvo(), named: bill.id, centavos: 1990)
+            let twin = try await client.openPaymentBySDK(from: enrollment.atBelvo(), named: payment.id, centavos: 1990)
             try harness.sandbox.settle(intent: twin.description)
             harness.sandbox.next(.refused(503, code: "away"), on: .getPaymentIntent, count: nil)
             try await harness.tell("PAYMENT_INTENTS", of: twin.description)
@@ -88,7 +89,7 @@ import Testing
             await #expect(throws: RecordsStillOpen.self) { try await erase() }
             harness.sandbox.clearFaults()
             try await harness.pass(.seconds(30))
-            #expect(try await client.openPayment(bond, key: "tap-2").string("code") == "already_paid")
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").string("code") == "already_paid")
             try await erase()
         }
     }
@@ -110,9 +111,9 @@ import Testing
     @Test func `what Belvo writes of a person in the place of words and ids is neither kept nor logged in plain`()
         async throws
     {
-        try await MayBelvoStillPayTests.open { harness, client, bond in
-            let bill = try await client.bill(bond)
-            try await client.authorize(bill)
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            try await client.authorize(payment)
             let pix = "/payment_method_information/open_finance_biometric_pix"
             let person = #""Ana 529.982.247-25""#
             let places = ["/status", "\(pix)/provider", "\(pix)/consent_id", "\(pix)/external_payment_id"]

@@ -12,24 +12,26 @@ import Testing
 
     /// So many signed payments that Belvo has not decided.
     private static func open(
-        count: Int = count, _ body: @escaping @Sendable (TestHarness, AppClient, [AppClient.Bill]) async throws -> Void
+        count: Int = count,
+        _ body: @escaping @Sendable (TestHarness, AppClient, [AppClient.OpenedPayment]) async throws -> Void
     ) async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            var bills: [AppClient.Bill] = []
+            let enrollment = try await client.enroll()
+            var payments: [AppClient.OpenedPayment] = []
             for number in 0..<count {
-                let bill = try await client.bill(bond, reference: "order-\(number)", key: "tap-\(number)")
-                try await client.authorize(bill)
-                bills.append(bill)
+                let payment = try await client.openPayment(
+                    enrollment, reference: "order-\(number)", key: "tap-\(number)")
+                try await client.authorize(payment)
+                payments.append(payment)
             }
-            try await body(harness, client, bills)
+            try await body(harness, client, payments)
         }
     }
 
-    private static func statuses(_ client: AppClient, _ bills: [AppClient.Bill]) async throws -> [String] {
+    private static func statuses(_ client: AppClient, _ payments: [AppClient.OpenedPayment]) async throws -> [String] {
         var found: [String] = []
-        for bill in bills { found.append(try await client.payment(bill).string("status")) }
+        for payment in payments { found.append(try await client.payment(payment).string("status")) }
         return found
     }
 
@@ -38,7 +40,7 @@ import Testing
     }
 
     @Test func `a dozen that Belvo has not decided cost one page and two readings`() async throws {
-        try await Self.open { harness, client, bills in
+        try await Self.open { harness, client, payments in
             for _ in 1...3 {
                 let before = Self.calls(harness)
                 try await harness.poll()
@@ -46,7 +48,7 @@ import Testing
                 #expect(after.lists == before.lists + 1)
                 #expect(after.readings == before.readings + 2)
             }
-            #expect(try await Self.statuses(client, bills).allSatisfy { $0 == "PENDING" })
+            #expect(try await Self.statuses(client, payments).allSatisfy { $0 == "PENDING" })
         }
     }
 
@@ -60,11 +62,11 @@ import Testing
     }
 
     @Test func `what a list shows as paid is read by itself at once, and nothing else is`() async throws {
-        try await Self.open { harness, client, bills in
-            for bill in bills.prefix(4) { try harness.sandbox.settle(intent: bill.belvoID) }
+        try await Self.open { harness, client, payments in
+            for payment in payments.prefix(4) { try harness.sandbox.settle(intent: payment.belvoID) }
             let before = Self.calls(harness)
             try await harness.poll()
-            let found = try await Self.statuses(client, bills)
+            let found = try await Self.statuses(client, payments)
             #expect(found == Array(repeating: "SUCCEEDED", count: 4) + Array(repeating: "PENDING", count: 8))
             #expect(Self.calls(harness).lists == before.lists + 1)
             // Two of those that wait are read beside each list.
@@ -73,17 +75,17 @@ import Testing
     }
 
     @Test func `a failure that a list shows counts once the payment itself was read`() async throws {
-        try await Self.open { harness, client, bills in
-            try harness.sandbox.fail(intent: bills[3].belvoID)
+        try await Self.open { harness, client, payments in
+            try harness.sandbox.fail(intent: payments[3].belvoID)
             // The list is right, and the payment itself says otherwise for a while.
             harness.sandbox.next(
                 .altered([Fault.Alteration("/status", #""PENDING""#)]), on: .getPaymentIntent, count: 3)
             try await harness.poll()
-            #expect(try await Self.statuses(client, bills).allSatisfy { $0 == "PENDING" })
+            #expect(try await Self.statuses(client, payments).allSatisfy { $0 == "PENDING" })
             try await harness.poll()
             var expected = Array(repeating: "PENDING", count: Self.count)
             expected[3] = "FAILED"
-            #expect(try await Self.statuses(client, bills) == expected)
+            #expect(try await Self.statuses(client, payments) == expected)
         }
     }
 
@@ -91,24 +93,24 @@ import Testing
     func `what a list shows as paid but as another payment is read by itself, and not believed`(member: String)
         async throws
     {
-        try await Self.open { harness, client, bills in
+        try await Self.open { harness, client, payments in
             let others = ["/amount": #""400.00""#]
             let other = others[member] ?? #""99999999-9999-4999-8999-999999999998""#
-            try harness.sandbox.settle(intent: bills[0].belvoID)
+            try harness.sandbox.settle(intent: payments[0].belvoID)
             harness.sandbox.next(.altered([Fault.Alteration("/results/*\(member)", other)]), on: .listPaymentIntents)
             harness.sandbox.next(.altered([Fault.Alteration(member, other)]), on: .getPaymentIntent, count: nil)
             try await harness.poll()
-            #expect(try await client.payment(bills[0]).string("status") == "PENDING")
+            #expect(try await client.payment(payments[0]).string("status") == "PENDING")
             #expect(try await harness.lines("SELECT kind AS line FROM ops.money_alarms").contains("differs"))
             harness.sandbox.clearFaults()
             try await harness.poll(times: 2)
-            #expect(try await client.payment(bills[0]).string("status") == "SUCCEEDED")
+            #expect(try await client.payment(payments[0]).string("status") == "SUCCEEDED")
         }
     }
 
     @Test func `lists that end early, heed no filter or change their order leave nothing unseen`() async throws {
         for variant in ["early", "ignored", "oldest", "turning"] {
-            try await Self.open { harness, client, bills in
+            try await Self.open { harness, client, payments in
                 switch variant {
                 case "early": harness.sandbox.variants.listEnd = .early
                 case "ignored": harness.sandbox.variants.listFilters = .ignored
@@ -117,43 +119,43 @@ import Testing
                     harness.sandbox.variants.listOrder = .turning
                     harness.sandbox.variants.pageSizeMax = 5
                 }
-                for bill in bills { try harness.sandbox.settle(intent: bill.belvoID) }
+                for payment in payments { try harness.sandbox.settle(intent: payment.belvoID) }
                 try await harness.poll(times: 2)
-                #expect(try await Self.statuses(client, bills).allSatisfy { $0 == "SUCCEEDED" }, "\(variant)")
+                #expect(try await Self.statuses(client, payments).allSatisfy { $0 == "SUCCEEDED" }, "\(variant)")
             }
         }
     }
 
     @Test func `a list that lags is noticed, and everything is read by itself for a minute`() async throws {
-        try await Self.open { harness, client, bills in
+        try await Self.open { harness, client, payments in
             harness.sandbox.variants.listStateLagMilliseconds = 3_600_000
-            for bill in bills { try harness.sandbox.settle(intent: bill.belvoID) }
+            for payment in payments { try harness.sandbox.settle(intent: payment.belvoID) }
             try await harness.poll(times: 2)
-            #expect(try await Self.statuses(client, bills).allSatisfy { $0 == "SUCCEEDED" })
+            #expect(try await Self.statuses(client, payments).allSatisfy { $0 == "SUCCEEDED" })
             #expect(harness.log.holds("payments.list_lags"))
         }
     }
 
     @Test func `a list that cannot be read costs no decision`() async throws {
-        try await Self.open { harness, client, bills in
+        try await Self.open { harness, client, payments in
             harness.sandbox.next(.statusAfter(500), on: .listPaymentIntents, count: nil)
-            for bill in bills { try harness.sandbox.settle(intent: bill.belvoID) }
+            for payment in payments { try harness.sandbox.settle(intent: payment.belvoID) }
             try await harness.poll(times: 2)
-            #expect(try await Self.statuses(client, bills).allSatisfy { $0 == "SUCCEEDED" })
+            #expect(try await Self.statuses(client, payments).allSatisfy { $0 == "SUCCEEDED" })
         }
     }
 
     @Test func `what is in doubt is told of by lists too, and ends by Belvo's status alone`() async throws {
-        try await Self.open { harness, client, bills in
+        try await Self.open { harness, client, payments in
             try await harness.pass(.seconds(121))
-            for bill in bills { #expect(try await client.payment(bill).raw("in_doubt") == "true") }
+            for payment in payments { #expect(try await client.payment(payment).raw("in_doubt") == "true") }
             let before = Self.calls(harness)
             try await harness.pass(.seconds(11))
             #expect(Self.calls(harness).lists == before.lists + 1)
             #expect(Self.calls(harness).readings == before.readings + 2)
-            for bill in bills { try harness.sandbox.settle(intent: bill.belvoID) }
+            for payment in payments { try harness.sandbox.settle(intent: payment.belvoID) }
             try await harness.pass(.seconds(11))
-            #expect(try await Self.statuses(client, bills).allSatisfy { $0 == "SUCCEEDED" })
+            #expect(try await Self.statuses(client, payments).allSatisfy { $0 == "SUCCEEDED" })
         }
     }
 }

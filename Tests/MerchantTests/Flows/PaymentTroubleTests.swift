@@ -12,16 +12,16 @@ import Testing
     @Test func `a payment whose creation was not answered is looked up at once`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
+            let enrollment = try await client.enroll()
             for (number, doubt) in (Trouble.doubts + [Trouble.missingID]).enumerated() where doubt.isDone {
                 let (reference, key) = ("order-\(number)", "tap-\(number)")
                 let looks = harness.countCalls(.listPaymentIntents)
                 harness.sandbox.next(doubt.fault, on: .createPaymentIntent)
-                let answer = try await client.openPayment(bond, reference: reference, key: key)
+                let answer = try await client.requestPayment(enrollment, reference: reference, key: key)
                 #expect(answer.status == 201, "\(doubt.name)")
                 #expect(try answer.string("next_action", "type") == "sign", "\(doubt.name)")
                 #expect(harness.countCalls(.listPaymentIntents) == looks + 1, "\(doubt.name)")
-                let again = try await client.openPayment(bond, reference: reference, key: key)
+                let again = try await client.requestPayment(enrollment, reference: reference, key: key)
                 #expect(again.response.body == answer.response.body, "\(doubt.name)")
                 #expect(again.response.headers["idempotent-replayed"] == "true", "\(doubt.name)")
                 #expect(harness.sandbox.countIntents(externalID: try answer.string("id")).created == 1)
@@ -32,16 +32,16 @@ import Testing
     @Test func `a look-up is not waited for longer than two seconds, and is not repeated`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
+            let enrollment = try await client.enroll()
             harness.sandbox.next(.dropAnswer, on: .createPaymentIntent)
             harness.sandbox.next(.delayAnswer(.seconds(8)), on: .listPaymentIntents)
             let start = ContinuousClock.now
-            #expect(try await client.openPayment(bond).status == 202)
+            #expect(try await client.requestPayment(enrollment).status == 202)
             // Without its bound it would wait for the whole eight.
             #expect(ContinuousClock.now - start < .seconds(5))
             #expect(harness.countCalls(.listPaymentIntents) == 1)
             try await harness.poll()
-            #expect(try await client.openPayment(bond).string("next_action", "type") == "sign")
+            #expect(try await client.requestPayment(enrollment).string("next_action", "type") == "sign")
         }
     }
 
@@ -50,13 +50,13 @@ import Testing
         try await TestHarness.open { harness in
             if end == "SUCCEEDED" { harness.sandbox.variants.paymentSettlement = .immediately }
             var client = try await AppClient.arrive(on: harness)
-            let bill = try await client.bill(try await client.enroll())
-            if end == "FAILED" { try harness.sandbox.fail(intent: bill.belvoID) }
+            let payment = try await client.openPayment(try await client.enroll())
+            if end == "FAILED" { try harness.sandbox.fail(intent: payment.belvoID) }
             harness.sandbox.next(.dropAnswer, on: .authorizePaymentIntent)
-            let answer = try await client.authorize(bill)
+            let answer = try await client.authorize(payment)
             #expect(answer.status == status)
             if end == "FAILED" { #expect(try answer.string("code") == "payment_failed") }
-            #expect(try await client.payment(bill).string("status") == end)
+            #expect(try await client.payment(payment).string("status") == end)
             #expect(harness.countCalls(.authorizePaymentIntent) == 1)
             #expect(harness.countCalls(.getPaymentIntent) == 1)
         }
@@ -66,19 +66,20 @@ import Testing
     {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
+            let enrollment = try await client.enroll()
             for (number, doubt) in (Trouble.doubts + [Trouble.missingID]).enumerated() {
                 let (reference, key) = ("order-\(number)", "tap-\(number)")
                 harness.sandbox.next(doubt.fault, on: .createPaymentIntent)
                 harness.sandbox.next(.refused(500, code: "unexpected"), on: .listPaymentIntents, count: 2)
-                let answer = try await client.openPayment(bond, reference: reference, key: key)
+                let answer = try await client.requestPayment(enrollment, reference: reference, key: key)
                 #expect(answer.status == 202, "\(doubt.name): \(answer.text)")
                 #expect(try answer.string("next_action", "type") == "poll", "\(doubt.name)")
                 let id = try answer.string("id")
                 #expect(
-                    try await client.openPayment(bond, reference: reference, key: key).status == 202, "\(doubt.name)")
-                // Another tap for the same thing waits for what became of the first.
-                let other = try await client.openPayment(bond, reference: reference, key: "other-\(number)")
+                    try await client.requestPayment(enrollment, reference: reference, key: key).status == 202,
+                    "\(doubt.name)")
+                // Another request for the same reference waits for what became of the first.
+                let other = try await client.requestPayment(enrollment, reference: reference, key: "other-\(number)")
                 #expect(other.status == 409, "\(doubt.name)")
                 #expect(try other.string("payment_intent") == id, "\(doubt.name)")
 
@@ -86,7 +87,7 @@ import Testing
                 let found = try await client.payment(id)
                 #expect(try found.string("next_action", "type") == (doubt.isDone ? "sign" : "poll"), "\(doubt.name)")
                 try await harness.pass(.seconds(60))
-                let again = try await client.openPayment(bond, reference: reference, key: key)
+                let again = try await client.requestPayment(enrollment, reference: reference, key: key)
                 #expect(again.status == 201, "\(doubt.name)")
                 #expect(try again.string("id") == id, "\(doubt.name)")
                 #expect(try again.string("status") == (doubt.isDone ? "PENDING" : "FAILED"), "\(doubt.name)")
@@ -99,8 +100,8 @@ import Testing
     @Test func `a creation is not lost while Belvo lists what may be it under another name`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            let other = try await client.openPayment(bond, reference: "order", key: "tap").string("id")
+            let enrollment = try await client.enroll()
+            let other = try await client.requestPayment(enrollment, reference: "order", key: "tap").string("id")
             let known = try #require(
                 try await harness.merchant.dependencies.belvo.findPaymentIntents(externalID: other).named.first)
             let unknown = "99999999-9999-4999-8999-999999999998"
@@ -120,7 +121,8 @@ import Testing
                 harness.sandbox.next(
                     .status(200, body: list.body, contentType: "application/json", headers: [:]),
                     on: .listPaymentIntents, count: nil)
-                let opened = try await client.openPayment(bond, reference: "order-\(number)", key: "tap-\(number)")
+                let opened = try await client.requestPayment(
+                    enrollment, reference: "order-\(number)", key: "tap-\(number)")
                 #expect(opened.status == 202)
                 let id = try opened.string("id")
                 try await harness.pass(.seconds(76))
@@ -152,11 +154,11 @@ import Testing
     @Test func `a lost payment gives its reference to the next one`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
+            let enrollment = try await client.enroll()
             harness.sandbox.next(.dropRequest, on: .createPaymentIntent, count: 2)
-            let lost = try await client.openPayment(bond)
+            let lost = try await client.requestPayment(enrollment)
             try await harness.pass(.seconds(76))
-            let next = try await client.openPayment(bond, key: "tap-2")
+            let next = try await client.requestPayment(enrollment, key: "tap-2")
             #expect(next.status == 201)
             #expect(try next.string("id") != lost.string("id"))
         }
@@ -165,12 +167,13 @@ import Testing
     @Test func `a payment that was turned away releases its key and its reference`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
+            let enrollment = try await client.enroll()
             for (number, trouble) in Trouble.turnedAway.enumerated() {
                 let (reference, key) = ("order-\(number)", "tap-\(number)")
                 harness.sandbox.next(trouble.fault, on: .createPaymentIntent)
-                try trouble.expectTold(on: harness, try await client.openPayment(bond, reference: reference, key: key))
-                let again = try await client.openPayment(bond, reference: reference, key: key)
+                try trouble.expectTold(
+                    on: harness, try await client.requestPayment(enrollment, reference: reference, key: key))
+                let again = try await client.requestPayment(enrollment, reference: reference, key: key)
                 #expect(again.status == 201, "\(trouble.name): \(again.text)")
                 #expect(again.response.headers["idempotent-replayed"] == nil, "\(trouble.name)")
             }
@@ -180,11 +183,12 @@ import Testing
     @Test func `a signature that was not answered is sent once, and never counts as failed`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
+            let enrollment = try await client.enroll()
             for (number, doubt) in Trouble.doubts.enumerated() {
-                let bill = try await client.bill(bond, reference: "order-\(number)", key: "tap-\(number)")
-                let path = "/v1/payment-intents/\(bill.id)/authorize"
-                let body = try client.authorization(of: bill)
+                let payment = try await client.openPayment(
+                    enrollment, reference: "order-\(number)", key: "tap-\(number)")
+                let path = "/v1/payment-intents/\(payment.id)/authorize"
+                let body = try client.authorization(of: payment)
                 let before = harness.countCalls(.authorizePaymentIntent)
                 harness.sandbox.next(doubt.fault, on: .authorizePaymentIntent)
                 for _ in 0..<2 {
@@ -192,18 +196,18 @@ import Testing
                     #expect(answer.status == 202, "\(doubt.name)")
                     #expect(try answer.string("next_action", "type") == "poll", "\(doubt.name)")
                 }
-                let other = try await client.app.send(.post, path, try client.authorization(of: bill))
+                let other = try await client.app.send(.post, path, try client.authorization(of: payment))
                 #expect(other.status == 409, "\(doubt.name)")
                 #expect(harness.countCalls(.authorizePaymentIntent) == before + 1, "\(doubt.name)")
 
                 if doubt.isDone {
-                    try harness.sandbox.settle(intent: bill.belvoID)
+                    try harness.sandbox.settle(intent: payment.belvoID)
                     try await harness.poll()
-                    #expect(try await client.payment(bill).string("status") == "SUCCEEDED", "\(doubt.name)")
+                    #expect(try await client.payment(payment).string("status") == "SUCCEEDED", "\(doubt.name)")
                     #expect(try await client.app.send(.post, path, body).status == 204, "\(doubt.name)")
                 } else {
                     try await harness.pass(.seconds(121))
-                    let end = try await client.payment(bill)
+                    let end = try await client.payment(payment)
                     #expect(try end.string("status") == "PENDING", "\(doubt.name)")
                     #expect(try end.raw("in_doubt") == "true", "\(doubt.name)")
                     #expect(try await client.app.send(.post, path, body).status == 202, "\(doubt.name)")
@@ -215,14 +219,15 @@ import Testing
     @Test func `a signature that was turned away may be sent again as it is`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
+            let enrollment = try await client.enroll()
             for (number, trouble) in Trouble.turnedAway.enumerated() {
-                let bill = try await client.bill(bond, reference: "order-\(number)", key: "tap-\(number)")
-                let path = "/v1/payment-intents/\(bill.id)/authorize"
-                let body = try client.authorization(of: bill)
+                let payment = try await client.openPayment(
+                    enrollment, reference: "order-\(number)", key: "tap-\(number)")
+                let path = "/v1/payment-intents/\(payment.id)/authorize"
+                let body = try client.authorization(of: payment)
                 harness.sandbox.next(trouble.fault, on: .authorizePaymentIntent)
                 try trouble.expectTold(on: harness, try await client.app.send(.post, path, body))
-                #expect(try await client.payment(bill).string("next_action", "type") == "sign", "\(trouble.name)")
+                #expect(try await client.payment(payment).string("next_action", "type") == "sign", "\(trouble.name)")
                 #expect(try await client.app.send(.post, path, body).status == 204, "\(trouble.name)")
             }
         }

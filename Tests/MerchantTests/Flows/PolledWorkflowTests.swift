@@ -23,8 +23,8 @@ import Transport
         let wait: Double
     }
 
-    private static func line(_ bill: AppClient.Bill, on harness: TestHarness) async throws -> Line {
-        let belvoID = try #require(UUID(uuidString: bill.belvoID))
+    private static func line(_ payment: AppClient.OpenedPayment, on harness: TestHarness) async throws -> Line {
+        let belvoID = try #require(UUID(uuidString: payment.belvoID))
         let row = try #require(
             try await harness.database.rows(
                 """
@@ -42,23 +42,23 @@ import Transport
     /// A payment that Belvo has the signature of.
     private static func authorized(
         on harness: TestHarness, reference: String = "order-1"
-    ) async throws -> (bill: AppClient.Bill, client: AppClient) {
+    ) async throws -> (payment: AppClient.OpenedPayment, client: AppClient) {
         var client = try await AppClient.arrive(on: harness)
-        let bond = try await client.enroll()
-        let bill = try await client.bill(bond, reference: reference)
-        try await client.authorize(bill)
+        let enrollment = try await client.enroll()
+        let payment = try await client.openPayment(enrollment, reference: reference)
+        try await client.authorize(payment)
         // What Belvo says about it for the first time is news.
         try await harness.poll()
-        return (bill, client)
+        return (payment, client)
     }
 
     @Test func `a look that finds nothing new ends the lease, and writes no history`() async throws {
         try await TestHarness.open { harness in
-            let (bill, _) = try await Self.authorized(on: harness)
-            let before = try await Self.line(bill, on: harness)
+            let (payment, _) = try await Self.authorized(on: harness)
+            let before = try await Self.line(payment, on: harness)
             let polls = harness.countCalls(.getPaymentIntent)
             try await harness.poll()
-            let after = try await Self.line(bill, on: harness)
+            let after = try await Self.line(payment, on: harness)
             #expect(harness.countCalls(.getPaymentIntent) == polls + 1)
             #expect(after.history == before.history)
             // The claim and the look.
@@ -71,10 +71,10 @@ import Transport
     @Test func `the looks of one pass that find nothing new are recorded by one statement`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
+            let enrollment = try await client.enroll()
             for number in 1...5 {
                 try await client.authorize(
-                    try await client.bill(bond, reference: "order-\(number)", key: "tap-\(number)"))
+                    try await client.openPayment(enrollment, reference: "order-\(number)", key: "tap-\(number)"))
             }
             try await harness.poll()
             try await harness.poll()
@@ -87,16 +87,16 @@ import Transport
 
     @Test func `what a paused server records too late is lost to whoever looked meanwhile`() async throws {
         try await TestHarness.open { harness in
-            let (bill, _) = try await Self.authorized(on: harness)
+            let (payment, _) = try await Self.authorized(on: harness)
             let store = harness.merchant.dependencies.store
             try await harness.advance(by: .seconds(3))
             let late = try #require(try await store.claimDuePayments(limit: 8, lease: .seconds(25)).first)
             try await harness.advance(by: .seconds(26))
             try await harness.work()
-            let before = try await Self.line(bill, on: harness)
+            let before = try await Self.line(payment, on: harness)
             try await store.reschedule(
                 [Reschedule(id: late.record.id.uuid, version: late.version, wait: .seconds(3_600))], in: .payments)
-            let after = try await Self.line(bill, on: harness)
+            let after = try await Self.line(payment, on: harness)
             #expect(after.version == before.version)
             #expect(after.wait <= 2)
         }
@@ -104,37 +104,37 @@ import Transport
 
     @Test func `what a server held that died is looked at by another one after the lease, not before`() async throws {
         try await TestHarness.open { harness in
-            let (bill, client) = try await Self.authorized(on: harness)
+            let (payment, client) = try await Self.authorized(on: harness)
             try await harness.advance(by: .seconds(3))
             _ = try await harness.merchant.dependencies.store.claimDuePayments(limit: 8, lease: .seconds(25))
-            try harness.sandbox.settle(intent: bill.belvoID)
+            try harness.sandbox.settle(intent: payment.belvoID)
             try await harness.withAnotherInstance { other in
                 try await harness.advance(by: .seconds(24))
                 try await other.work()
-                #expect(try await client.payment(bill).string("status") == "PENDING")
+                #expect(try await client.payment(payment).string("status") == "PENDING")
                 try await harness.advance(by: .seconds(1))
                 try await other.work()
-                #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
+                #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
             }
         }
     }
 
     @Test func `what was in flight when the server went down is found out when one starts again`() async throws {
         try await TestHarness.open { harness in
-            let (bill, client) = try await Self.authorized(on: harness)
+            let (payment, client) = try await Self.authorized(on: harness)
             _ = try await harness.merchant.dependencies.store.claimDuePayments(limit: 8, lease: .seconds(25))
-            try harness.sandbox.settle(intent: bill.belvoID)
+            try harness.sandbox.settle(intent: payment.belvoID)
             try await harness.advance(by: .seconds(3 * 86_400))
             // Nobody tells this one to work.
             try await harness.withAnotherInstance(work: .byItself) { _ in
-                try await harness.awaitCondition { try await client.payment(bill).string("status") == "SUCCEEDED" }
+                try await harness.awaitCondition { try await client.payment(payment).string("status") == "SUCCEEDED" }
             }
         }
     }
 
     @Test func `a payment in doubt is looked at ever less often, and after a week with an alarm`() async throws {
         try await TestHarness.open { harness in
-            let (bill, _) = try await Self.authorized(on: harness)
+            let (payment, _) = try await Self.authorized(on: harness)
             try await harness.pass(.seconds(121))
             var sinceDeadline = Duration.seconds(1)
             for (age, pause) in [
@@ -144,7 +144,7 @@ import Transport
                 #expect(!harness.log.holds("payment.in_doubt_for_long") || age > 8 * 86_400)
                 try await harness.pass(.seconds(age) - sinceDeadline)
                 sinceDeadline = .seconds(age)
-                let wait = try await Self.line(bill, on: harness).wait
+                let wait = try await Self.line(payment, on: harness).wait
                 #expect(abs(wait - Double(pause)) < 2, "\(age) s after the deadline: \(wait) s")
             }
             #expect(harness.log.holds("payment.in_doubt_for_long"))
@@ -153,15 +153,15 @@ import Transport
 
     @Test func `what is asked for by hand of a payment that is over is looked at once`() async throws {
         try await TestHarness.open { harness in
-            let (bill, client) = try await Self.authorized(on: harness)
-            try harness.sandbox.fail(intent: bill.belvoID)
+            let (payment, client) = try await Self.authorized(on: harness)
+            try harness.sandbox.fail(intent: payment.belvoID)
             try await harness.poll()
-            let id = try #require(UUID(uuidString: bill.id))
+            let id = try #require(UUID(uuidString: payment.id))
             _ = try await harness.merchant.dependencies.store.requeue(.payment, id)
             let polls = harness.countCalls(.getPaymentIntent)
             for _ in 1...3 { try await harness.poll() }
             #expect(harness.countCalls(.getPaymentIntent) == polls + 1)
-            #expect(try await client.payment(bill).string("status") == "FAILED")
+            #expect(try await client.payment(payment).string("status") == "FAILED")
         }
     }
 

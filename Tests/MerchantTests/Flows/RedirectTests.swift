@@ -8,15 +8,15 @@ import Testing
     {
         try await TestHarness.open { harness in
             let client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
-            let reply = try client.decide(bond)
+            let enrollment = try await client.startEnrollment()
+            let reply = try client.decide(enrollment)
             #expect(try await harness.browser().follow(reply).text.contains("<h1>Bank confirmed</h1>"))
             let first = try await client.complete(reply)
             let second = try await client.complete(reply)
             #expect(first.status == 200)
             #expect(try first.string("next_action", "type") == "poll")
             #expect(first.text == second.text)
-            #expect(first.text == (try await client.enrollment(bond)).text)
+            #expect(first.text == (try await client.enrollment(enrollment)).text)
             #expect(harness.countCalls(.completeRedirection) == 1)
         }
     }
@@ -24,8 +24,8 @@ import Testing
     @Test func `twenty of the same redirect at once are one call`() async throws {
         try await TestHarness.open { harness in
             let client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
-            let reply = try client.decide(bond)
+            let enrollment = try await client.startEnrollment()
+            let reply = try client.decide(enrollment)
             let browser = harness.browser()
             let statuses = try await withThrowingTaskGroup(returning: Set<Int>.self) { group in
                 for _ in 0..<20 { group.addTask { try await browser.follow(reply).status } }
@@ -33,7 +33,7 @@ import Testing
             }
             #expect(statuses == [200])
             #expect(harness.countCalls(.completeRedirection) == 1)
-            #expect(try await client.enrollment(bond).string("next_action", "type") == "poll")
+            #expect(try await client.enrollment(enrollment).string("next_action", "type") == "poll")
         }
     }
 
@@ -42,15 +42,15 @@ import Testing
         try await TestHarness.open { harness in
             harness.sandbox.variants.unknownCodes = reading
             let client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
-            let reply = try client.decide(bond)
+            let enrollment = try await client.startEnrollment()
+            let reply = try client.decide(enrollment)
             let forged = #"{"state": "\#(reply["state"] ?? "")", "code": "forged", "id_token": "forged"}"#
             let refused = try await client.app.send(.post, "/v1/enrollments/complete-redirection", forged)
             #expect(refused.status == (reading == .ignored ? 200 : 422))
-            #expect(try await client.enrollment(bond).string("status") == "PENDING")
+            #expect(try await client.enrollment(enrollment).string("status") == "PENDING")
             #expect(try await client.complete(reply).status == 200)
-            try await client.awaitOptions(of: bond)
-            #expect(try await client.enrollment(bond).string("next_action", "type") == "register")
+            try await client.awaitOptions(of: enrollment)
+            #expect(try await client.enrollment(enrollment).string("next_action", "type") == "register")
         }
     }
 
@@ -58,8 +58,8 @@ import Testing
         try await TestHarness.open { harness in
             let ana = try await AppClient.arrive(on: harness)
             let bia = try await AppClient.arrive(on: harness, as: "bia", taxID: "111.444.777-35")
-            let bond = try await ana.startEnrollment()
-            let reply = try ana.decide(bond)
+            let enrollment = try await ana.startEnrollment()
+            let reply = try ana.decide(enrollment)
             let answer = try await bia.complete(reply)
             #expect(answer.status == 404)
             #expect(try answer.string("code") == "not_found")
@@ -72,15 +72,15 @@ import Testing
         try await TestHarness.open { harness in
             harness.sandbox.variants.redirect = .pushedAuthorization
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
-            let reply = try client.decide(bond)
+            let enrollment = try await client.startEnrollment()
+            let reply = try client.decide(enrollment)
             let answer = try await client.complete(reply)
             #expect(answer.status == 200)
-            #expect(try answer.string("id") == bond.id)
+            #expect(try answer.string("id") == enrollment.id)
             #expect(try await client.complete(reply).text == answer.text)
             #expect(harness.countCalls(.completeRedirection) == 1)
-            try await client.awaitOptions(of: bond)
-            #expect(try await client.confirm(bond).status == 204)
+            try await client.awaitOptions(of: enrollment)
+            #expect(try await client.confirm(enrollment).status == 204)
         }
     }
 
@@ -91,13 +91,13 @@ import Testing
             harness.sandbox.variants.redirect = .pushedAuthorization
             let ana = try await AppClient.arrive(on: harness)
             let bia = try await AppClient.arrive(on: harness, as: "bia", taxID: "111.444.777-35")
-            let bond = try await ana.startEnrollment()
-            let reply = try ana.decide(bond)
+            let enrollment = try await ana.startEnrollment()
+            let reply = try ana.decide(enrollment)
             #expect(try await bia.complete(reply).status == 404)
             #expect(try await bia.complete(reply).status == 404)
             #expect(harness.countCalls(.completeRedirection) == 1)
-            try await ana.awaitOptions(of: bond)
-            #expect(try await ana.enrollment(bond).string("next_action", "type") == "register")
+            try await ana.awaitOptions(of: enrollment)
+            #expect(try await ana.enrollment(enrollment).string("next_action", "type") == "register")
         }
     }
 
@@ -117,20 +117,20 @@ import Testing
     @Test func `a callback that comes too late revives the enrollment, which can then be confirmed`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
-            let reply = try client.decide(bond)
+            let enrollment = try await client.startEnrollment()
+            let reply = try client.decide(enrollment)
             try await harness.pass(.seconds(901))
-            let late = try await client.enrollment(bond)
+            let late = try await client.enrollment(enrollment)
             #expect(try late.string("status") == "FAILED")
             #expect(try late.string("status_reason_code") == "timed_out")
 
             #expect(try await harness.browser().follow(reply).text.contains("<h1>Bank confirmed</h1>"))
-            #expect(try await client.enrollment(bond).string("status") == "PENDING")
-            try await client.awaitOptions(of: bond)
-            #expect(try await client.confirm(bond).status == 204)
-            try harness.sandbox.settle(enrollment: bond.belvoID)
+            #expect(try await client.enrollment(enrollment).string("status") == "PENDING")
+            try await client.awaitOptions(of: enrollment)
+            #expect(try await client.confirm(enrollment).status == 204)
+            try harness.sandbox.settle(enrollment: enrollment.belvoID)
             try await harness.poll()
-            #expect(try await client.enrollment(bond).string("status") == "SUCCEEDED")
+            #expect(try await client.enrollment(enrollment).string("status") == "SUCCEEDED")
         }
     }
 }

@@ -7,14 +7,14 @@ import Testing
     @Test func `a reference with a live payment opens no other, and names it`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            let bill = try await client.bill(bond)
+            let enrollment = try await client.enroll()
+            let payment = try await client.openPayment(enrollment)
             for step in ["waiting for the signature", "authorized"] {
-                let second = try await client.openPayment(bond, key: "tap-2")
+                let second = try await client.requestPayment(enrollment, key: "tap-2")
                 #expect(second.status == 409, "\(step)")
                 #expect(try second.string("code") == "payment_in_doubt", "\(step)")
-                #expect(try second.string("payment_intent") == bill.id, "\(step)")
-                if step != "authorized" { try await client.authorize(bill) }
+                #expect(try second.string("payment_intent") == payment.id, "\(step)")
+                if step != "authorized" { try await client.authorize(payment) }
             }
             #expect(harness.countCalls(.createPaymentIntent) == 1)
         }
@@ -23,37 +23,37 @@ import Testing
     @Test func `a payment in doubt keeps its reference until Belvo says that it failed`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            let bill = try await client.bill(bond)
+            let enrollment = try await client.enroll()
+            let payment = try await client.openPayment(enrollment)
             harness.sandbox.next(.dropAnswer, on: .authorizePaymentIntent)
-            #expect(try await client.authorize(bill).status == 202)
+            #expect(try await client.authorize(payment).status == 202)
             try await harness.pass(.seconds(121))
             for wait in [Duration.seconds(10), .seconds(86_400)] {
-                #expect(try await client.payment(bill).raw("in_doubt") == "true")
-                let second = try await client.openPayment(bond, key: "tap-2")
+                #expect(try await client.payment(payment).raw("in_doubt") == "true")
+                let second = try await client.requestPayment(enrollment, key: "tap-2")
                 #expect(second.status == 409)
                 #expect(try second.string("code") == "payment_in_doubt")
-                #expect(try second.string("payment_intent") == bill.id)
+                #expect(try second.string("payment_intent") == payment.id)
                 try await harness.pass(wait)
             }
-            try harness.sandbox.fail(intent: bill.belvoID)
+            try harness.sandbox.fail(intent: payment.belvoID)
             try await harness.pass(.seconds(901))
-            #expect(try await client.openPayment(bond, key: "tap-2").status == 201)
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 201)
         }
     }
 
     @Test func `a paid reference is never paid again`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            let bill = try await client.bill(bond)
-            try await client.authorize(bill)
-            try harness.sandbox.settle(intent: bill.belvoID)
+            let enrollment = try await client.enroll()
+            let payment = try await client.openPayment(enrollment)
+            try await client.authorize(payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
             try await harness.poll()
-            let second = try await client.openPayment(bond, key: "tap-2")
+            let second = try await client.requestPayment(enrollment, key: "tap-2")
             #expect(second.status == 409)
             #expect(try second.string("code") == "already_paid")
-            #expect(try second.string("payment_intent") == bill.id)
+            #expect(try second.string("payment_intent") == payment.id)
             #expect(harness.countCalls(.createPaymentIntent) == 1)
         }
     }
@@ -61,12 +61,12 @@ import Testing
     @Test func `a failed payment frees its reference`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            let bill = try await client.bill(bond)
-            try await client.authorize(bill)
-            try harness.sandbox.fail(intent: bill.belvoID)
+            let enrollment = try await client.enroll()
+            let payment = try await client.openPayment(enrollment)
+            try await client.authorize(payment)
+            try harness.sandbox.fail(intent: payment.belvoID)
             try await harness.poll()
-            #expect(try await client.openPayment(bond, key: "tap-2").status == 201)
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 201)
         }
     }
 
@@ -75,18 +75,18 @@ import Testing
             var ana = try await AppClient.arrive(on: harness)
             var bia = try await AppClient.arrive(on: harness, as: "bia", taxID: "111.444.777-35")
             let (hers, others) = (try await ana.enroll(), try await bia.enroll())
-            #expect(try await ana.openPayment(hers).status == 201)
-            #expect(try await bia.openPayment(others).status == 201)
-            #expect(try await ana.openPayment(hers, reference: nil, key: "tap-2").status == 201)
-            #expect(try await ana.openPayment(hers, reference: nil, key: "tap-3").status == 201)
+            #expect(try await ana.requestPayment(hers).status == 201)
+            #expect(try await bia.requestPayment(others).status == 201)
+            #expect(try await ana.requestPayment(hers, reference: nil, key: "tap-2").status == 201)
+            #expect(try await ana.requestPayment(hers, reference: nil, key: "tap-3").status == 201)
         }
     }
 
     @Test func `twenty keys at once for one reference are one payment`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            let (app, body) = (client.app, client.paymentBody(bond))
+            let enrollment = try await client.enroll()
+            let (app, body) = (client.app, client.paymentBody(enrollment))
             let answers = try await withThrowingTaskGroup(returning: [Answer].self) { group in
                 for number in 0..<20 {
                     group.addTask {
@@ -111,17 +111,17 @@ import Testing
     @Test func `a payment that lapsed unsigned but was paid elsewhere keeps its reference`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            let bill = try await client.bill(bond)
+            let enrollment = try await client.enroll()
+            let payment = try await client.openPayment(enrollment)
             try await harness.pass(.seconds(361))
-            #expect(try await client.payment(bill).string("failure_code") == "timed_out")
+            #expect(try await client.payment(payment).string("failure_code") == "timed_out")
             // A widget token can authorize at Belvo without us.
             #expect(try await client.app.send(.post, "/v1/widget-token").status == 201)
-            try harness.sandbox.settle(intent: bill.belvoID)
-            let second = try await client.openPayment(bond, key: "tap-2")
+            try harness.sandbox.settle(intent: payment.belvoID)
+            let second = try await client.requestPayment(enrollment, key: "tap-2")
             #expect(second.status == 409)
             #expect(try second.string("code") == "already_paid")
-            #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
+            #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
         }
     }
 }

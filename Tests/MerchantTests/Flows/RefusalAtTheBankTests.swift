@@ -7,8 +7,8 @@ import Testing
     @Test func `a refusal that the app brings back fails the enrollment with the bank's reason`() async throws {
         try await TestHarness.open { harness in
             let client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
-            let answer = try await client.complete(client.decide(bond, .refuse))
+            let enrollment = try await client.startEnrollment()
+            let answer = try await client.complete(client.decide(enrollment, .refuse))
             #expect(answer.status == 200)
             #expect(try answer.string("status") == "FAILED")
             #expect(try answer.string("status_reason_code") == "rejected_by_user")
@@ -23,18 +23,18 @@ import Testing
     func `a refusal in the browser is a page in the user's language`(languages: String, tag: String) async throws {
         try await TestHarness.open(environment: ["APP_DEEP_LINK": "shop://pix"]) { harness in
             let client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
-            let page = try await harness.browser(languages).follow(client.decide(bond, .refuse))
+            let enrollment = try await client.startEnrollment()
+            let page = try await harness.browser(languages).follow(client.decide(enrollment, .refuse))
             #expect(page.status == 200)
             let title = [
                 "pt-BR": "Não foi possível concluir", "en": "This did not work", "es": "No se pudo completar",
             ][tag]
             #expect(page.text.contains("<html lang=\"\(tag)\">"))
             #expect(page.text.contains("<h1>\(title ?? "?")</h1>"))
-            #expect(page.text.contains("href=\"shop://pix?enrollment=\(bond.id)&amp;status=FAILED\""))
+            #expect(page.text.contains("href=\"shop://pix?enrollment=\(enrollment.id)&amp;status=FAILED\""))
             #expect(page.text.contains("Belvo"))
             #expect(page.response.headers["content-language"] == tag)
-            #expect(try await client.enrollment(bond).string("status") == "FAILED")
+            #expect(try await client.enrollment(enrollment).string("status") == "FAILED")
         }
     }
 
@@ -43,13 +43,13 @@ import Testing
     {
         try await TestHarness.open { harness in
             let client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
-            let state = try #require(client.decide(bond)["state"])
+            let enrollment = try await client.startEnrollment()
+            let state = try #require(client.decide(enrollment)["state"])
             let isPending = Fault.Alteration("/status", #""PENDING""#)
             harness.sandbox.next(.altered([isPending]), on: .getEnrollment)
             _ = try await harness.browser().open("?state=\(state)&error=access_denied")
             #expect(harness.countCalls(.completeRedirection) == 1 && harness.countCalls(.getEnrollment) == 1)
-            #expect(try await client.enrollment(bond).string("status") == "PENDING")
+            #expect(try await client.enrollment(enrollment).string("status") == "PENDING")
             // While Belvo cannot be read nothing is concluded, and then it is read again.
             let other = try await client.startEnrollment()
             harness.sandbox.next(.dropAnswer, on: .getEnrollment)
@@ -63,11 +63,11 @@ import Testing
     @Test func `a refusal that the bank posts as a form does the same`() async throws {
         try await TestHarness.open { harness in
             let client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
-            let page = try await harness.browser().post(client.decide(bond, .refuse))
+            let enrollment = try await client.startEnrollment()
+            let page = try await harness.browser().post(client.decide(enrollment, .refuse))
             #expect(page.status == 200)
             #expect(page.text.contains("<h1>This did not work</h1>"))
-            #expect(try await client.enrollment(bond).string("status_reason_code") == "rejected_by_user")
+            #expect(try await client.enrollment(enrollment).string("status_reason_code") == "rejected_by_user")
         }
     }
 }

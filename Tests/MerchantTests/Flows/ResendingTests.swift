@@ -12,16 +12,16 @@ import Testing
         creation: Creation, loss: Trouble.UnknownOutcome
     ) async throws {
         try await TestHarness.open { harness in
-            let tap = try await creation.prepare(on: harness)
+            let attempt = try await creation.prepare(on: harness)
             harness.sandbox.next(loss.fault, on: creation.endpoint)
-            let answer = try await tap.send()
+            let answer = try await attempt.send()
             #expect(answer.status == 201, "\(answer.text)")
-            #expect(harness.countCalls(creation.endpoint) == tap.callsBefore + 2)
+            #expect(harness.countCalls(creation.endpoint) == attempt.callsBefore + 2)
             #expect(harness.countCalls(creation.list) == 1)
             let sent = harness.sandbox.calls.filter { $0.endpoint == creation.endpoint }.suffix(2)
             #expect(Set(sent.map(\.externalID)).count == 1)
             #expect(Set(sent.map(\.idempotencyKey)).count == 1)
-            #expect(try await tap.objects(of: answer).count == 1)
+            #expect(try await attempt.objects(of: answer).count == 1)
         }
     }
 
@@ -30,38 +30,38 @@ import Testing
         creation: Creation
     ) async throws {
         try await TestHarness.open { harness in
-            let tap = try await creation.prepare(on: harness)
+            let attempt = try await creation.prepare(on: harness)
             harness.sandbox.next(.dropRequest, on: creation.endpoint, count: 3)
             for calls in [2, 3] {
-                let answer = try await tap.send()
+                let answer = try await attempt.send()
                 #expect(answer.status == 202)
                 #expect(try answer.string("next_action", "type") == "poll")
-                #expect(harness.countCalls(creation.endpoint) == tap.callsBefore + calls)
+                #expect(harness.countCalls(creation.endpoint) == attempt.callsBefore + calls)
             }
-            let done = try await tap.send()
+            let done = try await attempt.send()
             #expect(done.status == 201)
-            #expect(try await tap.objects(of: done).count == 1)
+            #expect(try await attempt.objects(of: done).count == 1)
             // From now on the key gives this answer, and nothing is sent any more.
-            let again = try await tap.send()
+            let again = try await attempt.send()
             #expect(again.status == (creation == .customer ? 200 : 201))
             #expect(again.text == done.text)
-            #expect(harness.countCalls(creation.endpoint) == tap.callsBefore + 4)
+            #expect(harness.countCalls(creation.endpoint) == attempt.callsBefore + 4)
         }
     }
 
     @Test(arguments: Creation.allCases)
     fileprivate func `of several repetitions at once only one sends`(creation: Creation) async throws {
         try await TestHarness.open { harness in
-            let tap = try await creation.prepare(on: harness)
+            let attempt = try await creation.prepare(on: harness)
             harness.sandbox.next(.dropRequest, on: creation.endpoint, count: 2)
-            #expect(try await tap.send().status == 202)
+            #expect(try await attempt.send().status == 202)
             let answers = try await withThrowingTaskGroup { group in
-                for _ in 0..<4 { group.addTask { try await tap.send() } }
+                for _ in 0..<4 { group.addTask { try await attempt.send() } }
                 return try await group.reduce(into: [Int]()) { $0.append($1.status) }
             }
             #expect(answers.contains(201), "\(answers)")
-            #expect(harness.countCalls(creation.endpoint) == tap.callsBefore + 3)
-            #expect(try await tap.objects(of: try await tap.send()).count == 1)
+            #expect(harness.countCalls(creation.endpoint) == attempt.callsBefore + 3)
+            #expect(try await attempt.objects(of: try await attempt.send()).count == 1)
         }
     }
 
@@ -70,19 +70,19 @@ import Testing
         creation: Creation, status: Int
     ) async throws {
         try await TestHarness.open { harness in
-            let tap = try await creation.prepare(on: harness)
+            let attempt = try await creation.prepare(on: harness)
             // Belvo takes a second to list what it has.
             harness.sandbox.variants.listLagMilliseconds = 3_600_000
             harness.sandbox.next(.dropAnswer, on: creation.endpoint)
             harness.sandbox.next(.refused(status, code: "unique"), on: creation.endpoint)
-            let first = try await tap.send()
+            let first = try await attempt.send()
             #expect(first.status == 202, "\(first.text)")
-            #expect(harness.countCalls(creation.endpoint) == tap.callsBefore + 2)
+            #expect(harness.countCalls(creation.endpoint) == attempt.callsBefore + 2)
             harness.sandbox.variants.listLagMilliseconds = 0
-            let second = try await tap.send()
+            let second = try await attempt.send()
             #expect([200, 201].contains(second.status), "\(second.text)")
             #expect(try second.raw("belvo_id") != "null")
-            #expect(harness.countCalls(creation.endpoint) == tap.callsBefore + 2)
+            #expect(harness.countCalls(creation.endpoint) == attempt.callsBefore + 2)
         }
     }
 
@@ -91,55 +91,55 @@ import Testing
         creation: Creation
     ) async throws {
         try await TestHarness.open { harness in
-            let tap = try await creation.prepare(on: harness)
+            let attempt = try await creation.prepare(on: harness)
             harness.sandbox.next(.dropRequest, on: creation.endpoint)
             harness.sandbox.next(.refused(422, code: "unique"), on: creation.endpoint, count: nil)
             for _ in 0..<3 {
-                #expect(try await tap.send().status == 202)
+                #expect(try await attempt.send().status == 202)
                 try await harness.advance(by: .seconds(25))
             }
             // The time that a sending may take to show counts from the one that may have arrived.
             try await harness.work()
-            #expect(try await tap.state() == "failed")
+            #expect(try await attempt.state() == "failed")
         }
     }
 
     @Test(arguments: Creation.allCases)
     fileprivate func `a second sending that is turned away leaves the first unknown`(creation: Creation) async throws {
         try await TestHarness.open { harness in
-            let tap = try await creation.prepare(on: harness)
+            let attempt = try await creation.prepare(on: harness)
             harness.sandbox.next(.dropRequest, on: creation.endpoint)
             harness.sandbox.next(.refused(425, code: "too_early"), on: creation.endpoint)
-            #expect(try await tap.send().status == 202)
+            #expect(try await attempt.send().status == 202)
             harness.clock.advance(by: .seconds(10))
-            #expect(try await tap.send().status == 201)
-            #expect(harness.countCalls(creation.endpoint) == tap.callsBefore + 3)
+            #expect(try await attempt.send().status == 201)
+            #expect(harness.countCalls(creation.endpoint) == attempt.callsBefore + 3)
         }
     }
 
     @Test(arguments: Creation.allCases)
     fileprivate func `nothing is sent again while Belvo cannot be read`(creation: Creation) async throws {
         try await TestHarness.open { harness in
-            let tap = try await creation.prepare(on: harness)
+            let attempt = try await creation.prepare(on: harness)
             harness.sandbox.next(.dropRequest, on: creation.endpoint)
             harness.sandbox.next(.refused(500, code: "unexpected"), on: creation.list, count: 2)
-            for _ in 0..<2 { #expect(try await tap.send().status == 202) }
-            #expect(harness.countCalls(creation.endpoint) == tap.callsBefore + 1)
-            #expect(try await tap.send().status == 201)
-            #expect(harness.countCalls(creation.endpoint) == tap.callsBefore + 2)
+            for _ in 0..<2 { #expect(try await attempt.send().status == 202) }
+            #expect(harness.countCalls(creation.endpoint) == attempt.callsBefore + 1)
+            #expect(try await attempt.send().status == 201)
+            #expect(harness.countCalls(creation.endpoint) == attempt.callsBefore + 2)
         }
     }
 
     @Test func `a payment that its user has given up is not sent again`() async throws {
         try await TestHarness.open { harness in
-            let tap = try await Creation.payment.prepare(on: harness)
+            let attempt = try await Creation.payment.prepare(on: harness)
             harness.sandbox.next(.dropRequest, on: .createPaymentIntent, count: 2)
-            let id = try await tap.send().string("id")
-            #expect(try await tap.client.cancel(id).status == 202)
-            #expect(try await tap.send().status == 202)
+            let id = try await attempt.send().string("id")
+            #expect(try await attempt.client.cancel(id).status == 202)
+            #expect(try await attempt.send().status == 202)
             #expect(harness.countCalls(.createPaymentIntent) == 2)
             try await harness.pass(.seconds(90))
-            #expect(try await tap.client.payment(id).string("failure_code") == "canceled")
+            #expect(try await attempt.client.payment(id).string("failure_code") == "canceled")
         }
     }
 
@@ -158,9 +158,9 @@ import Testing
         async throws
     {
         try await TestHarness.open { harness in
-            let tap = try await Creation.payment.prepare(on: harness)
+            let attempt = try await Creation.payment.prepare(on: harness)
             harness.sandbox.next(.delayAnswer(.seconds(2)), on: .createPaymentIntent)
-            async let late = tap.send()
+            async let late = attempt.send()
             try await harness.awaitCondition {
                 guard let id = try await harness.lines("SELECT id::text AS line FROM payments").first else {
                     return false
@@ -169,10 +169,10 @@ import Testing
             }
             // To the others it looks as if the server that sent it had gone.
             try await harness.database.execute("UPDATE idempotency_keys SET outcome_unknown = true")
-            let early = try await tap.send()
+            let early = try await attempt.send()
             #expect(early.status == 201)
-            #expect(try await tap.client.cancel(early.string("id")).status == 200)
-            let answers = try await [late, tap.send()]
+            #expect(try await attempt.client.cancel(early.string("id")).status == 200)
+            let answers = try await [late, attempt.send()]
             #expect(answers.map(\.text) == [early.text, early.text])
             #expect(answers.map { $0.response.headers["idempotent-replayed"] } == ["true", "true"])
         }
@@ -184,12 +184,12 @@ import Testing
 @Suite struct TwinTests {
     @Test func `a payment's twin is never signed, and alarmed of`() async throws {
         try await TestHarness.open { harness in
-            let tap = try await Creation.payment.prepare(on: harness)
+            let attempt = try await Creation.payment.prepare(on: harness)
             // The list lags, and the key does not help: Belvo forgets it.
             harness.sandbox.variants.listLagMilliseconds = 3_600_000
             harness.sandbox.next(.dropAnswer, on: .createPaymentIntent)
             harness.sandbox.variants.keyReuse = .forgotten
-            let answer = try await tap.send()
+            let answer = try await attempt.send()
             #expect(answer.status == 201)
             let intents = harness.sandbox.intentIDs(externalID: try answer.string("id"))
             #expect(intents.count == 2)
@@ -197,14 +197,14 @@ import Testing
             #expect(known == intents.last)
             harness.sandbox.variants.listLagMilliseconds = 0
 
-            var client = tap.client
-            let bill = AppClient.Bill(id: try answer.string("id"), belvoID: known, answer: answer)
-            #expect(try await client.authorize(bill).status == 204)
+            var client = attempt.client
+            let payment = AppClient.OpenedPayment(id: try answer.string("id"), belvoID: known, answer: answer)
+            #expect(try await client.authorize(payment).status == 204)
             try await harness.tell("PAYMENT_INTENTS", of: intents[0])
             try harness.sandbox.settle(intent: known)
             for _ in 0..<3 { try await harness.poll() }
-            #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
-            #expect(try await client.payment(bill).string("belvo_id") == known)
+            #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
+            #expect(try await client.payment(payment).string("belvo_id") == known)
             #expect(harness.sandbox.status(of: intents[0]) == "PENDING")
             #expect(harness.countCalls(.authorizePaymentIntent) == 1)
             #expect(harness.log.holds("payment.created_twice"))
@@ -246,10 +246,10 @@ import Testing
 
     @Test func `an enrollment's twin is told of, and moves nothing of the one that is known`() async throws {
         try await TestHarness.open { harness in
-            let tap = try await Creation.enrollment.prepare(on: harness)
+            let attempt = try await Creation.enrollment.prepare(on: harness)
             harness.sandbox.variants.listLagMilliseconds = 3_600_000
             harness.sandbox.next(.dropAnswer, on: .createEnrollment)
-            let answer = try await tap.send()
+            let answer = try await attempt.send()
             let id = try answer.string("id")
             let twins = harness.sandbox.enrollmentIDs(externalID: id)
             #expect(twins.count == 2)
@@ -258,7 +258,7 @@ import Testing
             try harness.sandbox.cancel(enrollment: twins[0])
             try await harness.tell("ENROLLMENTS", of: twins[0])
             for _ in 0..<2 { try await harness.poll() }
-            let now = try await tap.client.app.send(.get, "/v1/enrollments/\(id)")
+            let now = try await attempt.client.app.send(.get, "/v1/enrollments/\(id)")
             #expect(try now.string("status") == "PENDING")
             #expect(try now.string("belvo_id") == twins[1])
             #expect(harness.log.holds("enrollment.created_twice"))
@@ -270,18 +270,18 @@ import Testing
         creation: Creation
     ) async throws {
         try await TestHarness.open { harness in
-            let tap = try await creation.prepare(on: harness)
+            let attempt = try await creation.prepare(on: harness)
             harness.sandbox.variants.listLagMilliseconds = 3_600_000
             harness.sandbox.next(.dropAnswer, on: creation.endpoint, count: 2)
-            #expect(try await tap.send().status == 202)
+            #expect(try await attempt.send().status == 202)
             // So that the clock tells them apart.
             harness.sandbox.variants.listLagMilliseconds = 0
-            let done = try await tap.send()
-            let objects = try await tap.objects(of: done)
+            let done = try await attempt.send()
+            let objects = try await attempt.objects(of: done)
             #expect(objects.count == 2)
             #expect(try done.string("belvo_id") == objects.first)
             #expect(harness.log.holds("\(creation.rawValue).created_twice"))
-            #expect(harness.countCalls(creation.endpoint) == tap.callsBefore + 2)
+            #expect(harness.countCalls(creation.endpoint) == attempt.callsBefore + 2)
         }
     }
 }
@@ -310,7 +310,7 @@ private enum Creation: String, CaseIterable, Sendable {
     }
 
     /// A user who is about to ask for it.
-    struct Tap: Sendable {
+    struct Attempt: Sendable {
         let creation: Creation
         let client: AppClient
         let send: @Sendable () async throws -> Answer
@@ -340,24 +340,24 @@ private enum Creation: String, CaseIterable, Sendable {
         }
     }
 
-    func prepare(on harness: TestHarness) async throws -> Tap {
+    func prepare(on harness: TestHarness) async throws -> Attempt {
         switch self {
         case .customer:
             let app = try await harness.app(of: "ana")
-            return Tap(
+            return Attempt(
                 creation: self, client: AppClient(harness: harness, app: app, signals: "{}"),
                 send: { try await app.send(.put, "/v1/customer", AppClient.customerBody()) }, callsBefore: 0)
         case .enrollment:
             let client = try await AppClient.arrive(on: harness)
-            return Tap(
+            return Attempt(
                 creation: self, client: client, send: { try await client.keyed(client.enrollmentBody) },
                 callsBefore: 0)
         case .payment:
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
+            let enrollment = try await client.enroll()
             let payer = client
-            return Tap(
-                creation: self, client: client, send: { try await payer.openPayment(bond) }, callsBefore: 0)
+            return Attempt(
+                creation: self, client: client, send: { try await payer.requestPayment(enrollment) }, callsBefore: 0)
         }
     }
 }

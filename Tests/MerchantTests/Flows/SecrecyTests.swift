@@ -11,29 +11,29 @@ import Testing
             var client = try await AppClient.arrive(on: harness)
             // Of a keyed request the digest is kept, and what it is made of is not.
             #expect(try await client.keyed(client.enrollmentBody).status == 201)
-            let bond = try await client.startEnrollment()
-            let reply = try client.decide(bond)
+            let enrollment = try await client.startEnrollment()
+            let reply = try client.decide(enrollment)
             // On a bad day, when more is logged and more is kept.
             harness.sandbox.next(.tooManyRequests(retryAfter: 1), on: .completeRedirection)
             try await client.complete(reply)
             var found = try await harness.tablesHolding(oneShots(of: reply))
             #expect(found.isEmpty, "\(found)")
             try await harness.poll()
-            try await client.awaitOptions(of: bond)
-            let confirmation = try await client.confirmation(of: bond)
+            try await client.awaitOptions(of: enrollment)
+            let confirmation = try await client.confirmation(of: enrollment)
             harness.sandbox.next(.dropAnswer, on: .confirmEnrollment)
-            _ = try await client.app.send(.post, "/v1/enrollments/\(bond.id)/confirm", confirmation)
-            try harness.sandbox.settle(enrollment: bond.belvoID)
+            _ = try await client.app.send(.post, "/v1/enrollments/\(enrollment.id)/confirm", confirmation)
+            try harness.sandbox.settle(enrollment: enrollment.belvoID)
             try await harness.poll()
-            let bill = try await client.bill(bond)
-            let authorization = try client.authorization(of: bill)
+            let payment = try await client.openPayment(enrollment)
+            let authorization = try client.authorization(of: payment)
             harness.sandbox.next(.forbiddenPage, on: .authorizePaymentIntent)
             for _ in 0..<2 {
-                _ = try await client.app.send(.post, "/v1/payment-intents/\(bill.id)/authorize", authorization)
+                _ = try await client.app.send(.post, "/v1/payment-intents/\(payment.id)/authorize", authorization)
             }
-            try harness.sandbox.settle(intent: bill.belvoID)
+            try harness.sandbox.settle(intent: payment.belvoID)
             try await harness.poll()
-            #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
+            #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
 
             var secrets =
                 oneShots(of: reply) + [

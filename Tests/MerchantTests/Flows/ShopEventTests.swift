@@ -50,9 +50,9 @@ import Transport
     @Test func `the end of an enrollment and of a payment is told, signed as Standard Webhooks has it`() async throws {
         try await Self.open { harness, shop in
             var client = try await AppClient.arrive(on: harness)
-            let bill = try await client.bill(client.enroll())
-            try await client.authorize(bill)
-            try harness.sandbox.settle(intent: bill.belvoID)
+            let payment = try await client.openPayment(client.enroll())
+            try await client.authorize(payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
             try await harness.poll()
             try await harness.work()
             #expect(shop.types == ["enrollment.succeeded", "payment.succeeded"])
@@ -60,7 +60,7 @@ import Transport
             #expect(told.method == .post)
             #expect(told.target.description == "/events?shop=1")
             let event = try JSONDocument(parsing: told.body).root
-            #expect(event["data"]?["id"]?.string == bill.id)
+            #expect(event["data"]?["id"]?.string == payment.id)
             #expect(event["data"]?["reference"]?.string == "order-1")
             #expect(event["data"]?["subject"]?.string == "ana")
             #expect(event["data"]?["amount"]?.string == "19.90")
@@ -103,11 +103,11 @@ import Transport
         try await Self.open { harness, shop in
             shop.status.withLock { $0 = .internalServerError }
             var client = try await AppClient.arrive(on: harness)
-            let bill = try await client.bill(client.enroll())
-            try await client.authorize(bill)
+            let payment = try await client.openPayment(client.enroll())
+            try await client.authorize(payment)
             try await harness.advance(by: .seconds(130))
             try await harness.work()
-            try harness.sandbox.settle(intent: bill.belvoID)
+            try harness.sandbox.settle(intent: payment.belvoID)
             try await harness.advance(by: .seconds(130))
             try await harness.work()
             let refused = shop.types.count
@@ -126,7 +126,7 @@ import Transport
         try await Self.open { harness, shop in
             shop.status.withLock { $0 = .notFound }
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
+            let enrollment = try await client.enroll()
             try await harness.advance(by: .seconds(3 * 86_400))
             try await harness.work()
             let parked = try await harness.database.rows(
@@ -134,8 +134,8 @@ import Transport
             #expect(parked.count == 1)
             #expect(harness.log.holds("event.parked"))
             shop.status.withLock { $0 = .ok }
-            try harness.sandbox.revoke(enrollment: bond.belvoID)
-            _ = try await client.openPayment(bond)
+            try harness.sandbox.revoke(enrollment: enrollment.belvoID)
+            _ = try await client.requestPayment(enrollment)
             try await harness.work()
             #expect(shop.types.last == "enrollment.failed")
         }

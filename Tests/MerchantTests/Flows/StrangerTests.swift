@@ -91,8 +91,8 @@ import Testing
         let clock = HandClock()
         try await TestHarness.open(environment: ["ADDRESS_RATE": "1000"], clock: clock.intervals) { harness in
             let client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
-            let reply = try client.decide(bond)
+            let enrollment = try await client.startEnrollment()
+            let reply = try client.decide(enrollment)
             var pages: [Int] = []
             for number in 0..<22 { pages.append(try await harness.browser().open("?state=s\(number)&code=c").status) }
             #expect(pages == Array(repeating: 422, count: 20) + [429, 429])
@@ -137,14 +137,14 @@ import Testing
     func `what Belvo answers to made-up redirects stops nobody else`(fault: Fault) async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
+            let enrollment = try await client.enroll()
             harness.sandbox.next(fault, on: .completeRedirection, count: nil)
             for number in 0..<20 { _ = try await harness.browser().open("?state=s\(number)&code=c") }
             #expect(harness.countCalls(.completeRedirection) < 1 + CircuitBreaker.callsMin + 2)
             #expect(harness.merchant.dependencies.gate.isShutForStrangers)
             harness.sandbox.clearFaults()
-            let bill = try await client.bill(bond)
-            #expect(try await client.authorize(bill).status == 204)
+            let payment = try await client.openPayment(enrollment)
+            #expect(try await client.authorize(payment).status == 204)
             let other = try await client.startEnrollment()
             #expect(try await harness.browser().follow(client.decide(other)).text.contains("<h1>Bank confirmed</h1>"))
             #expect(!harness.log.all.contains { $0.hasPrefix("belvo.") && !$0.contains("caller=stranger") })
@@ -154,7 +154,7 @@ import Testing
     @Test func `so many redirects of nobody's wait for Belvo, and those of known enrollments find room`() async throws {
         try await TestHarness.open(environment: ["UNKNOWN_REDIRECTS_MAX": "3"]) { harness in
             let client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
+            let enrollment = try await client.startEnrollment()
             harness.sandbox.next(.tooManyRequests(retryAfter: 60), on: .completeRedirection)
             for number in 0..<3 {
                 let page = try await harness.browser().open("?state=s\(number)&code=c")
@@ -168,7 +168,8 @@ import Testing
             let body = #"{"state": "s5", "code": "c", "id_token": "t"}"#
             let posted = try await client.app.send(.post, "/v1/enrollments/complete-redirection", body)
             #expect(try posted.string("code") == "belvo_unavailable")
-            #expect(try await harness.browser().follow(client.decide(bond)).text.contains("<h1>Bank confirmed</h1>"))
+            #expect(
+                try await harness.browser().follow(client.decide(enrollment)).text.contains("<h1>Bank confirmed</h1>"))
             // While their calls would be kept here nothing is written for them.
             let versions = SQL(trusted: "SELECT sum(version)::bigint AS sum FROM redirect_receipts")
             try await harness.poll()

@@ -5,84 +5,86 @@ import Testing
 
 /// An enrollment that Belvo has just shown to be usable is not read again before each payment; one that was taken back
 /// is noticed all the same, and the app hears the same words.
-@Suite struct UsableBondTests {
+@Suite struct UsableEnrollmentTests {
     private static func open(
-        _ body: @escaping @Sendable (TestHarness, AppClient, AppClient.Bond) async throws -> Void
+        _ body: @escaping @Sendable (TestHarness, AppClient, AppClient.Enrollment) async throws -> Void
     ) async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            try await body(harness, client, bond)
+            let enrollment = try await client.enroll()
+            try await body(harness, client, enrollment)
         }
     }
 
-    @Test func `a bond is read again before a payment only after minutes`() async throws {
-        try await Self.open { harness, client, bond in
+    @Test func `an enrollment is read again before a payment only after minutes`() async throws {
+        try await Self.open { harness, client, enrollment in
             let before = harness.countCalls(.getEnrollment)
             for number in 1...3 {
-                let payment = try await client.openPayment(bond, reference: "order-\(number)", key: "\(number)")
+                let payment = try await client.requestPayment(
+                    enrollment, reference: "order-\(number)", key: "\(number)")
                 #expect(payment.status == 201)
             }
             #expect(harness.countCalls(.getEnrollment) == before)
             try await harness.advance(by: .seconds(301))
             for number in 4...6 {
-                let payment = try await client.openPayment(bond, reference: "order-\(number)", key: "\(number)")
+                let payment = try await client.requestPayment(
+                    enrollment, reference: "order-\(number)", key: "\(number)")
                 #expect(payment.status == 201)
             }
             #expect(harness.countCalls(.getEnrollment) == before + 1)
         }
     }
 
-    @Test func `a bond that a webhook has told of is read again before the payment`() async throws {
+    @Test func `an enrollment that a webhook has told of is read again before the payment`() async throws {
         for isWorkedOn in [false, true] {
-            try await Self.open { harness, client, bond in
-                try await harness.tell("ENROLLMENTS", of: bond.belvoID)
+            try await Self.open { harness, client, enrollment in
+                try await harness.tell("ENROLLMENTS", of: enrollment.belvoID)
                 if isWorkedOn { try await harness.work() }
                 let before = harness.countCalls(.getEnrollment)
-                #expect(try await client.openPayment(bond).status == 201)
+                #expect(try await client.requestPayment(enrollment).status == 201)
                 #expect(harness.countCalls(.getEnrollment) == before + 1)
                 let expected = isWorkedOn ? before + 1 : before + 2
-                #expect(try await client.openPayment(bond, reference: "order-2", key: "tap-2").status == 201)
+                #expect(try await client.requestPayment(enrollment, reference: "order-2", key: "tap-2").status == 201)
                 #expect(harness.countCalls(.getEnrollment) == expected)
             }
         }
     }
 
-    @Test func `a bond that was taken back a moment ago is refused by Belvo, and the app hears the reason`()
+    @Test func `an enrollment that was taken back a moment ago is refused by Belvo, and the app hears the reason`()
         async throws
     {
-        try await Self.open { harness, client, bond in
-            try harness.sandbox.revoke(enrollment: bond.belvoID)
+        try await Self.open { harness, client, enrollment in
+            try harness.sandbox.revoke(enrollment: enrollment.belvoID)
             for _ in 1...2 {
-                let payment = try await client.openPayment(bond)
+                let payment = try await client.requestPayment(enrollment)
                 #expect(payment.status == 409)
                 #expect(try payment.string("code") == "enrollment_not_usable")
             }
             #expect(harness.countCalls(.createPaymentIntent) == 1)
-            #expect(try await client.enrollment(bond).string("next_action", "reason") == "enroll_again")
-            // The reference is free for the next bond.
+            #expect(try await client.enrollment(enrollment).string("next_action", "reason") == "enroll_again")
+            // The reference is free for the next enrollment.
             var client = client
             let next = try await client.enroll()
-            #expect(try await client.openPayment(next, key: "tap-2").status == 201)
+            #expect(try await client.requestPayment(next, key: "tap-2").status == 201)
         }
     }
 
-    @Test func `a refusal that is not about the bond says what Belvo says`() async throws {
-        try await Self.open { harness, client, bond in
+    @Test func `a refusal that is not about the enrollment says what Belvo says`() async throws {
+        try await Self.open { harness, client, enrollment in
             harness.sandbox.next(.refused(400, code: "invalid"), on: .createPaymentIntent)
-            let payment = try await client.openPayment(bond)
+            let payment = try await client.requestPayment(enrollment)
             #expect(payment.status == 422)
             #expect(try payment.string("code") == "refused_by_belvo")
-            #expect(try await client.openPayment(bond).text == payment.text)
+            #expect(try await client.requestPayment(enrollment).text == payment.text)
         }
     }
 
     @Test func `a refusal whose reason cannot be read says what Belvo says`() async throws {
-        try await Self.open { harness, client, bond in
-            try harness.sandbox.revoke(enrollment: bond.belvoID)
+        try await Self.open { harness, client, enrollment in
+            try harness.sandbox.revoke(enrollment: enrollment.belvoID)
             harness.sandbox.next(.dropAnswer, on: .getEnrollment)
-            #expect(try await client.openPayment(bond).string("code") == "refused_by_belvo")
-            #expect(try await client.openPayment(bond, key: "tap-2").string("code") == "enrollment_not_usable")
+            #expect(try await client.requestPayment(enrollment).string("code") == "refused_by_belvo")
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").string("code") == "enrollment_not_usable")
         }
     }
 }

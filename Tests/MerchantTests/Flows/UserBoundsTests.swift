@@ -47,16 +47,16 @@ import Testing
     @Test func `past the open payments a user has to end one first, a repetition is answered`() async throws {
         try await TestHarness.open(environment: ["USER_OPEN_PAYMENTS_MAX": "2"]) { harness in
             var ana = try await AppClient.arrive(on: harness)
-            let bond = try await ana.enroll()
-            let bill = try await ana.bill(bond, reference: "order-1", key: "tap-1")
-            _ = try await ana.bill(bond, reference: "order-2", key: "tap-2")
-            let answer = try await ana.openPayment(bond, reference: "order-3", key: "tap-3")
+            let enrollment = try await ana.enroll()
+            let payment = try await ana.openPayment(enrollment, reference: "order-1", key: "tap-1")
+            _ = try await ana.openPayment(enrollment, reference: "order-2", key: "tap-2")
+            let answer = try await ana.requestPayment(enrollment, reference: "order-3", key: "tap-3")
             #expect(answer.status == 429)
             #expect(try answer.string("code") == "too_many_open_payments")
-            let again = try await ana.openPayment(bond, reference: "order-2", key: "tap-2")
+            let again = try await ana.requestPayment(enrollment, reference: "order-2", key: "tap-2")
             #expect(again.status == 201 && again.response.headers["idempotent-replayed"] == "true")
-            #expect(try await ana.cancel(bill).status == 200)
-            #expect(try await ana.openPayment(bond, reference: "order-3", key: "tap-3").status == 201)
+            #expect(try await ana.cancel(payment).status == 200)
+            #expect(try await ana.requestPayment(enrollment, reference: "order-3", key: "tap-3").status == 201)
         }
     }
 }

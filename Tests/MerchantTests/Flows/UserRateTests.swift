@@ -79,21 +79,21 @@ import Testing
         let clock = HandClock()
         try await TestHarness.open(environment: ["USER_RATE": "20"], clock: clock.intervals) { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
+            let enrollment = try await client.enroll()
             while try await client.app.send(.get, "/v1/enrollments").status != 429 {}
             let keys = SQL(trusted: "SELECT count(*) AS count FROM idempotency_keys")
             let before = try await harness.database.rows(keys).map { try $0.decode("count", as: Int64.self) }
-            #expect(try await client.openPayment(bond).status == 429)
+            #expect(try await client.requestPayment(enrollment).status == 429)
             #expect(try await harness.database.rows(keys).map { try $0.decode("count", as: Int64.self) } == before)
             clock.advance(by: .seconds(1))
-            let paid = try await client.openPayment(bond)
+            let paid = try await client.requestPayment(enrollment)
             #expect(paid.status == 201)
             #expect(paid.response.headers["idempotent-replayed"] == nil)
             // What was answered once is not answered over again for the asking.
             while try await client.app.send(.get, "/v1/enrollments").status != 429 {}
-            #expect(try await client.openPayment(bond).status == 429)
+            #expect(try await client.requestPayment(enrollment).status == 429)
             clock.advance(by: .seconds(1))
-            #expect(try await client.openPayment(bond).response.headers["idempotent-replayed"] == "true")
+            #expect(try await client.requestPayment(enrollment).response.headers["idempotent-replayed"] == "true")
         }
     }
 }

@@ -105,9 +105,9 @@ import Testing
     func `an amount that is no amount is refused at its place`(amount: String) async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
+            let enrollment = try await client.enroll()
             let answer = try await client.app.send(
-                .post, "/v1/payment-intents", client.paymentBody(bond, amount: amount),
+                .post, "/v1/payment-intents", client.paymentBody(enrollment, amount: amount),
                 headers: ["idempotency-key": "tap"])
             #expect(answer.status == 400, "\(answer.text)")
             if amount != "NaN", !["01", "1.", ".5"].contains(amount) {

@@ -13,7 +13,7 @@ import Testing
 @Suite struct WebhookGatheringTests {
     /// A payment that is signed, with what Belvo tells when it is paid.
     private struct Told {
-        let bill: AppClient.Bill
+        let payment: AppClient.OpenedPayment
         let charge: String
         let transaction: String
         let endToEndID: String
@@ -24,14 +24,14 @@ import Testing
     ) async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bill = try await client.bill(client.enroll())
-            try await client.authorize(bill)
-            try harness.sandbox.settle(intent: bill.belvoID)
-            let shown = try await belvo(harness, "payment-intents/\(bill.belvoID)/")
+            let payment = try await client.openPayment(client.enroll())
+            try await client.authorize(payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            let shown = try await belvo(harness, "payment-intents/\(payment.belvoID)/")
             let pix = shown["payment_method_information"]?["open_finance_biometric_pix"]
             let told = Told(
-                bill: bill, charge: try #require(harness.sandbox.movement("CHARGES", of: bill.belvoID)),
-                transaction: try #require(harness.sandbox.movement("TRANSACTIONS", of: bill.belvoID)),
+                payment: payment, charge: try #require(harness.sandbox.movement("CHARGES", of: payment.belvoID)),
+                transaction: try #require(harness.sandbox.movement("TRANSACTIONS", of: payment.belvoID)),
                 endToEndID: try #require(pix?["end_to_end_id"]?.string))
             try await body(harness, &client, told)
         }
@@ -72,7 +72,7 @@ import Testing
     ) async throws {
         let data = """
             "transaction_type": "INFLOW", "amount": "19.90", "currency": "BRL",
-            "payment_intent": "\(told.bill.belvoID)", "end_to_end_id": "\(told.endToEndID)"
+            "payment_intent": "\(told.payment.belvoID)", "end_to_end_id": "\(told.endToEndID)"
             """
         try await tell(harness, "TRANSACTIONS", told.transaction, change(data), code: "OBJECT_CREATED")
     }
@@ -91,9 +91,9 @@ import Testing
             let before = Self.readings(harness)
             try await Self.tellOfCharge(harness, told)
             try await Self.tellOfTransaction(harness, told)
-            try await Self.tell(harness, "PAYMENT_INTENTS", told.bill.belvoID, #""status": "SUCCEEDED""#)
+            try await Self.tell(harness, "PAYMENT_INTENTS", told.payment.belvoID, #""status": "SUCCEEDED""#)
             try await harness.work()
-            #expect(try await client.payment(told.bill).string("status") == "SUCCEEDED")
+            #expect(try await client.payment(told.payment).string("status") == "SUCCEEDED")
             #expect(try await Self.outcomes(harness) == ["done", "done", "done"])
             #expect(Self.readings(harness) == [before[0] + 1, before[1], before[2]])
         }
@@ -107,7 +107,7 @@ import Testing
             try await Self.tellOfTransaction(harness, told)
             try await Self.tell(harness, "CHARGES", told.charge, #""status": "SUCCEEDED""#)
             try await harness.work()
-            #expect(try await client.payment(told.bill).string("status") == "SUCCEEDED")
+            #expect(try await client.payment(told.payment).string("status") == "SUCCEEDED")
             #expect(Self.readings(harness) == [before[0] + 1, before[1] + 1, before[2]])
             #expect(try await Self.outcomes(harness) == ["done", "done"])
         }
@@ -116,7 +116,7 @@ import Testing
     @Test func `what only repeats what is known of a closed payment is not looked up`() async throws {
         try await Self.open { harness, client, told in
             try await harness.poll()
-            #expect(try await client.payment(told.bill).string("status") == "SUCCEEDED")
+            #expect(try await client.payment(told.payment).string("status") == "SUCCEEDED")
             let before = Self.readings(harness)
             try await Self.tellOfCharge(harness, told)
             try await Self.tellOfTransaction(harness, told)
@@ -145,7 +145,7 @@ import Testing
             try await harness.work()
             #expect(Self.readings(harness) == [before[0] + 1, before[1] + 1, before[2]])
             // What the intent itself is said to have come to is always looked up.
-            try await Self.tell(harness, "PAYMENT_INTENTS", told.bill.belvoID, #""status": "SUCCEEDED""#)
+            try await Self.tell(harness, "PAYMENT_INTENTS", told.payment.belvoID, #""status": "SUCCEEDED""#)
             try await harness.work()
             #expect(Self.readings(harness)[0] == before[0] + 2)
         }
@@ -154,39 +154,39 @@ import Testing
     @Test func `a movement of a payment that was given up is looked up, and corrects it`() async throws {
         for type in ["CHARGES", "TRANSACTIONS"] {
             try await TestHarness.open { harness in
-                let (client, bill) = try await Self.givenUp(on: harness)
-                try harness.sandbox.settle(intent: bill.belvoID)
-                let object = try #require(harness.sandbox.movement(type, of: bill.belvoID))
+                let (client, payment) = try await Self.givenUp(on: harness)
+                try harness.sandbox.settle(intent: payment.belvoID)
+                let object = try #require(harness.sandbox.movement(type, of: payment.belvoID))
                 try await Self.tell(
-                    harness, type, object, #""status": "SUCCEEDED", "payment_intent": "\#(bill.belvoID)""#)
+                    harness, type, object, #""status": "SUCCEEDED", "payment_intent": "\#(payment.belvoID)""#)
                 try await harness.work()
-                #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
+                #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
                 #expect(try await harness.lines("SELECT kind AS line FROM ops.money_alarms") == ["late_success"])
             }
         }
     }
 
-    private static func givenUp(on harness: TestHarness) async throws -> (AppClient, AppClient.Bill) {
+    private static func givenUp(on harness: TestHarness) async throws -> (AppClient, AppClient.OpenedPayment) {
         var client = try await AppClient.arrive(on: harness)
-        let bill = try await client.bill(client.enroll())
-        _ = try await client.cancel(bill)
-        return (client, bill)
+        let payment = try await client.openPayment(client.enroll())
+        _ = try await client.cancel(payment)
+        return (client, payment)
     }
 
     @Test func `a movement of a payment in contradiction is looked up each time`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bill = try await client.bill(client.enroll())
-            try await client.authorize(bill)
+            let payment = try await client.openPayment(client.enroll())
+            try await client.authorize(payment)
             harness.sandbox.next(.altered([Fault.Alteration("/status", #""FAILED""#)]), on: .getPaymentIntent)
             try await harness.poll()
-            try harness.sandbox.settle(intent: bill.belvoID)
+            try harness.sandbox.settle(intent: payment.belvoID)
             for number in 1...2 {
                 let before = harness.countCalls(.getPaymentIntent)
-                let object = try #require(harness.sandbox.movement("TRANSACTIONS", of: bill.belvoID))
+                let object = try #require(harness.sandbox.movement("TRANSACTIONS", of: payment.belvoID))
                 try await Self.tell(
                     harness, "TRANSACTIONS", object,
-                    #""transaction_type": "INFLOW", "payment_intent": "\#(bill.belvoID)""#)
+                    #""transaction_type": "INFLOW", "payment_intent": "\#(payment.belvoID)""#)
                 try await harness.work()
                 #expect(harness.countCalls(.getPaymentIntent) == before + 1, "\(number)")
             }
@@ -197,11 +197,11 @@ import Testing
     @Test func `a transaction that names an intent that is nobody's is read itself`() async throws {
         try await Self.open { harness, client, told in
             try await Self.tellOfTransaction(harness, told) {
-                $0.replacing(told.bill.belvoID, with: "1b3a1c7e-90d4-4f26-8a51-0d6c2e9b7f10")
+                $0.replacing(told.payment.belvoID, with: "1b3a1c7e-90d4-4f26-8a51-0d6c2e9b7f10")
             }
             try await harness.work()
             #expect(harness.countCalls(.getTransaction) == 1)
-            #expect(try await client.payment(told.bill).string("status") == "SUCCEEDED")
+            #expect(try await client.payment(told.payment).string("status") == "SUCCEEDED")
         }
     }
 

@@ -36,13 +36,13 @@ import Testing
     @Test func `a payment that Belvo tells of is read again and recorded at once`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bill = try await client.bill(client.enroll())
-            try await client.authorize(bill)
-            try harness.sandbox.settle(intent: bill.belvoID)
-            try await tell(harness, "PAYMENT_INTENTS", bill.belvoID)
+            let payment = try await client.openPayment(client.enroll())
+            try await client.authorize(payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            try await tell(harness, "PAYMENT_INTENTS", payment.belvoID)
             try await harness.work()
-            #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
-            let id = try #require(Payment.ID(bill.id))
+            #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
+            let id = try #require(Payment.ID(payment.id))
             let causes = try await harness.database.rows(
                 "SELECT caused_by FROM state_history WHERE record_id = \(id) ORDER BY id DESC LIMIT 1")
             let cause: String = try #require(causes.first).decode("caused_by")
@@ -55,13 +55,13 @@ import Testing
         for type in ["CHARGES", "TRANSACTIONS"] {
             try await TestHarness.open { harness in
                 var client = try await AppClient.arrive(on: harness)
-                let bill = try await client.bill(client.enroll())
-                try await client.authorize(bill)
-                try harness.sandbox.settle(intent: bill.belvoID)
-                let object = try #require(harness.sandbox.movement(type, of: bill.belvoID))
+                let payment = try await client.openPayment(client.enroll())
+                try await client.authorize(payment)
+                try harness.sandbox.settle(intent: payment.belvoID)
+                let object = try #require(harness.sandbox.movement(type, of: payment.belvoID))
                 try await tell(harness, type, object)
                 try await harness.work()
-                #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
+                #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
             }
         }
     }
@@ -69,42 +69,42 @@ import Testing
     @Test func `what is told is not believed`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bill = try await client.bill(client.enroll())
-            try await client.authorize(bill)
+            let payment = try await client.openPayment(client.enroll())
+            try await client.authorize(payment)
             for status in ["SUCCEEDED", "FAILED"] {
-                try await tell(harness, "PAYMENT_INTENTS", bill.belvoID, status: status)
+                try await tell(harness, "PAYMENT_INTENTS", payment.belvoID, status: status)
                 try await harness.work()
             }
-            #expect(try await client.payment(bill).string("status") == "PENDING")
+            #expect(try await client.payment(payment).string("status") == "PENDING")
         }
     }
 
     @Test func `an enrollment that the bank revokes is noticed, and the app is told to enroll again`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            try harness.sandbox.revoke(enrollment: bond.belvoID)
-            try await tell(harness, "ENROLLMENTS", bond.belvoID, status: "FAILED")
+            let enrollment = try await client.enroll()
+            try harness.sandbox.revoke(enrollment: enrollment.belvoID)
+            try await tell(harness, "ENROLLMENTS", enrollment.belvoID, status: "FAILED")
             try await harness.work()
-            let enrollment = try await client.enrollment(bond)
-            #expect(try enrollment.string("status") == "FAILED")
-            #expect(try enrollment.string("next_action", "type") == "retry")
-            #expect(try enrollment.string("next_action", "reason") == "enroll_again")
-            let payment = try await client.openPayment(bond)
-            #expect(payment.status == 409)
-            #expect(try payment.string("code") == "enrollment_not_usable")
+            let shown = try await client.enrollment(enrollment)
+            #expect(try shown.string("status") == "FAILED")
+            #expect(try shown.string("next_action", "type") == "retry")
+            #expect(try shown.string("next_action", "reason") == "enroll_again")
+            let refused = try await client.requestPayment(enrollment)
+            #expect(refused.status == 409)
+            #expect(try refused.string("code") == "enrollment_not_usable")
         }
     }
 
     @Test func `a hundred copies at once are one row, and few readings`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bill = try await client.bill(client.enroll())
-            try await client.authorize(bill)
-            try harness.sandbox.settle(intent: bill.belvoID)
+            let payment = try await client.openPayment(client.enroll())
+            try await client.authorize(payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
             let before = harness.countCalls(.getPaymentIntent)
             try await withThrowingTaskGroup { group in
-                for _ in 0..<100 { group.addTask { try await tell(harness, "PAYMENT_INTENTS", bill.belvoID) } }
+                for _ in 0..<100 { group.addTask { try await tell(harness, "PAYMENT_INTENTS", payment.belvoID) } }
                 try await group.waitForAll()
             }
             try await harness.work()
@@ -113,37 +113,37 @@ import Testing
             let copies: Int32 = try #require(rows.first).decode("received_count")
             #expect(copies == 100)
             #expect(harness.countCalls(.getPaymentIntent) == before + 1)
-            #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
+            #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
         }
     }
 
     @Test func `the same told again later is looked up again`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bill = try await client.bill(client.enroll())
-            try await client.authorize(bill)
-            try await tell(harness, "PAYMENT_INTENTS", bill.belvoID)
+            let payment = try await client.openPayment(client.enroll())
+            try await client.authorize(payment)
+            try await tell(harness, "PAYMENT_INTENTS", payment.belvoID)
             try await harness.work()
-            try harness.sandbox.settle(intent: bill.belvoID)
-            try await tell(harness, "PAYMENT_INTENTS", bill.belvoID)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            try await tell(harness, "PAYMENT_INTENTS", payment.belvoID)
             try await harness.work()
-            #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
+            #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
         }
     }
 
     @Test func `while Belvo is away it is stored, and worked on when Belvo is back`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            try harness.sandbox.revoke(enrollment: bond.belvoID)
+            let enrollment = try await client.enroll()
+            try harness.sandbox.revoke(enrollment: enrollment.belvoID)
             harness.sandbox.next(.statusAfter(503), on: .getEnrollment)
-            try await tell(harness, "ENROLLMENTS", bond.belvoID)
+            try await tell(harness, "ENROLLMENTS", enrollment.belvoID)
             try await harness.work()
             #expect(try await outcomes(harness) == ["received"])
-            #expect(try await client.enrollment(bond).string("status") == "SUCCEEDED")
+            #expect(try await client.enrollment(enrollment).string("status") == "SUCCEEDED")
             try await harness.poll()
             #expect(try await outcomes(harness) == ["done"])
-            #expect(try await client.enrollment(bond).string("status") == "FAILED")
+            #expect(try await client.enrollment(enrollment).string("status") == "FAILED")
         }
     }
 

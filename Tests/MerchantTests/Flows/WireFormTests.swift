@@ -15,27 +15,27 @@ import Testing
     func `an app registers and pays with what its platform gives`(form: WireForm) async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.reachFingerprint(on: form.platform)
-            let confirmation = #"{"confirmation_data": \#(try form.registration(await client.register(bond)))}"#
-            let confirm = "/v1/enrollments/\(bond.id)/confirm"
+            let enrollment = try await client.reachFingerprint(on: form.platform)
+            let confirmation = #"{"confirmation_data": \#(try form.registration(await client.register(enrollment)))}"#
+            let confirm = "/v1/enrollments/\(enrollment.id)/confirm"
             for _ in 0..<2 {
                 let answer = try await client.app.send(.post, confirm, confirmation)
                 #expect(answer.status == 204, "\(answer.text)")
             }
-            try harness.sandbox.settle(enrollment: bond.belvoID)
+            try harness.sandbox.settle(enrollment: enrollment.belvoID)
             try await harness.poll()
-            #expect(try await client.enrollment(bond).string("status") == "SUCCEEDED")
+            #expect(try await client.enrollment(enrollment).string("status") == "SUCCEEDED")
 
-            let bill = try await client.bill(bond)
-            let assertion = try form.assertion(client.sign(bill))
+            let payment = try await client.openPayment(enrollment)
+            let assertion = try form.assertion(client.sign(payment))
             let body = #"{\#(form.beside)"risk_signals": \#(client.signals), "assertion": \#(assertion)}"#
             for _ in 0..<2 {
-                let answer = try await client.app.send(.post, "/v1/payment-intents/\(bill.id)/authorize", body)
+                let answer = try await client.app.send(.post, "/v1/payment-intents/\(payment.id)/authorize", body)
                 #expect(answer.status == 204, "\(answer.text)")
             }
-            try harness.sandbox.settle(intent: bill.belvoID)
+            try harness.sandbox.settle(intent: payment.belvoID)
             try await harness.poll()
-            #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
+            #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
             #expect(harness.countCalls(.confirmEnrollment) == 1 && harness.countCalls(.authorizePaymentIntent) == 1)
         }
     }
@@ -66,13 +66,13 @@ import Testing
     @Test func `a signature without a user handle is the same with an empty one`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bill = try await client.bill(try await client.enroll())
-            let made = try client.sign(bill)
+            let payment = try await client.openPayment(try await client.enroll())
+            let made = try client.sign(payment)
             var form = WireForm(testDescription: "")
             for presence in [WireForm.Presence.missing, .null, .present] {
                 form.userHandle = presence
                 let body = #"{"risk_signals": \#(client.signals), "assertion": \#(try form.assertion(made))}"#
-                let answer = try await client.app.send(.post, "/v1/payment-intents/\(bill.id)/authorize", body)
+                let answer = try await client.app.send(.post, "/v1/payment-intents/\(payment.id)/authorize", body)
                 #expect(answer.status == 204, "\(presence) \(answer.text)")
             }
             #expect(harness.countCalls(.authorizePaymentIntent) == 1)
@@ -84,8 +84,8 @@ import Testing
         try await TestHarness.open { harness in
             harness.sandbox.variants.optionBytes = spelling
             var client = try await AppClient.arrive(on: harness)
-            let bill = try await client.bill(try await client.enroll())
-            #expect(try await client.authorize(bill).status == 204)
+            let payment = try await client.openPayment(try await client.enroll())
+            #expect(try await client.authorize(payment).status == 204)
         }
     }
 
@@ -122,9 +122,9 @@ import Testing
     func `a platform beside a signature is the enrollment's`(platform: String, status: Int) async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bill = try await client.bill(try await client.enroll())
-            let body = #"{"platform": "\#(platform)", \#(try client.authorization(of: bill).dropFirst())"#
-            let path = "/v1/payment-intents/\(bill.id)/authorize"
+            let payment = try await client.openPayment(try await client.enroll())
+            let body = #"{"platform": "\#(platform)", \#(try client.authorization(of: payment).dropFirst())"#
+            let path = "/v1/payment-intents/\(payment.id)/authorize"
             let answer = try await client.app.send(.post, path, body)
             #expect(answer.status == status, "\(answer.text)")
             if status == 400 { #expect(try answer.each("field", in: "errors") == ["/platform"]) }
@@ -152,22 +152,22 @@ import Testing
     func `what Belvo refuses of a registration is not to be sent again`(status: Int, code: String) async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.reachFingerprint()
-            let body = try await client.confirmation(of: bond)
-            let other = try await client.confirmation(of: bond)
+            let enrollment = try await client.reachFingerprint()
+            let body = try await client.confirmation(of: enrollment)
+            let other = try await client.confirmation(of: enrollment)
             harness.sandbox.next(.refused(status, code: code), on: .confirmEnrollment)
             for _ in 0..<2 {
-                let answer = try await client.app.send(.post, "/v1/enrollments/\(bond.id)/confirm", body)
+                let answer = try await client.app.send(.post, "/v1/enrollments/\(enrollment.id)/confirm", body)
                 #expect(answer.status == 422, "\(answer.text)")
                 #expect(try answer.string("code") == "confirmation_refused")
                 #expect(try answer.raw("next_action") == #"{"type":"retry","reason":"enroll_again"}"#)
                 #expect(answer.response.headers["retry-after"] == nil)
             }
-            let failed = try await client.enrollment(bond)
+            let failed = try await client.enrollment(enrollment)
             #expect(try failed.string("status") == "FAILED")
             #expect(try failed.string("status_reason_code") == code)
             #expect(try failed.raw("next_action") == #"{"type":"retry","reason":"enroll_again"}"#)
-            #expect(try await client.app.send(.post, "/v1/enrollments/\(bond.id)/confirm", other).status == 409)
+            #expect(try await client.app.send(.post, "/v1/enrollments/\(enrollment.id)/confirm", other).status == 409)
             #expect(harness.countCalls(.confirmEnrollment) == 1)
         }
     }
@@ -206,14 +206,14 @@ import Testing
 
 extension AppClient {
     /// What the authenticator itself makes of the registration options.
-    fileprivate mutating func register(_ bond: Bond) async throws -> [UInt8] {
-        let options = try await app.send(.get, "/v1/enrollments/\(bond.id)/fido-registration-options")
+    fileprivate mutating func register(_ enrollment: Enrollment) async throws -> [UInt8] {
+        let options = try await app.send(.get, "/v1/enrollments/\(enrollment.id)/fido-registration-options")
         return try phone.register(options.json)
     }
 
     /// What it makes of the payment's.
-    fileprivate mutating func sign(_ bill: Bill) throws -> [UInt8] {
-        let pix = try bill.answer.json["payment_method_information"]?["open_finance_biometric_pix"]
+    fileprivate mutating func sign(_ payment: OpenedPayment) throws -> [UInt8] {
+        let pix = try payment.answer.json["payment_method_information"]?["open_finance_biometric_pix"]
         return try phone.sign(#require(pix?["fido_options"]))
     }
 }

@@ -52,21 +52,22 @@ extension AppClient {
     /// The sandbox did not give what it was told to give.
     private struct NotReady: Error {}
 
-    /// A payment from this bond; nobody has authorized it yet.
+    /// A payment from this enrollment; nobody has authorized it yet.
     func openPaymentBySDK(
-        from bond: Belvo.Enrollment.ID, named name: String = "made by the SDK", centavos: Int64 = 700
+        from enrollment: Belvo.Enrollment.ID, named name: String = "made by the SDK", centavos: Int64 = 700
     ) async throws -> Belvo.PaymentIntent.ID {
         try await belvo.createPaymentIntent(
             NewPaymentIntent(
                 externalID: name, idempotencyKey: UUID(), amountCentavos: centavos,
                 customer: try await customerAtBelvo(),
-                enrollment: bond, beneficiaryBankAccount: Belvo.BankAccount.ID(harness.settings.beneficiaryBankAccount),
+                enrollment: enrollment,
+                beneficiaryBankAccount: Belvo.BankAccount.ID(harness.settings.beneficiaryBankAccount),
                 purpose: "Two teas", statementDescription: "Tea house")
         ).id
     }
 }
 
-extension AppClient.Bond {
-    /// The bond by Belvo's id.
+extension AppClient.Enrollment {
+    /// The enrollment by Belvo's id.
     func atBelvo() throws -> Belvo.Enrollment.ID { Belvo.Enrollment.ID(try #require(UUID(uuidString: belvoID))) }
 }

@@ -21,13 +21,13 @@ struct AppClient {
     static let bank = "188716fb-39ad-44a7-a992-6c278d2b24a4"
 
     /// An enrollment, by the ids that both sides know it by.
-    struct Bond: Sendable {
+    struct Enrollment: Sendable {
         let id: String
         let belvoID: String
     }
 
     /// A payment that waits for its signature.
-    struct Bill: Sendable {
+    struct OpenedPayment: Sendable {
         let id: String
         let belvoID: String
         let answer: Answer
@@ -55,15 +55,15 @@ struct AppClient {
     }
 
     /// The user stands at the bank's door.
-    func startEnrollment(on platform: String = "IOS") async throws -> Bond {
+    func startEnrollment(on platform: String = "IOS") async throws -> Enrollment {
         let body = enrollmentBody.replacing("\"IOS\"", with: "\"\(platform)\"")
         let answer = try await app.send(.post, "/v1/enrollments", body)
-        return Bond(id: try answer.string("id"), belvoID: try answer.string("belvo_id"))
+        return Enrollment(id: try answer.string("id"), belvoID: try answer.string("belvo_id"))
     }
 
     /// What the bank sends back when the user says so.
-    func decide(_ bond: Bond, _ decision: BankDecision = .approve) throws -> BankReply {
-        try harness.sandbox.decide(enrollment: bond.belvoID, decision)
+    func decide(_ enrollment: Enrollment, _ decision: BankDecision = .approve) throws -> BankReply {
+        try harness.sandbox.decide(enrollment: enrollment.belvoID, decision)
     }
 
     /// The app passes on what the bank handed back.
@@ -73,82 +73,89 @@ struct AppClient {
     }
 
     /// The bank waits for the fingerprint.
-    func reachFingerprint(on platform: String = "IOS") async throws -> Bond {
-        let bond = try await startEnrollment(on: platform)
-        try await complete(decide(bond))
-        try await awaitOptions(of: bond)
-        return bond
+    func reachFingerprint(on platform: String = "IOS") async throws -> Enrollment {
+        let enrollment = try await startEnrollment(on: platform)
+        try await complete(decide(enrollment))
+        try await awaitOptions(of: enrollment)
+        return enrollment
     }
 
-    func awaitOptions(of bond: Bond) async throws {
-        try harness.sandbox.makeReady(enrollment: bond.belvoID)
+    func awaitOptions(of enrollment: Enrollment) async throws {
+        try harness.sandbox.makeReady(enrollment: enrollment.belvoID)
         try await harness.poll()
     }
 
     /// The body that confirms, with a new key of the phone.
-    mutating func confirmation(of bond: Bond) async throws -> String {
-        let options = try await app.send(.get, "/v1/enrollments/\(bond.id)/fido-registration-options")
+    mutating func confirmation(of enrollment: Enrollment) async throws -> String {
+        let options = try await app.send(.get, "/v1/enrollments/\(enrollment.id)/fido-registration-options")
         let data = try phone.register(try options.json)
         return #"{"confirmation_data": \#(String(decoding: data, as: UTF8.self))}"#
     }
 
     @discardableResult
-    mutating func confirm(_ bond: Bond) async throws -> Answer {
-        try await app.send(.post, "/v1/enrollments/\(bond.id)/confirm", confirmation(of: bond))
+    mutating func confirm(_ enrollment: Enrollment) async throws -> Answer {
+        try await app.send(.post, "/v1/enrollments/\(enrollment.id)/confirm", confirmation(of: enrollment))
     }
 
     /// The phone can pay.
-    mutating func enroll() async throws -> Bond {
-        let bond = try await reachFingerprint()
-        try await confirm(bond)
-        try harness.sandbox.settle(enrollment: bond.belvoID)
+    mutating func enroll() async throws -> Enrollment {
+        let enrollment = try await reachFingerprint()
+        try await confirm(enrollment)
+        try harness.sandbox.settle(enrollment: enrollment.belvoID)
         try await harness.poll()
-        #expect(try await enrollment(bond).string("status") == "SUCCEEDED")
-        return bond
+        #expect(try await self.enrollment(enrollment).string("status") == "SUCCEEDED")
+        return enrollment
     }
 
-    func enrollment(_ bond: Bond) async throws -> Answer {
-        try await app.send(.get, "/v1/enrollments/\(bond.id)")
+    func enrollment(_ enrollment: Enrollment) async throws -> Answer {
+        try await app.send(.get, "/v1/enrollments/\(enrollment.id)")
     }
 
     /// The body that opens a payment.
-    func paymentBody(_ bond: Bond, reference: String? = "order-1", amount: String = #""19.90""#) -> String {
+    func paymentBody(_ enrollment: Enrollment, reference: String? = "order-1", amount: String = #""19.90""#) -> String {
         let reference = reference.map { #""reference": "\#($0)", "# } ?? ""
-        return #"{"enrollment": "\#(bond.id)", \#(reference)"amount": \#(amount), "description": "Two coffees"}"#
+        return #"{"enrollment": "\#(enrollment.id)", \#(reference)"amount": \#(amount), "description": "Two coffees"}"#
     }
 
     /// Asks for a payment, whatever comes of it.
-    func openPayment(_ bond: Bond, reference: String? = "order-1", key: String = "tap-1") async throws -> Answer {
+    func requestPayment(_ enrollment: Enrollment, reference: String? = "order-1", key: String = "tap-1") async throws
+        -> Answer
+    {
         try await app.send(
-            .post, "/v1/payment-intents", paymentBody(bond, reference: reference), headers: ["idempotency-key": key])
+            .post, "/v1/payment-intents", paymentBody(enrollment, reference: reference),
+            headers: ["idempotency-key": key])
     }
 
     /// The phone shows what it is to sign.
-    func bill(_ bond: Bond, reference: String? = "order-1", key: String = "tap-1") async throws -> Bill {
-        let answer = try await openPayment(bond, reference: reference, key: key)
-        return Bill(id: try answer.string("id"), belvoID: try answer.string("belvo_id"), answer: answer)
+    func openPayment(_ enrollment: Enrollment, reference: String? = "order-1", key: String = "tap-1") async throws
+        -> OpenedPayment
+    {
+        let answer = try await requestPayment(enrollment, reference: reference, key: key)
+        return OpenedPayment(id: try answer.string("id"), belvoID: try answer.string("belvo_id"), answer: answer)
     }
 
     /// The body that authorizes, with a new signature of the phone.
-    mutating func authorization(of bill: Bill) throws -> String {
-        let pix = try bill.answer.json["payment_method_information"]?["open_finance_biometric_pix"]
+    mutating func authorization(of payment: OpenedPayment) throws -> String {
+        let pix = try payment.answer.json["payment_method_information"]?["open_finance_biometric_pix"]
         let assertion = try phone.sign(try #require(pix?["fido_options"]))
         return #"{"risk_signals": \#(signals), "assertion": \#(String(decoding: assertion, as: UTF8.self))}"#
     }
 
     @discardableResult
-    mutating func authorize(_ bill: Bill) async throws -> Answer {
-        try await app.send(.post, "/v1/payment-intents/\(bill.id)/authorize", authorization(of: bill))
+    mutating func authorize(_ payment: OpenedPayment) async throws -> Answer {
+        try await app.send(.post, "/v1/payment-intents/\(payment.id)/authorize", authorization(of: payment))
     }
 
     /// Gives the payment up.
-    func cancel(_ bill: Bill, _ body: String? = nil) async throws -> Answer { try await cancel(bill.id, body) }
+    func cancel(_ payment: OpenedPayment, _ body: String? = nil) async throws -> Answer {
+        try await cancel(payment.id, body)
+    }
 
     func cancel(_ id: String, _ body: String? = nil) async throws -> Answer {
         try await app.send(.post, "/v1/payment-intents/\(id)/cancel", body)
     }
 
-    func payment(_ bill: Bill) async throws -> Answer { try await payment(bill.id) }
+    func payment(_ payment: OpenedPayment) async throws -> Answer { try await self.payment(payment.id) }
 
     func payment(_ id: String) async throws -> Answer {
         try await app.send(.get, "/v1/payment-intents/\(id)")

@@ -13,10 +13,10 @@ struct Walk {
     let harness: TestHarness
     /// Whose records they are.
     let ana: AppClient
-    private let atBank: AppClient.Bond
-    private let atFingerprint: AppClient.Bond
-    private let enrolled: AppClient.Bond
-    private let bill: AppClient.Bill
+    private let atBank: AppClient.Enrollment
+    private let atFingerprint: AppClient.Enrollment
+    private let enrolled: AppClient.Enrollment
+    private let payment: AppClient.OpenedPayment
     private let bodies: [Operation: String]
 
     /// No record has this id.
@@ -29,7 +29,7 @@ struct Walk {
         self.harness = harness
         var ana = try await AppClient.arrive(on: harness)
         enrolled = try await ana.enroll()
-        bill = try await ana.bill(enrolled)
+        payment = try await ana.openPayment(enrolled)
         atFingerprint = try await ana.reachFingerprint()
         atBank = try await ana.startEnrollment()
         bodies = [
@@ -37,7 +37,7 @@ struct Walk {
             .completeRedirection: String(decoding: try ana.decide(atBank).body, as: UTF8.self),
             .confirmEnrollment: try await ana.confirmation(of: atFingerprint),
             .createPaymentIntent: ana.paymentBody(enrolled, reference: "order-2"),
-            .authorizePaymentIntent: try ana.authorization(of: bill),
+            .authorizePaymentIntent: try ana.authorization(of: payment),
         ]
         self.ana = ana
     }
@@ -46,7 +46,7 @@ struct Walk {
     func ownID(for operation: Operation) throws -> String? {
         let path = "\(operation.path)"
         guard path.contains("{") else { return nil }
-        let known = ["/v1/enrollments/{id}": atFingerprint.id, "/v1/payment-intents/{id}": bill.id]
+        let known = ["/v1/enrollments/{id}": atFingerprint.id, "/v1/payment-intents/{id}": payment.id]
         return try #require(
             known.first { path.hasPrefix($0.key) }?.value, "the walk has no record for \(path): give it one")
     }

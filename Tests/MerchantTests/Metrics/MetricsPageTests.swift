@@ -15,11 +15,11 @@ import Transport
         try await TestHarness.open(environment: ["CORS_ORIGINS": "https://shop.example"]) { harness in
             let begin = Monotonic.now()
             let client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
-            for _ in 0..<3 { _ = try await client.enrollment(bond) }
-            let tag = try #require(try await client.enrollment(bond).tag)
+            let enrollment = try await client.startEnrollment()
+            for _ in 0..<3 { _ = try await client.enrollment(enrollment) }
+            let tag = try #require(try await client.enrollment(enrollment).tag)
             try await client.app.send(
-                .get, "/v1/enrollments/\(bond.id)", headers: ["if-none-match": tag])
+                .get, "/v1/enrollments/\(enrollment.id)", headers: ["if-none-match": tag])
             try await App(client: harness.client, token: nil).send(.get, "/v1/customer")
             try await client.app.send(.get, "/v1/nothing")
             try await client.app.send(.delete, "/v1/customer")
@@ -65,9 +65,9 @@ import Transport
     {
         try await TestHarness.open { harness in
             let client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
-            let seen = try await client.enrollment(bond)
-            async let answer = client.app.wait("/v1/enrollments/\(bond.id)", unlike: seen, seconds: 1)
+            let enrollment = try await client.startEnrollment()
+            let seen = try await client.enrollment(enrollment)
+            async let answer = client.app.wait("/v1/enrollments/\(enrollment.id)", unlike: seen, seconds: 1)
             try await harness.awaitWatchers(1)
             var page = try await harness.metrics()
             #expect(page.value("merchant_waiting_requests") == 1)
@@ -85,12 +85,12 @@ import Transport
     @Test func `a journey is counted step by step, and a failure by its code and what may be done next`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            let paid = try await client.bill(bond)
+            let enrollment = try await client.enroll()
+            let paid = try await client.openPayment(enrollment)
             try await client.authorize(paid)
             try harness.sandbox.settle(intent: paid.belvoID)
             try await harness.poll()
-            let failed = try await client.bill(bond, reference: "order-2", key: "tap-2")
+            let failed = try await client.openPayment(enrollment, reference: "order-2", key: "tap-2")
             try await client.authorize(failed)
             try harness.sandbox.fail(intent: failed.belvoID)
             try await harness.poll()
@@ -124,8 +124,8 @@ import Transport
     @Test func `records that are not at their end are shown with their age, lateness and doubt`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bill = try await client.bill(client.enroll())
-            try await client.authorize(bill)
+            let payment = try await client.openPayment(client.enroll())
+            try await client.authorize(payment)
             try await harness.pass(.seconds(100))
             var page = try await harness.metrics()
             #expect(page.value("merchant_database_up") == 1)
@@ -144,7 +144,7 @@ import Transport
             // A webhook comes, and then nobody works for an hour.
             let told = """
                 {"webhook_id": "1f", "webhook_type": "PAYMENT_INTENTS", "webhook_code": "STATUS_UPDATE",
-                "object_id": "\(bill.belvoID)", "data": {"status": "SUCCEEDED"}}
+                "object_id": "\(payment.belvoID)", "data": {"status": "SUCCEEDED"}}
                 """
             try await App(client: harness.client, token: "webhook-token-of-the-tests").send(
                 .post, "/webhooks/belvo", told)
@@ -161,7 +161,7 @@ import Transport
                 #expect((3_000...3_720).contains(late), "\(record)")
             }
 
-            try harness.sandbox.settle(intent: bill.belvoID)
+            try harness.sandbox.settle(intent: payment.belvoID)
             try await harness.work()
             page = try await harness.metrics()
             #expect(page.value("merchant_payments_in_doubt") == 0)
@@ -300,13 +300,14 @@ import Transport
     @Test func `no id, no user and no secret stands in it`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            let bill = try await client.bill(bond)
-            try await client.app.send(.get, "/v1/payment-intents/\(bill.id)?secret=words")
-            try await client.authorize(bill)
+            let enrollment = try await client.enroll()
+            let payment = try await client.openPayment(enrollment)
+            try await client.app.send(.get, "/v1/payment-intents/\(payment.id)?secret=words")
+            try await client.authorize(payment)
             let text = try await App(client: harness.admin, token: nil).send(.get, "/metrics").text
             let secrets = [
-                "ana", "Souza", "52998224725", bond.id, bond.belvoID, bill.id, bill.belvoID, "secret", "order-1",
+                "ana", "Souza", "52998224725", enrollment.id, enrollment.belvoID, payment.id, payment.belvoID, "secret",
+                "order-1",
                 try #require(client.app.token), harness.sandbox.configuration.secretPassword,
             ]
             for secret in secrets { #expect(!text.contains(secret), "the page holds \(secret)") }

@@ -89,16 +89,16 @@ import Testing
     @Test func `inspect and requeue end with 66 for what nobody knows, and with 69 without a database`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bill = try await client.bill(client.enroll())
+            let payment = try await client.openPayment(client.enroll())
             let text = try await run(harness, ["inspect", "order-1"])
             #expect(text.code == 0, "\(text)")
             #expect(text.output.contains("creating → awaiting_signature"))
-            let json = try await run(harness, ["inspect", bill.belvoID, "--json"])
+            let json = try await run(harness, ["inspect", payment.belvoID, "--json"])
             #expect(json.code == 0)
             let records = try JSONDocument(parsing: Array(json.output.utf8)).root["records"]
             let record = records?.elements.first { _ in true }
-            #expect(record?["facts"]?["id"]?.string == bill.id)
-            #expect(try await run(harness, ["requeue", bill.id]).output == "queued payment \(bill.id)\n")
+            #expect(record?["facts"]?["id"]?.string == payment.id)
+            #expect(try await run(harness, ["requeue", payment.id]).output == "queued payment \(payment.id)\n")
             for command in ["inspect", "requeue"] {
                 #expect(try await run(harness, [command, "order-9"]).code == 66)
                 let away = ["DATABASE_URL": "postgresql://nobody@127.0.0.1:1/nothing"]
@@ -112,7 +112,7 @@ import Testing
     @Test func `reconcile ends with 0 on a clean day, with 1 on another, and with 69 without Belvo`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bill = try await client.bill(client.enroll())
+            let payment = try await client.openPayment(client.enroll())
             let clean = try await run(harness, ["reconcile", "--day", Self.today])
             #expect(clean.code == 0, "\(clean)")
             #expect(clean.output == "\(Self.today): 0 differences\n")
@@ -122,7 +122,7 @@ import Testing
             let root = try JSONDocument(parsing: Array(differs.output.utf8)).root
             let found = root["differences"]?.elements.map { $0 } ?? []
             #expect(found.map { $0["kind"]?.string } == ["amount"])
-            #expect(found.first?["payment_intent"]?.string == bill.id)
+            #expect(found.first?["payment_intent"]?.string == payment.id)
             #expect(try await run(harness, ["reconcile", "--day", "21.11.2026"]).code == 64)
             let away = try await run(
                 harness, ["reconcile", "--day", Self.today], ["BELVO_BASE_URL": "http://127.0.0.1:1"])
@@ -134,12 +134,12 @@ import Testing
     @Test func `erase and rotate-keys say what they did`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.reachFingerprint()
+            let enrollment = try await client.reachFingerprint()
             let early = try await run(harness, ["erase", "--subject", "ana"])
             #expect(early.code == 69, "\(early)")
-            #expect(early.errors.contains("enrollment \(bond.id)"))
-            try await client.confirm(bond)
-            try harness.sandbox.settle(enrollment: bond.belvoID)
+            #expect(early.errors.contains("enrollment \(enrollment.id)"))
+            try await client.confirm(enrollment)
+            try harness.sandbox.settle(enrollment: enrollment.belvoID)
             try await harness.poll()
             let keys = "second:\(Data(repeating: 7, count: 32).base64EncodedString())"
             let first = try #require(harness.environment["ENCRYPTION_KEYS"])

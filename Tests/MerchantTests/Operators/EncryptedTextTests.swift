@@ -11,37 +11,37 @@ import Testing
     private static let words = "The payer \(cpf) has not enough funds."
 
     private struct Failed {
-        let usable: AppClient.Bond
-        let bond: AppClient.Bond
-        let bill: AppClient.Bill
+        let usable: AppClient.Enrollment
+        let enrollment: AppClient.Enrollment
+        let payment: AppClient.OpenedPayment
     }
 
     /// A payment and an enrollment that failed with words that name the payer.
     private static func fail(_ client: AppClient, on harness: TestHarness) async throws -> Failed {
         var client = client
-        let bond = try await client.enroll()
-        let bill = try await client.bill(bond)
-        try harness.sandbox.fail(intent: bill.belvoID, message: words)
+        let enrollment = try await client.enroll()
+        let payment = try await client.openPayment(enrollment)
+        try harness.sandbox.fail(intent: payment.belvoID, message: words)
         let other = try await client.startEnrollment()
         try harness.sandbox.fail(enrollment: other.belvoID, message: words)
-        for (kind, id) in [("PAYMENT_INTENTS", bill.belvoID), ("ENROLLMENTS", other.belvoID)] {
+        for (kind, id) in [("PAYMENT_INTENTS", payment.belvoID), ("ENROLLMENTS", other.belvoID)] {
             try await harness.tell(kind, of: id)
         }
         try await harness.work()
-        return Failed(usable: bond, bond: other, bill: bill)
+        return Failed(usable: enrollment, enrollment: other, payment: payment)
     }
 
     @Test func `Belvo's words reach the app that they are about, and no table has them in plain`() async throws {
         try await TestHarness.open { harness in
             let client = try await AppClient.arrive(on: harness)
             let failed = try await Self.fail(client, on: harness)
-            #expect(try await client.payment(failed.bill).string("failure_message") == Self.words)
-            #expect(try await client.enrollment(failed.bond).string("status_reason_message") == Self.words)
+            #expect(try await client.payment(failed.payment).string("failure_message") == Self.words)
+            #expect(try await client.enrollment(failed.enrollment).string("status_reason_message") == Self.words)
             let refusing = Fault.refused(422, code: "invalid_\(Self.cpf)")
             harness.sandbox.next(refusing, on: .createPaymentIntent)
-            _ = try await client.openPayment(failed.usable, reference: "order-2", key: "tap-2")
+            _ = try await client.requestPayment(failed.usable, reference: "order-2", key: "tap-2")
             let phone = "Ana's phone"
-            #expect(try await client.enrollment(failed.bond).text.contains(phone))
+            #expect(try await client.enrollment(failed.enrollment).text.contains(phone))
             let found = try await harness.tablesHolding([Self.cpf, phone, "/authorize?"])
             #expect(found.isEmpty, "\(found)")
         }
@@ -60,12 +60,12 @@ import Testing
             ]
             for statement in older { try await harness.database.execute(SQL(trusted: statement)) }
             func read() async throws -> [String] {
-                let enrollment = try await client.enrollment(failed.bond)
-                let again = try await client.openPayment(failed.usable, reference: "order-1", key: "tap-1")
+                let shown = try await client.enrollment(failed.enrollment)
+                let again = try await client.requestPayment(failed.usable, reference: "order-1", key: "tap-1")
                 return [
-                    try await client.payment(failed.bill).string("failure_message"),
-                    try enrollment.string("status_reason_message"), try enrollment.string("details", "name"),
-                    try enrollment.string("details", "redirect_url"), again.text,
+                    try await client.payment(failed.payment).string("failure_message"),
+                    try shown.string("status_reason_message"), try shown.string("details", "name"),
+                    try shown.string("details", "redirect_url"), again.text,
                 ]
             }
             let expected = ["older", "older", "older name", "https://older.example"]

@@ -24,25 +24,26 @@ import Testing
         let metadata = #", "metadata": {"note": "\#(note)"}}"#
         let started = try await client.app.send(
             .post, "/v1/enrollments", String(client.enrollmentBody.dropLast()) + metadata)
-        let bond = AppClient.Bond(id: try started.string("id"), belvoID: try started.string("belvo_id"))
-        _ = try await harness.browser().follow(client.decide(bond))
-        try await client.awaitOptions(of: bond)
-        try await client.confirm(bond)
-        try harness.sandbox.settle(enrollment: bond.belvoID)
-        try await harness.tell("ENROLLMENTS", of: bond.belvoID)
+        let enrollment = AppClient.Enrollment(id: try started.string("id"), belvoID: try started.string("belvo_id"))
+        _ = try await harness.browser().follow(client.decide(enrollment))
+        try await client.awaitOptions(of: enrollment)
+        try await client.confirm(enrollment)
+        try harness.sandbox.settle(enrollment: enrollment.belvoID)
+        try await harness.tell("ENROLLMENTS", of: enrollment.belvoID)
         try await harness.poll()
         _ = try await client.app.send(.post, "/v1/widget-token")
         let opened = try await client.app.send(
-            .post, "/v1/payment-intents", String(client.paymentBody(bond, reference: order).dropLast()) + metadata,
+            .post, "/v1/payment-intents",
+            String(client.paymentBody(enrollment, reference: order).dropLast()) + metadata,
             headers: ["idempotency-key": "tap-1"])
-        let bill = AppClient.Bill(
+        let payment = AppClient.OpenedPayment(
             id: try opened.string("id"), belvoID: try opened.string("belvo_id"), answer: opened)
-        try await client.authorize(bill)
-        try harness.sandbox.settle(intent: bill.belvoID)
-        try await harness.tell("PAYMENT_INTENTS", of: bill.belvoID)
+        try await client.authorize(payment)
+        try harness.sandbox.settle(intent: payment.belvoID)
+        try await harness.tell("PAYMENT_INTENTS", of: payment.belvoID)
         try await harness.poll()
-        #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
-        return (client, [bond.belvoID, bill.belvoID])
+        #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
+        return (client, [enrollment.belvoID, payment.belvoID])
     }
 
     /// The ciphertexts that hold any of these when they are opened, as `column: what it holds`.
@@ -155,14 +156,14 @@ import Testing
     {
         try await TestHarness.open { harness in
             var ana = try await AppClient.arrive(on: harness, as: Self.subject, taxID: Self.taxID)
-            let bond = try await ana.enroll()
+            let enrollment = try await ana.enroll()
             #expect(try await erase(Self.subject, on: harness) != nil)
-            #expect(try await ana.enrollment(bond).status == 404)
+            #expect(try await ana.enrollment(enrollment).status == 404)
             #expect(try await ana.app.send(.get, "/v1/customer").status == 404)
-            try await harness.tell("ENROLLMENTS", of: bond.belvoID)
-            try harness.sandbox.revoke(enrollment: bond.belvoID)
+            try await harness.tell("ENROLLMENTS", of: enrollment.belvoID)
+            try harness.sandbox.revoke(enrollment: enrollment.belvoID)
             try await harness.advance(by: .seconds(60))
-            try await harness.tell("ENROLLMENTS", of: bond.belvoID)
+            try await harness.tell("ENROLLMENTS", of: enrollment.belvoID)
             try await harness.poll()
             let kept = try await harness.lines(
                 """
@@ -190,16 +191,16 @@ import Testing
                 }
                 shop.isAway = true
                 var ana = try await AppClient.arrive(on: harness, as: Self.subject, taxID: Self.taxID)
-                let bond = try await ana.reachFingerprint()
-                #expect(try await refused().contains("enrollment \(bond.id)"))
-                try await ana.confirm(bond)
-                try harness.sandbox.settle(enrollment: bond.belvoID)
+                let enrollment = try await ana.reachFingerprint()
+                #expect(try await refused().contains("enrollment \(enrollment.id)"))
+                try await ana.confirm(enrollment)
+                try harness.sandbox.settle(enrollment: enrollment.belvoID)
                 try await harness.poll()
-                let bill = try await ana.bill(bond)
-                #expect(try await refused().contains("payment \(bill.id)"))
+                let payment = try await ana.openPayment(enrollment)
+                #expect(try await refused().contains("payment \(payment.id)"))
                 try await harness.pass(.seconds(361))
                 #expect(try await refused().contains("event "))
-                #expect(try await ana.payment(bill).string("status") == "FAILED")
+                #expect(try await ana.payment(payment).string("status") == "FAILED")
                 shop.isAway = false
                 for _ in 0..<3 { try await harness.pass(.seconds(3_601)) }
                 #expect(shop.types == ["enrollment.succeeded", "payment.failed"])

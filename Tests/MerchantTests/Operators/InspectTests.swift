@@ -14,28 +14,28 @@ import Testing
     {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
+            let enrollment = try await client.enroll()
             let opened = try await client.app.send(
-                .post, "/v1/payment-intents", client.paymentBody(bond),
+                .post, "/v1/payment-intents", client.paymentBody(enrollment),
                 headers: ["idempotency-key": "tap-1", "x-request-id": "the-tap"])
-            let bill = AppClient.Bill(
+            let payment = AppClient.OpenedPayment(
                 id: try opened.string("id"), belvoID: try opened.string("belvo_id"), answer: opened)
             _ = try await client.app.send(
-                .post, "/v1/payment-intents/\(bill.id)/authorize", client.authorization(of: bill),
+                .post, "/v1/payment-intents/\(payment.id)/authorize", client.authorization(of: payment),
                 headers: ["x-request-id": "the-finger"])
             try await harness.pass(.seconds(121))
-            try harness.sandbox.settle(intent: bill.belvoID)
-            try await harness.tell("PAYMENT_INTENTS", of: bill.belvoID)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            try await harness.tell("PAYMENT_INTENTS", of: payment.belvoID)
             try await harness.advance(by: .milliseconds(1))
             try await harness.work()
 
-            let found = try await harness.operate { try await $0.inspect(bill.id) }
-            let payment = try #require(found.first)
+            let found = try await harness.operate { try await $0.inspect(payment.id) }
+            let shown = try #require(found.first)
             #expect(found.count == 1)
-            #expect(payment.kind == .payment)
-            #expect(payment.timeline.map(\.moment) == payment.timeline.map(\.moment).sorted())
+            #expect(shown.kind == .payment)
+            #expect(shown.timeline.map(\.moment) == shown.timeline.map(\.moment).sorted())
             #expect(
-                Set(payment.timeline.map { "\($0.who): \($0.what) [\($0.requestID ?? "")]" }) == [
+                Set(shown.timeline.map { "\($0.who): \($0.what) [\($0.requestID ?? "")]" }) == [
                     "app: idempotency key claimed for POST /v1/payment-intents, answered 201 []",
                     "app: creating [the-tap]",
                     "app: creating → awaiting_signature (reported) [the-tap]",
@@ -44,15 +44,15 @@ import Testing
                     "belvo: webhook PAYMENT_INTENTS STATUS_UPDATE received 1 times, now done []",
                     "webhook: in_doubt → succeeded (reported) []",
                 ])
-            let facts = Dictionary(uniqueKeysWithValues: payment.facts.map { ($0.name, $0.value) })
+            let facts = Dictionary(uniqueKeysWithValues: shown.facts.map { ($0.name, $0.value) })
             #expect(facts["amount"] == "19.90")
             #expect(facts["state"] == "succeeded")
             #expect(facts["subject"] == "ana")
             let endToEnd = try #require(facts["end_to_end_id"])
 
-            for name in [bill.id.uppercased(), bill.belvoID, endToEnd, "order-1"] {
+            for name in [payment.id.uppercased(), payment.belvoID, endToEnd, "order-1"] {
                 let again = try await harness.operate { try await $0.inspect(name) }
-                #expect(again.map(\.text) == [payment.text], "by \(name)")
+                #expect(again.map(\.text) == [shown.text], "by \(name)")
             }
             #expect(try await harness.operate { try await $0.inspect("order-9") }.isEmpty)
             #expect(try await harness.operate { try await $0.inspect("") }.isEmpty)
@@ -62,8 +62,8 @@ import Testing
     @Test func `an enrollment shows the bank's redirect, and a user's id leads to all of theirs`() async throws {
         try await TestHarness.open { harness in
             let client = try await AppClient.arrive(on: harness)
-            let bond = try await client.reachFingerprint()
-            let found = try await harness.operate { try await $0.inspect(bond.belvoID) }
+            let enrollment = try await client.reachFingerprint()
+            let found = try await harness.operate { try await $0.inspect(enrollment.belvoID) }
             let what = found.flatMap(\.timeline).map(\.what)
             #expect(what.contains("redirect received, now taken"))
             #expect(what.contains { $0.hasPrefix("at_bank → completing") })
@@ -78,17 +78,17 @@ import Testing
     @Test func `nothing that is shown is secret or tells who somebody is, and as JSON it is the same`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            let bill = try await client.bill(bond)
-            try await client.authorize(bill)
-            try await harness.tell("ENROLLMENTS", of: bond.belvoID)
+            let enrollment = try await client.enroll()
+            let payment = try await client.openPayment(enrollment)
+            try await client.authorize(payment)
+            try await harness.tell("ENROLLMENTS", of: enrollment.belvoID)
             try await harness.work()
             let receipts = try await harness.lines("SELECT id::text AS line FROM webhook_receipts")
             let secrets = [
                 "Ana Souza", "52998224725", "529.982", "ana@example.com", "5511987654321", client.deviceID,
                 "ciphertext", "digest", "lookup", "challenge", "\\x",
             ]
-            for id in ["ana", bond.id, bill.id] + receipts {
+            for id in ["ana", enrollment.id, payment.id] + receipts {
                 let found = try await harness.operate { try await $0.inspect(id) }
                 #expect(found.count == (id == "ana" ? 3 : 1))
                 for text in [found.map(\.text).joined(), found.json] {

@@ -25,7 +25,7 @@ import Testing
         try await ShopDouble.serving { shop in
             try await TestHarness.open(environment: shop.environment) { harness in
                 var client = try await AppClient.arrive(on: harness)
-                let bond = try await client.enroll()
+                let enrollment = try await client.enroll()
                 try await harness.pass(.seconds(10))
                 let well = try await run(harness, ["status"])
                 #expect(well.code == 0, "\(well)")
@@ -36,8 +36,8 @@ import Testing
                 }
                 #expect(try json(await run(harness, ["status", "--json"]))["well"]?.bool == true)
 
-                let bill = try await client.bill(bond)
-                try await client.authorize(bill)
+                let payment = try await client.openPayment(enrollment)
+                try await client.authorize(payment)
                 try await harness.pass(.seconds(130))
                 try await harness.database.execute(
                     """
@@ -68,13 +68,13 @@ import Testing
     @Test func `export: everything of one person's is readable, and nothing of another's`() async throws {
         try await TestHarness.open { harness in
             var other = try await AppClient.arrive(on: harness, as: "rui", taxID: "111.444.777-35")
-            let otherBill = try await other.bill(other.enroll())
+            let otherPayment = try await other.openPayment(other.enroll())
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            let bill = try await client.bill(bond)
-            try await client.authorize(bill)
-            try harness.sandbox.settle(intent: bill.belvoID)
-            try await harness.tell("PAYMENT_INTENTS", of: bill.belvoID)
+            let enrollment = try await client.enroll()
+            let payment = try await client.openPayment(enrollment)
+            try await client.authorize(payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            try await harness.tell("PAYMENT_INTENTS", of: payment.belvoID)
             try await harness.poll()
             try await harness.work()
             let run = try await run(harness, ["export", "--subject", "ana"])
@@ -83,18 +83,18 @@ import Testing
             #expect(person["subject"]?.string == "ana")
             #expect(person["customer"]?["identifier"]?.string == "52998224725")
             #expect(person["customer"]?["name"]?.string == "Ana Souza")
-            let enrollment = try #require(person["enrollments"]?.elements.first { _ in true })
-            #expect(enrollment["facts"]?["id"]?.string == bond.id)
-            #expect(enrollment["device_id"]?.string?.isEmpty == false)
-            #expect(enrollment["payer_information"]?.members.contains { _ in true } == true)
+            let found = try #require(person["enrollments"]?.elements.first { _ in true })
+            #expect(found["facts"]?["id"]?.string == enrollment.id)
+            #expect(found["device_id"]?.string?.isEmpty == false)
+            #expect(found["payer_information"]?.members.contains { _ in true } == true)
             let payments = person["payments"]?.elements.map { $0 } ?? []
-            #expect(payments.map { $0["facts"]?["id"]?.string } == [bill.id])
+            #expect(payments.map { $0["facts"]?["id"]?.string } == [payment.id])
             #expect(payments.first?["facts"]?["amount"]?.numberText == "19.90")
             #expect(payments.first?["facts"]?["end_to_end_id"]?.string != nil)
             for name in ["history", "webhooks_of_belvo", "also_kept"] {
                 #expect(person[name]?.elements.contains { _ in true } == true, "\(name)")
             }
-            for secret in ["111.444.777-35", "11144477735", otherBill.id, "rui", "digest", "ciphertext", "lookup"] {
+            for secret in ["111.444.777-35", "11144477735", otherPayment.id, "rui", "digest", "ciphertext", "lookup"] {
                 #expect(!run.output.contains(secret), "\(secret)")
             }
             let nobody = try await self.run(harness, ["export", "--subject", "nobody"])
@@ -125,31 +125,32 @@ import Testing
     @Test func `inspect finds a payment by everything that names it, and a user's records by the user`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            let bill = try await client.bill(bond)
-            try await client.authorize(bill)
-            try harness.sandbox.settle(intent: bill.belvoID)
+            let enrollment = try await client.enroll()
+            let payment = try await client.openPayment(enrollment)
+            try await client.authorize(payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
             try await harness.poll()
             let transfer = try #require(try await harness.lines("SELECT end_to_end_id AS line FROM payments").first)
             func ids(_ text: String) async throws -> [String] {
                 let found = try await json(run(harness, ["inspect", text, "--json"]))["records"]
                 return found?.elements.compactMap { $0["facts"]?["id"]?.string } ?? []
             }
-            for name in [bill.id, bill.belvoID, transfer, "order-1"] {
-                #expect(try await ids(name) == [bill.id], "\(name)")
+            for name in [payment.id, payment.belvoID, transfer, "order-1"] {
+                #expect(try await ids(name) == [payment.id], "\(name)")
             }
             let customer = try await harness.lines("SELECT id::text AS line FROM customers")
-            #expect(try await ids("ana") == customer + [bond.id, bill.id])
+            #expect(try await ids("ana") == customer + [enrollment.id, payment.id])
         }
     }
 
     @Test func `every command takes --json, and what it prints then is JSON`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
+            let enrollment = try await client.enroll()
             for (arguments, member) in [
                 (["migrate"], "applied"), (["token", "--subject", "ana"], "token"), (["doctor"], "findings"),
-                (["status"], "answers"), (["inspect", bond.id], "records"), (["requeue", bond.id], "queued"),
+                (["status"], "answers"), (["inspect", enrollment.id], "records"),
+                (["requeue", enrollment.id], "queued"),
                 (["reconcile", "--day", "2026-01-01"], "differences"), (["export", "--subject", "ana"], "customer"),
                 (["rotate-keys"], "columns"),
             ] {

@@ -67,11 +67,11 @@ import Testing
         _ harness: TestHarness, _ prepare: @Sendable (Sandbox) -> Void = { _ in }, repeatsCustomer: Bool = false
     ) async throws -> ProbeReport {
         var client = try await AppClient.arrive(on: harness)
-        let bond = try await client.enroll()
+        let enrollment = try await client.enroll()
         let customer = try await harness.lines("SELECT belvo_id::text AS line FROM customers")
         var means = ProbeMeans()
         means.person = ("Rui Lima", "11144477735")
-        means.enrollment = ProbeMeans.Enrollment(bond.belvoID, of: customer[0])
+        means.enrollment = ProbeMeans.Enrollment(enrollment.belvoID, of: customer[0])
         means.repeatsCustomer = repeatsCustomer
         prepare(harness.sandbox)
         return try await harness.operate { [means] in try await $0.probe(means) }

@@ -39,16 +39,16 @@ import Testing
         try await atNoon { harness in
             #expect(try await reconcile(harness).isEmpty)
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            let paid = try await client.bill(bond)
+            let enrollment = try await client.enroll()
+            let paid = try await client.openPayment(enrollment)
             try await client.authorize(paid)
             try harness.sandbox.settle(intent: paid.belvoID)
             try await harness.poll()
-            let failed = try await client.bill(bond, reference: "order-2", key: "tap-2")
+            let failed = try await client.openPayment(enrollment, reference: "order-2", key: "tap-2")
             try await client.authorize(failed)
             try harness.sandbox.fail(intent: failed.belvoID)
             try await harness.poll()
-            _ = try await client.bill(bond, reference: "order-3", key: "tap-3")
+            _ = try await client.openPayment(enrollment, reference: "order-3", key: "tap-3")
             #expect(try await reconcile(harness).isEmpty)
             #expect(try await shown(harness).isEmpty)
             // It did look at what there was.
@@ -65,14 +65,14 @@ import Testing
     @Test func `a payment that an app's SDK made without us is found`() async throws {
         try await atNoon { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
+            let enrollment = try await client.enroll()
             let customer = try #require(
                 UUID(uuidString: try await client.app.send(.get, "/v1/customer").string("belvo_id")))
             let intent = try await harness.merchant.dependencies.belvo.createPaymentIntent(
                 NewPaymentIntent(
                     externalID: "made by the SDK", idempotencyKey: UUID(), amountCentavos: 700,
                     customer: Belvo.Customer.ID(customer),
-                    enrollment: Belvo.Enrollment.ID(try #require(UUID(uuidString: bond.belvoID))),
+                    enrollment: Belvo.Enrollment.ID(try #require(UUID(uuidString: enrollment.belvoID))),
                     beneficiaryBankAccount: Belvo.BankAccount.ID(harness.settings.beneficiaryBankAccount),
                     purpose: "Two coffees", statementDescription: "Two coffees"))
             let found = try await reconcile(harness)
@@ -96,37 +96,37 @@ import Testing
     {
         try await atNoon { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            let bill = try await client.bill(bond)
-            let twin = try await client.openPaymentBySDK(from: bond.atBelvo(), named: bill.id)
+            let enrollment = try await client.enroll()
+            let payment = try await client.openPayment(enrollment)
+            let twin = try await client.openPaymentBySDK(from: enrollment.atBelvo(), named: payment.id)
             try await harness.tell("PAYMENT_INTENTS", of: twin.description)
             try await harness.work()
             #expect(harness.log.holds("payment.created_twice"))
             let found = try await reconcile(harness)
             #expect(found.map(\.kind) == [.externalID])
             #expect(found.first?.intent == twin.uuid)
-            #expect(found.first?.theirs == bill.id)
+            #expect(found.first?.theirs == payment.id)
         }
     }
 
     @Test func `a success after we gave up is found and looked at, and the next run is clean`() async throws {
         try await atNoon { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bill = try await client.bill(client.enroll())
+            let payment = try await client.openPayment(client.enroll())
             try await harness.pass(.seconds(361))
-            #expect(try await client.payment(bill).string("failure_code") == "timed_out")
-            try harness.sandbox.settle(intent: bill.belvoID)
+            #expect(try await client.payment(payment).string("failure_code") == "timed_out")
+            try harness.sandbox.settle(intent: payment.belvoID)
             try await harness.pass(.seconds(3_600))
-            #expect(try await client.payment(bill).string("status") == "FAILED")
+            #expect(try await client.payment(payment).string("status") == "FAILED")
 
             let found = try await reconcile(harness)
             #expect(found.map(\.kind).contains(.status))
-            #expect(found.allSatisfy { $0.payment?.uuidString.lowercased() == bill.id })
+            #expect(found.allSatisfy { $0.payment?.uuidString.lowercased() == payment.id })
             #expect(found.first { $0.kind == .status }?.ours == "failed")
             #expect(try await shown(harness).contains("status"))
 
             try await harness.work()
-            #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
+            #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
             #expect(try await reconcile(harness).isEmpty)
             #expect(try await shown(harness).isEmpty)
             #expect(
@@ -143,13 +143,13 @@ import Testing
     @Test func `an amount that differs is found`() async throws {
         try await atNoon { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bill = try await client.bill(client.enroll())
+            let payment = try await client.openPayment(client.enroll())
             harness.sandbox.next(.otherAmount, on: .listPaymentIntents)
             let found = try await reconcile(harness)
             #expect(
                 found == [
                     Difference(
-                        kind: .amount, payment: UUID(uuidString: bill.id), intent: UUID(uuidString: bill.belvoID),
+                        kind: .amount, payment: UUID(uuidString: payment.id), intent: UUID(uuidString: payment.belvoID),
                         ours: "19.90", theirs: "0.01")
                 ])
             #expect(try await reconcile(harness).isEmpty)
@@ -159,10 +159,10 @@ import Testing
     @Test func `a reference that was paid twice is found`() async throws {
         try await atNoon { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            let first = try await client.bill(bond)
+            let enrollment = try await client.enroll()
+            let first = try await client.openPayment(enrollment)
             try await harness.pass(.seconds(361))
-            let second = try await client.bill(bond, key: "tap-2")
+            let second = try await client.openPayment(enrollment, key: "tap-2")
             try await client.authorize(second)
             try harness.sandbox.settle(intent: second.belvoID)
             try await harness.poll()
@@ -182,14 +182,14 @@ import Testing
     @Test func `a payment that Belvo does not know is found`() async throws {
         try await atNoon { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bill = try await client.bill(client.enroll())
+            let payment = try await client.openPayment(client.enroll())
             harness.sandbox.reset()
             let found = try await reconcile(harness)
             #expect(
                 found == [
                     Difference(
-                        kind: .unknownAtBelvo, payment: UUID(uuidString: bill.id),
-                        intent: UUID(uuidString: bill.belvoID), ours: "awaiting_signature", theirs: nil)
+                        kind: .unknownAtBelvo, payment: UUID(uuidString: payment.id),
+                        intent: UUID(uuidString: payment.belvoID), ours: "awaiting_signature", theirs: nil)
                 ])
         }
     }

@@ -11,15 +11,15 @@ import Testing
     {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bill = try await client.bill(client.enroll())
+            let payment = try await client.openPayment(client.enroll())
             try await harness.pass(.seconds(361))
-            try harness.sandbox.settle(intent: bill.belvoID)
+            try harness.sandbox.settle(intent: payment.belvoID)
             try await harness.work()
-            #expect(try await client.payment(bill).string("status") == "FAILED")
+            #expect(try await client.payment(payment).string("status") == "FAILED")
             let queued = try await harness.operate { try await $0.requeue("order-1") }
-            #expect(queued == ["payment \(bill.id)"])
+            #expect(queued == ["payment \(payment.id)"])
             try await harness.work()
-            #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
+            #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
             #expect(try await harness.lines("SELECT what AS line FROM ops.workload WHERE pending > 0").isEmpty)
             #expect(
                 try await harness.lines("SELECT id::text AS line FROM payments WHERE next_poll_at IS NOT NULL").isEmpty)
@@ -29,15 +29,15 @@ import Testing
     @Test func `what Belvo has nothing new about rests again after its look`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            let bill = try await client.bill(bond)
+            let enrollment = try await client.enroll()
+            let payment = try await client.openPayment(enrollment)
             try await harness.pass(.seconds(361))
-            for id in [bill.id, bond.id] {
+            for id in [payment.id, enrollment.id] {
                 #expect(try await harness.operate { try await $0.requeue(id) }.count == 1)
             }
             try await harness.work()
-            #expect(try await client.payment(bill).string("failure_code") == "timed_out")
-            #expect(try await client.enrollment(bond).string("status") == "SUCCEEDED")
+            #expect(try await client.payment(payment).string("failure_code") == "timed_out")
+            #expect(try await client.enrollment(enrollment).string("status") == "SUCCEEDED")
             let due = try await harness.lines(
                 """
                 SELECT id::text AS line FROM payments WHERE next_poll_at IS NOT NULL
@@ -50,31 +50,31 @@ import Testing
     @Test func `a payment in doubt need not wait for its next poll`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bill = try await client.bill(client.enroll())
-            try await client.authorize(bill)
+            let payment = try await client.openPayment(client.enroll())
+            try await client.authorize(payment)
             try await harness.pass(.seconds(3_600))
-            try harness.sandbox.settle(intent: bill.belvoID)
+            try harness.sandbox.settle(intent: payment.belvoID)
             try await harness.work()
-            #expect(try await client.payment(bill).raw("in_doubt") == "true")
-            try await harness.operate { try await $0.requeue(bill.belvoID) }
+            #expect(try await client.payment(payment).raw("in_doubt") == "true")
+            try await harness.operate { try await $0.requeue(payment.belvoID) }
             try await harness.work()
-            #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
+            #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
         }
     }
 
     @Test func `a webhook is worked on again`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bill = try await client.bill(client.enroll())
-            try await client.authorize(bill)
-            try await harness.tell("PAYMENT_INTENTS", of: bill.belvoID)
+            let payment = try await client.openPayment(client.enroll())
+            try await client.authorize(payment)
+            try await harness.tell("PAYMENT_INTENTS", of: payment.belvoID)
             try await harness.work()
             let receipt = try await harness.lines(
                 "SELECT id::text AS line FROM webhook_receipts WHERE outcome = 'done'")
-            try harness.sandbox.settle(intent: bill.belvoID)
+            try harness.sandbox.settle(intent: payment.belvoID)
             #expect(try await harness.operate { try await $0.requeue(receipt[0]) } == ["webhook \(receipt[0])"])
             try await harness.work()
-            #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
+            #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
         }
     }
 

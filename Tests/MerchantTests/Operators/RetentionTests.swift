@@ -40,11 +40,11 @@ import Testing
         try await ShopDouble.serving { shop in
             try await TestHarness.open(environment: shop.environment) { harness in
                 var client = try await AppClient.arrive(on: harness)
-                let bond = try await client.enroll()
-                let bill = try await client.bill(bond)
-                try await client.authorize(bill)
-                try harness.sandbox.settle(intent: bill.belvoID)
-                try await harness.tell("PAYMENT_INTENTS", of: bill.belvoID)
+                let enrollment = try await client.enroll()
+                let payment = try await client.openPayment(enrollment)
+                try await client.authorize(payment)
+                try harness.sandbox.settle(intent: payment.belvoID)
+                try await harness.tell("PAYMENT_INTENTS", of: payment.belvoID)
                 _ = try await client.app.send(.post, "/v1/widget-token")
                 // One that the bank refuses, and one that is under way for ever.
                 let refused = try await client.startEnrollment()
@@ -75,7 +75,7 @@ import Testing
                 #expect(try await discard(harness, after: 365) == Pass())
                 #expect(harness.log.holds("retention.discarded"))
 
-                // The books, the usable bond and what happened stay.
+                // The books, the usable enrollment and what happened stay.
                 #expect(try await harness.lines("SELECT id::text AS line FROM state_history ORDER BY id") == before)
                 let kept = try await harness.lines(
                     """
@@ -84,23 +84,23 @@ import Testing
                     FROM enrollments ORDER BY id
                     """)
                 #expect(kept == ["succeeded f f t t", "failed t t t t"])
-                #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
-                #expect(try await client.payment(bill).raw("amount") == #""19.90""#)
-                #expect(try await client.enrollment(bond).string("status") == "SUCCEEDED")
+                #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
+                #expect(try await client.payment(payment).raw("amount") == #""19.90""#)
+                #expect(try await client.enrollment(enrollment).string("status") == "SUCCEEDED")
                 #expect(try await client.enrollment(refused).string("status") == "FAILED")
-                #expect(try await client.openPayment(bond, reference: "order-2", key: "tap-2").status == 201)
+                #expect(try await client.requestPayment(enrollment, reference: "order-2", key: "tap-2").status == 201)
             }
         }
     }
 
-    @Test func `what a bond needed goes once the user or the bank has taken it back, the payer's account too`()
+    @Test func `what an enrollment needed goes once the user or the bank has taken it back, the payer's account too`()
         async throws
     {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            try harness.sandbox.revoke(enrollment: bond.belvoID)
-            try await harness.tell("ENROLLMENTS", of: bond.belvoID)
+            let enrollment = try await client.enroll()
+            try harness.sandbox.revoke(enrollment: enrollment.belvoID)
+            try await harness.tell("ENROLLMENTS", of: enrollment.belvoID)
             try await harness.poll()
             func lacks() async throws -> [String] {
                 try await harness.lines(
@@ -118,17 +118,17 @@ import Testing
     @Test func `what is not at its end stays, however old it is`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bill = try await client.bill(client.enroll())
-            try await client.authorize(bill)
+            let payment = try await client.openPayment(client.enroll())
+            try await client.authorize(payment)
             try await harness.pass(.seconds(121))
-            let bonds = [try await client.startEnrollment(), try await client.startEnrollment()]
+            let enrollments = [try await client.startEnrollment(), try await client.startEnrollment()]
             harness.sandbox.next(.tooManyRequests(retryAfter: 600), on: .completeRedirection)
-            for bond in bonds { try await client.complete(client.decide(bond)) }
+            for enrollment in enrollments { try await client.complete(client.decide(enrollment)) }
             // One was on its way to Belvo when the server was killed.
             let sent = try await harness.database.execute(
                 """
                 UPDATE redirect_receipts SET outcome = 'sent', sent_at = app_now()
-                WHERE outcome = 'received' AND enrollment_id::text = \(bonds[1].id)
+                WHERE outcome = 'received' AND enrollment_id::text = \(enrollments[1].id)
                 """)
             #expect(sent.affectedCount == 1)
             try await harness.tell("CHARGES", of: Walk.absentID)

@@ -49,15 +49,15 @@ import Transport
     /// A user of whom every encrypted column has something.
     private func fill(_ harness: TestHarness) async throws -> AppClient {
         var client = try await AppClient.arrive(on: harness)
-        let bond = try await client.enroll()
-        try await harness.tell("ENROLLMENTS", of: bond.belvoID)
+        let enrollment = try await client.enroll()
+        try await harness.tell("ENROLLMENTS", of: enrollment.belvoID)
         _ = try await client.app.send(.post, "/v1/widget-token")
         _ = try await client.reachFingerprint()
-        let bill = try await client.bill(bond)
-        try harness.sandbox.fail(intent: bill.belvoID)
+        let payment = try await client.openPayment(enrollment)
+        try harness.sandbox.fail(intent: payment.belvoID)
         let refused = try await client.startEnrollment()
         try harness.sandbox.fail(enrollment: refused.belvoID)
-        try await harness.tell("PAYMENT_INTENTS", of: bill.belvoID)
+        try await harness.tell("PAYMENT_INTENTS", of: payment.belvoID)
         try await harness.tell("ENROLLMENTS", of: refused.belvoID)
         try await harness.work()
         // A redirect that Belvo has not taken yet.

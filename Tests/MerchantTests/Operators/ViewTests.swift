@@ -8,10 +8,10 @@ import Testing
     @Test func `open and in doubt: what is not at its end is shown with when it is looked at`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
+            let enrollment = try await client.enroll()
             #expect(try await harness.texts("SELECT * FROM ops.payments_open").isEmpty)
             #expect(try await harness.texts("SELECT * FROM ops.in_doubt").isEmpty)
-            let bill = try await client.bill(bond)
+            let payment = try await client.openPayment(enrollment)
             let waiting = try await client.startEnrollment()
             let open = """
                 SELECT id, state, amount, in_doubt, next_look_in > '0' AS has_next_look, deadline_in > '0' AS has_time,
@@ -21,14 +21,14 @@ import Testing
             #expect(
                 try await harness.texts(open) == [
                     """
-                    {"id":"\(bill.id)","state":"awaiting_signature","amount":19.90,"in_doubt":false,\
+                    {"id":"\(payment.id)","state":"awaiting_signature","amount":19.90,"in_doubt":false,\
                     "has_next_look":true,"has_time":true,"is_being_looked_at":null}
                     """
                 ])
             #expect(
                 try await harness.lines("SELECT concat_ws(' ', id, state, platform) AS line FROM ops.enrollments_open")
                     == ["\(waiting.id) at_bank IOS"])
-            try await client.authorize(bill)
+            try await client.authorize(payment)
             try await harness.pass(.seconds(121))
             try await harness.advance(by: .seconds(60))
             #expect(
@@ -36,16 +36,16 @@ import Testing
                     """
                     SELECT concat_ws(' ', id, reference, amount, in_doubt_for BETWEEN '60 s' AND '70 s') AS line
                     FROM ops.in_doubt
-                    """) == ["\(bill.id) order-1 19.90 t"])
+                    """) == ["\(payment.id) order-1 19.90 t"])
         }
     }
 
     @Test func `orphans: there are none, and one would be seen`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bill = try await client.bill(client.enroll())
+            let payment = try await client.openPayment(client.enroll())
             _ = try await client.startEnrollment()
-            try await harness.tell("PAYMENT_INTENTS", of: bill.belvoID)
+            try await harness.tell("PAYMENT_INTENTS", of: payment.belvoID)
             let orphans = "SELECT record_type || ' ' || id AS line FROM ops.orphans" as SQL
             #expect(try await harness.lines(orphans).isEmpty)
             try await harness.database.execute(all: [
@@ -53,15 +53,15 @@ import Testing
                 "ALTER TABLE payments DISABLE TRIGGER payments_are_authorized_alone",
                 "UPDATE payments SET next_poll_at = NULL",
             ])
-            #expect(try await harness.lines(orphans) == ["payment \(bill.id)"])
+            #expect(try await harness.lines(orphans) == ["payment \(payment.id)"])
         }
     }
 
     @Test func `overdue and workload: what no server looks at is seen after a minute`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bill = try await client.bill(client.enroll())
-            try await harness.tell("PAYMENT_INTENTS", of: bill.belvoID)
+            let payment = try await client.openPayment(client.enroll())
+            try await harness.tell("PAYMENT_INTENTS", of: payment.belvoID)
             let overdue = "SELECT record_type || ' ' || state AS line FROM ops.overdue ORDER BY line" as SQL
             #expect(try await harness.lines(overdue).isEmpty)
             try await harness.advance(by: .seconds(450))
@@ -84,12 +84,12 @@ import Testing
     @Test func `late corrections: what changed after its end is shown with who changed it`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            let bill = try await client.bill(bond)
+            let enrollment = try await client.enroll()
+            let payment = try await client.openPayment(enrollment)
             try await harness.pass(.seconds(361))
             #expect(try await harness.texts("SELECT * FROM ops.late_corrections").isEmpty)
-            try harness.sandbox.settle(intent: bill.belvoID)
-            try await harness.tell("PAYMENT_INTENTS", of: bill.belvoID)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            try await harness.tell("PAYMENT_INTENTS", of: payment.belvoID)
             try await harness.advance(by: .milliseconds(1))
             try await harness.work()
             #expect(
@@ -97,7 +97,7 @@ import Testing
                     """
                     SELECT concat_ws(' ', record_type, record_id, state_before, state_after, caused_by) AS line
                     FROM ops.late_corrections
-                    """) == ["payment \(bill.id) failed succeeded webhook"])
+                    """) == ["payment \(payment.id) failed succeeded webhook"])
             let history = try await harness.lines("SELECT record_type AS line FROM ops.history")
             let all = try await harness.lines("SELECT count(*)::text AS line FROM state_history")
             #expect(["\(history.count)"] == all)
@@ -107,21 +107,21 @@ import Testing
     @Test func `webhooks and redirects: what was told and not worked on yet`() async throws {
         try await TestHarness.open { harness in
             let client = try await AppClient.arrive(on: harness)
-            let bond = try await client.startEnrollment()
+            let enrollment = try await client.startEnrollment()
             harness.sandbox.next(.tooManyRequests(retryAfter: 1), on: .completeRedirection)
-            try await client.complete(client.decide(bond))
-            for _ in 0..<2 { try await harness.tell("ENROLLMENTS", of: bond.belvoID) }
+            try await client.complete(client.decide(enrollment))
+            for _ in 0..<2 { try await harness.tell("ENROLLMENTS", of: enrollment.belvoID) }
             #expect(
                 try await harness.lines(
                     """
                     SELECT concat_ws(' ', webhook_type, object_id, received_count) AS line
                     FROM ops.webhooks_unprocessed
                     """
-                ) == ["ENROLLMENTS \(bond.belvoID) 2"])
+                ) == ["ENROLLMENTS \(enrollment.belvoID) 2"])
             #expect(
                 try await harness.lines(
                     "SELECT concat_ws(' ', enrollment_id, outcome) AS line FROM ops.redirects_unsettled")
-                    == ["\(bond.id) received"])
+                    == ["\(enrollment.id) received"])
             try await harness.pass(.seconds(60))
             #expect(try await harness.texts("SELECT * FROM ops.webhooks_unprocessed").isEmpty)
             #expect(try await harness.texts("SELECT * FROM ops.redirects_unsettled").isEmpty)
@@ -133,14 +133,14 @@ import Testing
             try await TestHarness.open(environment: shop.environment) { harness in
                 shop.isAway = true
                 var client = try await AppClient.arrive(on: harness)
-                let bond = try await client.enroll()
+                let enrollment = try await client.enroll()
                 try await harness.pass(.seconds(6))
                 #expect(
                     try await harness.lines(
                         """
                         SELECT concat_ws(' ', type, record_id, last_problem, next_attempt_in > '0') AS line
                         FROM ops.events_undelivered
-                        """) == ["enrollment.succeeded \(bond.id) status 503 t"])
+                        """) == ["enrollment.succeeded \(enrollment.id) status 503 t"])
                 shop.isAway = false
                 try await harness.pass(.seconds(3_600))
                 #expect(try await harness.texts("SELECT * FROM ops.events_undelivered").isEmpty)
@@ -151,18 +151,18 @@ import Testing
     @Test func `figures: how many came to each step, at which bank, and for how much`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
+            let enrollment = try await client.enroll()
             // Another one that its user refuses at the bank, and one that is still there.
             let refused = try await client.startEnrollment()
             try await client.complete(client.decide(refused, .refuse(error: "access_denied", description: "No.")))
             _ = try await client.startEnrollment()
-            let paid = try await client.bill(bond)
+            let paid = try await client.openPayment(enrollment)
             try await client.authorize(paid)
             try harness.sandbox.settle(intent: paid.belvoID)
-            let failed = try await client.bill(bond, reference: "order-2", key: "tap-2")
+            let failed = try await client.openPayment(enrollment, reference: "order-2", key: "tap-2")
             try await client.authorize(failed)
             try harness.sandbox.fail(intent: failed.belvoID)
-            _ = try await client.bill(bond, reference: "order-3", key: "tap-3")
+            _ = try await client.openPayment(enrollment, reference: "order-3", key: "tap-3")
             try await harness.poll()
             #expect(
                 try await harness.lines(
@@ -207,23 +207,23 @@ import Testing
                     #"{"subject": "ana", "amount": "\#(amount)", "description": "Coffee"}"#)
             }
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
-            func bill(_ reference: String) async throws -> AppClient.Bill {
+            let enrollment = try await client.enroll()
+            func openPayment(_ reference: String) async throws -> AppClient.OpenedPayment {
                 let answer = try await client.app.send(
                     .post, "/v1/payment-intents",
-                    #"{"enrollment": "\#(bond.id)", "reference": "\#(reference)"}"#,
+                    #"{"enrollment": "\#(enrollment.id)", "reference": "\#(reference)"}"#,
                     headers: ["idempotency-key": reference])
-                return AppClient.Bill(
+                return AppClient.OpenedPayment(
                     id: try answer.string("id"), belvoID: try answer.string("belvo_id"), answer: answer)
             }
-            let paid = try await bill("paid")
+            let paid = try await openPayment("paid")
             try await client.authorize(paid)
             try harness.sandbox.settle(intent: paid.belvoID)
-            let failed = try await bill("failed")
+            let failed = try await openPayment("failed")
             try await client.authorize(failed)
             try harness.sandbox.fail(intent: failed.belvoID)
             try await harness.poll()
-            _ = try await bill("live")
+            _ = try await openPayment("live")
             #expect(
                 try await harness.lines(
                     "SELECT concat_ws(' ', reference, status, amount) AS line FROM ops.orders ORDER BY reference")

@@ -34,7 +34,7 @@ final class SimulatedBelvo: @unchecked Sendable {
     private(set) var readings: [String: [Int]] = [:]
     private(set) var violations: [String] = []
     private var awayUntil = Duration.zero
-    /// What somebody does while a server asks for the bond on which a payment is to be opened.
+    /// What somebody does while a server asks for the enrollment on which a payment is to be opened.
     var meanwhile: @Sendable () async -> Void = {}
 
     /// A call that may be made once, unless it moves no money and Belvo has shown since that it has not arrived.

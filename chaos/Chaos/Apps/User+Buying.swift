@@ -34,7 +34,7 @@ extension User {
 
     private func open(_ reference: String, key: String) async -> Opening {
         let body = JSONWriter.object {
-            $0.member("enrollment", bond.value)
+            $0.member("enrollment", enrollment.value)
             $0.member("reference", reference)
             $0.member("amount", "19.90")
             $0.member("description", "Two coffees")

@@ -10,7 +10,7 @@ final class User: Sendable {
     let token: String
     let testimony: Testimony
     let phone = LockedBox(Phone())
-    let bond = LockedBox("")
+    let enrollment = LockedBox("")
     let signals = LockedBox<[UInt8]>([])
 
     private init(_ subject: String, token: String, client: Client, telling testimony: Testimony) {
@@ -43,7 +43,7 @@ final class User: Sendable {
         return users
     }
 
-    /// From a new user to a bond between a phone and a bank.
+    /// From a new user to an enrollment that can pay.
     ///
     /// `bringBack` carries what the bank hands over to the server; by default the app does so.
     func enroll(
@@ -87,7 +87,7 @@ final class User: Sendable {
         try await expect(
             .post, "\(path)/confirm", JSONWriter.object { $0.memberRaw("confirmation_data", confirmation) })
         _ = try await look(at: path) { $0["status"]?.string == "SUCCEEDED" }
-        bond.value = id
+        enrollment.value = id
     }
 
     private func look(at path: String, until isSo: (JSONValue) -> Bool) async throws -> JSONValue {

@@ -123,7 +123,7 @@ class App:
         confirmation = self.site.phone(self.keys, "register", "-", text=json.dumps(ready))
         self.expect("POST", f"{path}/confirm", {"confirmation_data": confirmation})
         self.wait(path, lambda found: found["status"] == "SUCCEEDED")
-        self.bond = begun["id"]
+        self.enrollment = begun["id"]
 
     def wait(self, path, done):
         end = time.monotonic() + 60
@@ -164,7 +164,7 @@ class App:
 
     def open(self, reference, key):
         """The payment, "failed", or None when this program ends or something is said that nobody should say."""
-        body = {"enrollment": self.bond, "reference": reference, "amount": "19.90", "description": "Two coffees"}
+        body = {"enrollment": self.enrollment, "reference": reference, "amount": "19.90", "description": "Two coffees"}
         while not self.stop.is_set():
             status, value = self.ask("POST", "/v1/payment-intents", body, key)
             code = (value or {}).get("code")

@@ -45,9 +45,9 @@ fun main(arguments: Array<String>) {
     val (api, token, phone, keys, bank) = arguments
     val pix = Pix(api, { token }, SoftwarePhone(phone, keys), Page(File("$keys.errand")))
     pix.introduce(JSONObject().put("name", "Ana Souza").put("identifier", "529.982.247-25"))
-    val bond = pix.enroll(bank, "Ana's phone")
-    check(bond.reason == null) { "enrollment: " + bond.reason }
-    val paid = pix.pay(bond.record.getString("id"), arguments[5])
+    val enrollment = pix.enroll(bank, "Ana's phone")
+    check(enrollment.reason == null) { "enrollment: " + enrollment.reason }
+    val paid = pix.pay(enrollment.record.getString("id"), arguments[5])
     check(paid.reason == null) { "payment: " + paid.reason }
     val details = paid.record.getJSONObject("payment_method_information").getJSONObject("open_finance_biometric_pix")
     println("paid " + paid.record.getString("reference") + " " + details.getString("end_to_end_id"))
