@@ -1,5 +1,5 @@
--- Belvo may have made two intents for one payment that has no reference. The one whose id is not the payment's bears its
--- name: once it may be paid, the payment is not authorized, and where both are paid the alarm is raised, as for a
+-- Belvo may have made two intents for one payment that has no reference. The one whose id is not the payment's bears
+-- its name: once it may be paid, the payment is not authorized, and where both are paid the alarm is raised, as for a
 -- reference.
 CREATE INDEX payments_that_bear_a_name ON payments (bears_name_of) WHERE bears_name_of IS NOT NULL;
 
@@ -90,14 +90,15 @@ BEGIN
         VALUES ('paid_beside_order', NEW.bears_name_of, 'another intent of its name was paid: ' || NEW.belvo_id)
         ON CONFLICT DO NOTHING;
     END IF;
-    SELECT string_agg(id::text, ', ' ORDER BY id) INTO others FROM payments
-    WHERE (subject = NEW.subject OR priced_by_order AND NEW.priced_by_order)
-        AND reference = NEW.reference AND id <> NEW.id AND (state = 'succeeded' OR contradicted_at IS NOT NULL);
-    IF NEW.reference IS NULL THEN
-        SELECT string_agg(id::text, ', ' ORDER BY id) INTO others FROM payments
+    SELECT string_agg(id::text, ', ' ORDER BY id) INTO others FROM (
+        SELECT id FROM payments
+        WHERE (subject = NEW.subject OR priced_by_order AND NEW.priced_by_order)
+            AND reference = NEW.reference AND id <> NEW.id AND (state = 'succeeded' OR contradicted_at IS NOT NULL)
+        UNION
+        SELECT id FROM payments
         WHERE (id = NEW.bears_name_of OR bears_name_of = NEW.id) AND is_twin(payments, NEW)
-            AND (state = 'succeeded' OR contradicted_at IS NOT NULL);
-    END IF;
+            AND (state = 'succeeded' OR contradicted_at IS NOT NULL)
+    ) AS paid;
     IF others IS NOT NULL THEN
         INSERT INTO money_alarms (kind, payment_id, detail)
         VALUES ('double_paid', NEW.id, 'paid beside ' || others) ON CONFLICT DO NOTHING;

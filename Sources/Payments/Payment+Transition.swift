@@ -68,11 +68,11 @@ extension Payment {
     ///
     /// Where money counts as paid nothing is guessed: a member that is missing differs. For every other word a member
     /// differs only if it is there. A foreign payment was asked for by somebody else: it has to be what Belvo showed
-    /// when it was imported.
+    /// before.
     public func differences(from report: Report) -> [String] {
         let isWhole = report.status == .succeeded
         func differs<Value: Equatable>(_ theirs: Value?, _ ours: Value?) -> Bool {
-            theirs != ours && (isWhole || theirs != nil)
+            theirs != ours && (isWhole || theirs != nil) && (ours != nil || origin == .own)
         }
         var names: [String] = []
         if let belvoID, belvoID != report.belvoID { names.append("id") }
@@ -169,8 +169,10 @@ extension Payment {
         if isClosedAtBelvo { return }
         guard differences(from: report).isEmpty else {
             if report.status.isSigned { wasSeenSigned = true }
+            takeForeignTerms(report)
             return
         }
+        takeForeignTerms(report)
         belvoID = belvoID ?? report.belvoID
         providerStatus = report.providerStatus
         facts.take(report.facts)
@@ -195,6 +197,17 @@ extension Payment {
             if isCancelRequested, status == .pending { fail(.canceled) }
             if state == .failed { isReleased = true }
         }
+    }
+
+    /// Takes over what Belvo shows a foreign payment to be: nobody here asked for it, so the latest reading counts.
+    /// Where it differs from the one before, its status counts only when the next one shows the same.
+    private mutating func takeForeignTerms(_ report: Report) {
+        guard origin == .foreign, belvoID == report.belvoID, report.customer == parties.customer,
+            report.currency == Money.currency
+        else { return }
+        amount = report.amount ?? amount
+        parties.enrollment = report.enrollment ?? parties.enrollment
+        parties.beneficiaryBankAccount = report.beneficiaryBankAccount ?? parties.beneficiaryBankAccount
     }
 
     private mutating func awaitSignatureAgain() {

@@ -21,11 +21,11 @@ public struct Payment: Sendable, Equatable {
     }
 
     /// The parties as Belvo knows them, fixed when the payment is made. Of a foreign one Belvo may leave out all but
-    /// the customer.
+    /// the customer, and show them later.
     public struct Parties: Sendable, Hashable {
         public let customer: UUID
-        public let enrollment: UUID?
-        public let beneficiaryBankAccount: UUID?
+        public package(set) var enrollment: UUID?
+        public package(set) var beneficiaryBankAccount: UUID?
 
         public init(customer: UUID, enrollment: UUID?, beneficiaryBankAccount: UUID?) {
             self.customer = customer
@@ -59,8 +59,9 @@ public struct Payment: Sendable, Equatable {
     public let subject: UserSubject
     /// Nil only where it is a foreign one's that names no enrollment of the same user.
     public let enrollment: Enrollment.ID?
-    public let parties: Parties
-    public let amount: Money
+    public package(set) var parties: Parties
+    /// Fixed, but for a foreign one: what it is Belvo alone knows.
+    public package(set) var amount: Money
     /// Both nil only where it is a foreign one's, and Belvo shows none.
     public let description: PaymentDescription?
     public let statementDescription: StatementDescription?

@@ -118,7 +118,9 @@ extension Store {
                 object_id IN (
                     SELECT belvo_id FROM payments WHERE subject = \(subject)
                     UNION ALL SELECT belvo_id FROM enrollments WHERE subject = \(subject))
-                OR webhook_type <> 'ENROLLMENTS' AND NOT EXISTS (SELECT FROM payments WHERE belvo_id = object_id))
+                -- Whose it is nobody knows while Belvo may not show it yet, or not wholly.
+                OR webhook_type <> 'ENROLLMENTS' AND last_received_at > app_now() - interval '1 hour'
+                    AND NOT EXISTS (SELECT FROM payments WHERE belvo_id = object_id))
             UNION ALL
             SELECT 'alarm ' || id FROM money_alarms
             WHERE next_poll_at IS NOT NULL AND payment_id IN (SELECT id FROM payments WHERE subject = \(subject))

@@ -224,7 +224,7 @@ extension Store {
                 failure_code = \(after.failure?.code), failure_message = NULL,
                 failure_message_ciphertext =
                     \(seal(after.failure?.message, in: .paymentsFailureMessage, of: after.id.uuid)),
-                failure_authority = \(after.failure?.authority),
+                failure_authority = \(after.failure?.authority), \(fragment: terms(ifForeign: after))
                 updated_at = \(moment), version = version + 1, leased_until = NULL,
                 next_poll_at = app_now() + \(plan.nextPollMicroseconds) * interval '1 microsecond',
                 deadline_at = coalesce(
@@ -241,6 +241,15 @@ extension Store {
         )\(fragment: settling(key, of: after.id.uuid))\(fragment: emitting(shopEvent, of: "payment"))
         SELECT * FROM changed
         """
+    }
+
+    /// What a payment is stays as it was asked for; but of a foreign one, what Belvo shows it to be.
+    private func terms(ifForeign payment: Payment) -> SQL {
+        guard payment.origin == .foreign else { return "" }
+        return """
+            amount_centavos = \(payment.amount.centavos), belvo_enrollment_id = \(payment.parties.enrollment),
+            beneficiary_bank_account = \(payment.parties.beneficiaryBankAccount),
+            """
     }
 
     /// Takes up to `limit` payments whose poll is due, for so long, oldest first. See `claimDue`.

@@ -70,17 +70,23 @@ package final class WebhookIntake: Sendable {
         do {
             try await store.insertWebhooks(kinds)
             for one in taken { one.continuation.resume() }
-        } catch let error as DatabaseError where error.isRefused && taken.count > 1 {
+        } catch let error as DatabaseError where error.isAboutContent && taken.count > 1 {
             // One of them cannot be stored, and must not take the others with it.
             for one in taken { await write([one], to: store) }
         } catch {
-            for one in taken { one.continuation.resume(throwing: error) }
+            // What hinders one hinders all: those who came meanwhile need not wait until their time is over, too.
+            let hindered = state.withLock { state in
+                defer { state.waiting.removeAll() }
+                return taken + state.waiting
+            }
+            for one in hindered { one.continuation.resume(throwing: error) }
         }
     }
 }
 
 extension DatabaseError {
-    fileprivate var isRefused: Bool {
-        if case .refused = self { true } else { false }
+    /// Whether a value is refused (classes 22 and 23), and not the moment: a lock, a time limit, an end of the server.
+    fileprivate var isAboutContent: Bool {
+        if case .refused(let error) = self { ["22", "23"].contains(error.state.category) } else { false }
     }
 }

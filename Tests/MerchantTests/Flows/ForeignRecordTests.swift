@@ -300,7 +300,7 @@ import Testing
         }
     }
 
-    @Test func `what is not the payment any more that was imported is not believed`() async throws {
+    @Test func `what is not the payment any more that was imported is believed when it is shown twice`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
             let intent = try await client.openPaymentBySDK(from: client.enroll().atBelvo())
@@ -310,6 +310,9 @@ import Testing
             harness.sandbox.next(.otherAmount, on: .getPaymentIntent)
             try await harness.poll()
             #expect(harness.log.holds("payment.differs"))
+            #expect(try await harness.lines("SELECT state AS line FROM payments") == ["observed"])
+            // The right amount is another one than that of the reading before.
+            try await harness.poll()
             #expect(try await harness.lines(Self.payments) == ["observed observed 700 PENDING"])
             try await harness.poll()
             #expect(try await harness.lines(Self.payments) == ["observed succeeded 700 SUCCEEDED"])

@@ -1,3 +1,4 @@
+import Belvo
 import BelvoSandbox
 import HTTP
 import Postgres
@@ -124,6 +125,26 @@ import Testing
             try await harness.pass(.seconds(2))
             #expect(try await client.authorize(payment).status == 409)
             #expect(harness.countCalls(.authorizePaymentIntent) == 0)
+        }
+    }
+
+    @Test(arguments: ["/amount", "/payment_method_details"])
+    func `what somebody else made is what Belvo shows last, and not what it showed first`(member: String) async throws {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let intent = try await client.openPaymentBySDK(from: client.enrollBySDK()).description
+            let other = member == "/amount" ? #""1.00""# : "null"
+            harness.sandbox.next(.altered([Fault.Alteration(member, other)]), on: .getPaymentIntent)
+            try await harness.tell("PAYMENT_INTENTS", of: intent)
+            try await harness.work()
+            try harness.sandbox.settle(intent: intent)
+            try await harness.poll(times: 2)
+            let lines = try await harness.lines(
+                """
+                SELECT status || ' ' || amount_centavos || ' ' || (belvo_enrollment_id IS NOT NULL) AS line
+                FROM payments
+                """)
+            #expect(lines == ["SUCCEEDED 700 true"])
         }
     }
 }

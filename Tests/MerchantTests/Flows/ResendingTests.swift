@@ -220,22 +220,22 @@ import Testing
     {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bond = try await client.enroll()
+            let enrollment = try await client.enroll()
             harness.sandbox.variants.listLagMilliseconds = 3_600_000
             harness.sandbox.variants.keyReuse = .forgotten
             harness.sandbox.next(.dropAnswer, on: .createPaymentIntent)
-            let bill = try await client.bill(bond, reference: reference)
-            let twin = try #require(harness.sandbox.intentIDs(externalID: bill.id).first { $0 != bill.belvoID })
-            if !isTwinFirst { #expect(try await client.authorize(bill).status == 204) }
+            let payment = try await client.openPayment(enrollment, reference: reference)
+            let twin = try #require(harness.sandbox.intentIDs(externalID: payment.id).first { $0 != payment.belvoID })
+            if !isTwinFirst { #expect(try await client.authorize(payment).status == 204) }
             try harness.sandbox.settle(intent: twin)
             try await harness.tell("PAYMENT_INTENTS", of: twin)
             try await harness.work()
             if isTwinFirst {
-                let refused = try await client.authorize(bill)
+                let refused = try await client.authorize(payment)
                 #expect(refused.status == 409)
                 #expect(try refused.string("code") == "already_paid")
             } else {
-                try harness.sandbox.settle(intent: bill.belvoID)
+                try harness.sandbox.settle(intent: payment.belvoID)
                 try await harness.poll()
                 #expect(
                     try await harness.lines("SELECT DISTINCT kind AS line FROM ops.money_alarms").contains(
