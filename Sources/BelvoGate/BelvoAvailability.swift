@@ -2,8 +2,8 @@ import Belvo
 import HTTP
 import Transport
 
-/// How this process stands with Belvo, put together from what its calls came to: whether a call may leave, and what
-/// deserves a line in the log. With a handed-in clock.
+/// Whether Belvo is available to this process, derived from the outcomes of its calls: whether a call may leave, and
+/// what deserves a line in the log. With a handed-in clock.
 struct BelvoAvailability: Sendable {
     private(set) var circuit = CircuitBreaker()
     private(set) var lockout = CredentialLockout()

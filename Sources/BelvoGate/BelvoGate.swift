@@ -10,11 +10,11 @@ import Transport
 ///
 /// A call that is kept here throws `CallHeldBack`: nothing left this machine, so its record stays clean and the app is
 /// told when to come again. Only the calls of a lock-out are answered in Belvo's place, with the status that Belvo
-/// gave the last one. Nothing here looks at what a call is about or repeats one.
+/// gave the last one. Nothing here reads what a call is about or repeats one.
 ///
 /// No user gets more than a share of the budget, and users who wait have their turns one after the other. Calls for
-/// redirects that belong to nobody known here have a budget, a circuit and a silence of their own: whoever makes such
-/// redirects up finds out what Belvo says to nonsense, and that must stop nobody else.
+/// redirects of strangers have a limit, a circuit breaker and a backoff of their own: a client that invents
+/// redirects gets Belvo's answers to nonsense, and that must not stop other callers.
 package final class BelvoGate: Sendable {
     /// How long a call may wait for its turn, and at most half of its own time. A person would rather be told to come
     /// again; a poll that comes late is better than one more claim of the same record.
@@ -24,7 +24,7 @@ package final class BelvoGate: Sendable {
     /// How many of them may be one user's.
     static let lineOfUserMax = 32
 
-    /// The shortest time after which a stranger's call is worth another try while nobody's gets through.
+    /// The shortest time after which a stranger's call is worth another try while none gets through.
     private static let pauseOfStrangers = Duration.seconds(5)
 
     private struct State {
@@ -46,7 +46,7 @@ package final class BelvoGate: Sendable {
             !turn.hasShare || shares.allows(turn.party, at: now)
         }
 
-        /// Takes a turn unless somebody of the same kind waits for it.
+        /// Takes a turn unless a caller of the same kind waits for it.
         mutating func take(_ turn: Turn, at now: Monotonic) -> Bool {
             guard first(in: turn.caller, at: now) == nil, allows(turn, at: now), limiter.take(for: turn.caller, at: now)
             else { return false }
@@ -66,7 +66,7 @@ package final class BelvoGate: Sendable {
             return lines[caller].removeFirst(of: party)
         }
 
-        /// How long until somebody who waits may have a turn by the passing of time alone.
+        /// How long until a waiting caller may have a turn by the passing of time alone.
         mutating func delay(at now: Monotonic) -> Duration? {
             var least: Duration?
             for caller in Caller.allCases where !lines[caller].isEmpty {
@@ -74,7 +74,7 @@ package final class BelvoGate: Sendable {
                 for party in lines[caller].parties {
                     let turn = Turn(caller: caller, party: party)
                     guard let own = turn.hasShare ? shares.delay(of: party, at: now) : .zero else { continue }
-                    // Where it is a place that is missing and not time, whoever leaves one passes it on.
+                    // Where it is a place that is missing and not time, the call that ends passes its place on.
                     let wait = max(delay, own)
                     if wait > .zero { least = min(least ?? wait, wait) }
                 }
@@ -96,7 +96,7 @@ package final class BelvoGate: Sendable {
     /// Whose turn it is.
     private struct Turn: Sendable {
         let caller: Caller
-        /// 0 is nobody in particular.
+        /// 0 is no user in particular.
         let party: UInt64
 
         /// Whether the party has a share that it may not exceed.
@@ -131,7 +131,7 @@ package final class BelvoGate: Sendable {
     }
 
     /// The function that carries a client's calls through this gate. Calls on behalf of a stranger are a stranger's,
-    /// whoever makes them.
+    /// whichever caller makes them.
     package func carry(for caller: Caller, by send: @escaping Belvo.Client.Send) -> Belvo.Client.Carry {
         { call, request, timeout in
             let origin = CallOrigin.current
@@ -225,7 +225,7 @@ extension BelvoGate {
         }
     }
 
-    /// A stranger's call stays where anybody's would, and is never the one that finds out whether Belvo is back.
+    /// A stranger's call is held back as any other, and is never the one that finds out whether Belvo is back.
     private static func enter(
         _ call: Call, asStrangerInto state: inout State, at now: Monotonic
     ) -> BelvoAvailability.Entry {

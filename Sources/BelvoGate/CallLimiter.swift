@@ -94,7 +94,7 @@ struct CallLimiter: Sendable {
             tokens = TokenBucket.burst(rate)
         }
 
-        /// The unused turns that are kept, as a part of a second's: enough not to waste any between two looks at the
+        /// The unused turns that are kept, as a part of a second's: enough not to waste any between two readings of the
         /// clock, and little enough that no second holds many more than the rate.
         private static func burst(_ rate: Int) -> Double { max(1, Double(rate) / 5) }
 

@@ -7,9 +7,9 @@ import Transport
 /// A task-local value and no argument, because nothing on the way from the request to the gate decides anything by it.
 /// Workers have none.
 package struct CallOrigin: Sendable {
-    /// Who shares a turn in the line with nobody else: a user, or the address of somebody whom nobody knows.
+    /// Who has a turn in the queue of its own: a user, or the address of a stranger.
     package let party: UInt64
-    /// Whether the call is for a redirect that belongs to nobody known here.
+    /// Whether the call is for a stranger's redirect.
     let isStranger: Bool
 
     private init(party: UInt64, isStranger: Bool) {
@@ -22,15 +22,15 @@ package struct CallOrigin: Sendable {
         CallOrigin(party: seededHash(of: subject), isStranger: false)
     }
 
-    /// Whoever comes without a token from this address.
+    /// A client without a token from this address.
     package static func address(_ address: IPAddress) -> CallOrigin {
         CallOrigin(party: seededHash(of: address.subscriber), isStranger: true)
     }
 
-    /// A worker that works for nobody known here.
+    /// A worker that processes strangers' redirects.
     package static let nobody = CallOrigin(party: 0, isStranger: true)
 
-    /// The same, for what has turned out to belong to nobody known here.
+    /// The same, for what has turned out to be a stranger's.
     package var asStranger: CallOrigin { CallOrigin(party: party, isStranger: true) }
 
     @TaskLocal package static var current: CallOrigin?

@@ -32,7 +32,7 @@ package struct CallOutcome: Sendable, Equatable {
     /// How long Belvo asks to be left alone.
     var retryAfter: Duration?
 
-    /// Whether this is what it looks like when Belvo is away.
+    /// Whether this is how calls end when Belvo is away.
     var speaksOfOutage: Bool {
         switch kind {
         case .failed, .malformedAnswer, .timedOut, .lost, .notSent: true

@@ -1,10 +1,10 @@
 /// For whom Belvo is called.
 package enum Caller: String, Sendable, CaseIterable {
-    /// Somebody holds a phone and waits for the answer.
+    /// A user waits for the answer.
     case person
     /// A worker polls by itself, and may as well poll later.
     case background
-    /// Somebody brought a redirect that belongs to nobody known here. It may be made up, so that it comes after all
+    /// A redirect that belongs to no enrollment known here. It may be invented, so that it comes after all
     /// others, and what Belvo answers to it says nothing about them.
     case stranger
 }

@@ -6,15 +6,15 @@ import Transport
 /// passes to find out: the first one that is answered closes it, one that is not opens it again.
 package struct CircuitBreaker: Sendable {
     /// What counts is what happened within this time: long enough to hold several timed-out calls, short enough that
-    /// a trouble that has passed is forgotten before anybody asks.
+    /// a trouble that has passed is forgotten before the next call.
     static let window = Duration.seconds(10)
     /// Fewer calls than this in a window are no ground for a judgement about Belvo: a single object that Belvo cannot
     /// read is asked for five times in a window.
     static let callsMin = 10
     /// The part of a window's calls that has to fail. Where more succeed, trying is still worth it.
     static let failureShare = 0.5
-    /// How long it is open each time. One call in two seconds is no load on whoever comes back, however long it was
-    /// away, and somebody with a phone in the hand waits for the end of it (reliability.md, promise 14).
+    /// How long it is open each time. One call in two seconds is no load on a server that comes back, however long it
+    /// was away, and a user waits for the end of it (reliability.md, promise 14).
     static let pause = Duration.seconds(2)
     /// How long a half-open circuit waits for a read before it lets a call try that changes something: what such a
     /// call leaves unknown has to be found out by reads anyway, and an authorize moves money. Workers make a pass
@@ -51,7 +51,7 @@ package struct CircuitBreaker: Sendable {
         var number: Int64
         var calls = 0
         var failures = 0
-        /// Those of calls that were made for somebody in particular.
+        /// Those of calls that were made for a user.
         var failuresByParty: [UInt64: Int] = [:]
     }
 

@@ -3,21 +3,21 @@ import Transport
 
 /// What it means that Belvo does not let us in (401, 403), with a handed-in clock.
 ///
-/// A 401 is about our credentials, and so is a 403 to a read that nobody could dislike for its content. Several of
+/// A 401 is about our credentials, and so is a 403 to a read that has no content to reject. Several of
 /// them in a row, and nothing between them that was let in, are a lock-out: from then on only a call now and then
-/// tries, and the others are told the same at once. A 403 to a call that carries somebody's words is as likely the
-/// firewall's opinion of those words (belvo-api.md §1.1): it raises an alarm and keeps nobody else from calling.
+/// tries, and the others fail at once. A 403 to a call that carries a user's text is as likely the
+/// firewall's reaction to that text (belvo-api.md §1.1): it raises an alarm and stops no other call.
 struct CredentialLockout: Sendable {
     /// One denial may be a hiccup of Belvo's. Three in a row that nothing contradicts are not.
     static let denialsMin = 3
     /// How often a worker tries while locked out: a new password takes minutes to be set.
     static let backgroundPause = Duration.seconds(30)
-    /// How often somebody who waits does, so that the first people after the end notice it.
+    /// How often a waiting user's call does, so that the first users after the end notice it.
     static let personPause = Duration.seconds(1)
     /// How often the same alarm is raised while nothing gets better.
     static let alarmPause = Duration.seconds(3_600)
 
-    /// What deserves somebody's attention.
+    /// What needs an operator.
     enum Alarm: Sendable, Equatable {
         /// Our credentials, or what they permit.
         case credentials

@@ -20,7 +20,7 @@ package struct GateSnapshot: Sendable, Equatable {
     package let waiting: PerCaller<Int>
     /// Answers 401 and 403 from Belvo.
     package let denials: Int
-    /// Whether Belvo lets nobody in.
+    /// Whether Belvo rejects our credentials.
     package let isLockedOut: Bool
     /// How long the silence still lasts that Belvo asked for.
     package let quiet: Duration?

@@ -1,10 +1,10 @@
 import MerchantModel
 import Transport
 
-/// What one user may have of the calls to Belvo: so many a second, twice as many at one stroke, and so many at a time.
+/// What one user may have of the calls to Belvo: so many a second, twice as many in a burst, and so many at a time.
 /// With a handed-in clock.
 ///
-/// Nobody gains by standing in line for more: calls past the share wait, and those of others pass them.
+/// Queueing more calls gains nothing: calls past the share wait, and those of others pass them.
 struct UserShares: Sendable {
     /// Calls of one user under way at a time, so that one who asks while Belvo is slow leaves places for others.
     private let underWayMax: Int

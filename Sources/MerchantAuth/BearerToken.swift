@@ -4,7 +4,7 @@ import Crypto
 package struct BearerToken {
     private let text: Substring.UTF8View
 
-    /// The longest token that is looked at.
+    /// The longest token that is read.
     package static let bytesMax = 8_192
 
     /// Takes the values of a request's `Authorization` fields, of which there has to be one (RFC 6750 §2.1).

@@ -2,10 +2,10 @@ import MerchantModel
 import Synchronization
 import Transport
 
-/// The keys of the moment, and the only place that looks for new ones.
+/// The current keys, and the only place that fetches new ones.
 ///
-/// Old keys stay when new ones cannot be had: whoever runs the key set may be away for a while, and users are not to
-/// be locked out for it. However many ask at once, the source is asked once; the others wait for that answer.
+/// Old keys stay when new ones cannot be fetched: the server of the key set may be down for a while, and users are not
+/// to be locked out for it. However many ask at once, the source is asked once; the others wait for that answer.
 final class KeyRing: Sendable {
     /// What is known now. The version grows with every change.
     struct CurrentKeys: Sendable {
@@ -47,7 +47,7 @@ final class KeyRing: Sendable {
     }
 
     /// Reads the source because a token cannot be checked without, unless it was read a moment ago: what strangers
-    /// send must not become requests to somebody else.
+    /// send must not become requests to another server.
     func refreshOnDemand() async {
         _ = await refresh(unlessWithin: current == nil ? KeyRing.pauseWithoutKeys : KeyRing.pauseOnDemand)
     }
@@ -162,6 +162,6 @@ final class KeyRing: Sendable {
     static let pauseOfSecret = Duration.seconds(3_600)
     /// The least time between two readings on account of a token, or after one that failed.
     static let pauseOnDemand = Duration.seconds(30)
-    /// Nobody can be served without keys, so they are looked for more often.
+    /// No user can be served without keys, so they are fetched more often.
     static let pauseWithoutKeys = Duration.seconds(2)
 }

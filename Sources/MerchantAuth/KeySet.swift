@@ -62,7 +62,7 @@ struct KeySet: Sendable {
         guard !named.isEmpty else { throw .unknownKey }
         let fitting = named.filter { $0.algorithm == algorithm }
         guard !fitting.isEmpty else { throw token.keyID == nil ? .unknownKey : .algorithmNotAllowed }
-        // Each one costs a signature check, whoever sent the token.
+        // Each one costs a signature check, for every token.
         guard fitting.count <= KeySet.candidatesMax else { throw .unknownKey }
         return fitting
     }

@@ -41,7 +41,7 @@ struct SignedToken {
 extension JSONValue {
     /// Reads a token's header or payload, which are JSON objects in which no name stands twice (RFC 7519 §4).
     init(ofTokenPart bytes: [UInt8]) throws(AuthenticationFault) {
-        // Where in the token a fault lies helps nobody who may be told.
+        // Where in the token a fault lies is not shown: it helps only an attacker.
         guard let document = try? JSONDocument(parsing: bytes), document.root.kind == .object else { throw .malformed }
         self = document.root
     }

@@ -4,9 +4,9 @@ import Payments
 /// How the users' tokens are checked.
 public struct TokenRules: Sendable {
     public var keys: TokenKeySource
-    /// What `iss` must be; not looked at when nil.
+    /// What `iss` must be; not checked when nil.
     public var issuer: String?
-    /// What `aud` must be or hold; not looked at when nil.
+    /// What `aud` must be or hold; not checked when nil.
     public var audience: String?
 
     public init(keys: TokenKeySource, issuer: String? = nil, audience: String? = nil) {
@@ -15,13 +15,13 @@ public struct TokenRules: Sendable {
         self.audience = audience
     }
 
-    /// How far the clock of whoever issued a token may be from ours (merchant-api.md, "Conventions").
+    /// How far the clock of a token's issuer may be from ours (merchant-api.md, "Conventions").
     static let leeway = Duration.seconds(30)
 }
 
 /// Where the keys come from that tokens are checked with.
 public enum TokenKeySource: Sendable {
-    /// A secret shared with whoever issues tokens.
+    /// A secret shared with the issuer of tokens.
     case hs256(SharedSecret)
     /// The path of a JSON Web Key Set (RFC 7517 §5). It is read again when it changes.
     case jwksFile(String)
@@ -29,7 +29,7 @@ public enum TokenKeySource: Sendable {
     case jwksURL(URL)
 
     /// The algorithms that a token may name at all. One list must not serve both kinds: under a public key taken for
-    /// a secret anybody can sign (RFC 8725 §2.1).
+    /// a secret any client can sign (RFC 8725 §2.1).
     var algorithms: Set<TokenAlgorithm> {
         switch self {
         case .hs256: [.hs256]

@@ -5,7 +5,7 @@ import Payments
 public struct Difference: Sendable, Hashable {
     /// What differs.
     public enum Kind: String, Sendable, CaseIterable {
-        /// Belvo has an intent that is no payment of ours: made by the SDK alone, or by somebody else.
+        /// Belvo has an intent that is no payment of ours: made by the SDK alone, or by another program.
         case unknownHere = "unknown_here"
         /// We have a payment that Belvo does not know.
         case unknownAtBelvo = "unknown_at_belvo"

@@ -7,7 +7,7 @@ public struct IntervalClock: Sendable {
     /// Suspends for so long, or throws when the task is cancelled.
     public var sleep: @Sendable (Duration) async throws -> Void
 
-    /// Takes the two; whoever sleeps must hear of his task's end.
+    /// Takes the two; a task that sleeps must notice its cancellation.
     public init(
         now: @escaping @Sendable () -> Monotonic, sleep: @escaping @Sendable (Duration) async throws -> Void
     ) {

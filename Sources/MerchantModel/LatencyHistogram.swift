@@ -10,7 +10,7 @@ package final class LatencyHistogram: Sendable {
         "0.0001", "0.0005", "0.001", "0.0025", "0.005", "0.01", "0.025", "0.05",
         "0.1", "0.25", "0.5", "1", "2.5", "5", "10", "+Inf",
     ]
-    /// The same in nanoseconds. Plain numbers, because they are looked at with every answer.
+    /// The same in nanoseconds. Plain numbers, because they are compared with every answer.
     private static let boundNanoseconds: InlineArray<16, UInt64> = [
         100_000, 500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000, 25_000_000, 50_000_000,
         100_000_000, 250_000_000, 500_000_000, 1_000_000_000, 2_500_000_000, 5_000_000_000, 10_000_000_000, .max,
@@ -19,7 +19,7 @@ package final class LatencyHistogram: Sendable {
     private let buckets = InlineArray<16, Atomic<UInt64>> { _ in Atomic(0) }
     private let sum = Atomic<UInt64>(0)
 
-    /// Two additions: what is shown is added up when somebody asks.
+    /// Two additions: the sums are computed when the page is read.
     package func record(nanoseconds: UInt64) {
         var bucket = 0
         // It ends at the last bound at the latest.

@@ -1,7 +1,7 @@
 import Synchronization
 import Transport
 
-/// How often each of many may do something: so many times a second, and a burst of them at one stroke.
+/// How often each of many may do something: so many times a second, and a burst.
 ///
 /// Each has a token bucket, kept as the one moment at which it will be full again (the generic cell rate algorithm,
 /// ITU-T I.371). A full bucket says no more than none at all, so it is forgotten, and every bucket is full a burst's
@@ -13,7 +13,7 @@ package final class RateLimiter: Sendable {
     package static let countMax = 131_072
     static let shardCount = 32
 
-    /// Takes a rate from 1 to 1,000,000, and how many are let in at one stroke: twice the rate unless it is said. Nil
+    /// Takes a rate from 1 to 1,000,000, and the size of a burst: twice the rate unless given. Nil
     /// for 0, which is no limit.
     package init?(perSecond rate: Int, burst: Int? = nil, countMax: Int = RateLimiter.countMax) {
         guard rate > 0 else { return nil }
@@ -24,15 +24,15 @@ package final class RateLimiter: Sendable {
         }
     }
 
-    /// Takes one token out of the bucket of whoever it is; where it is empty, gives the time until there is one.
+    /// Takes one token out of the subscriber's bucket; if it is empty, gives the time until there is one.
     ///
-    /// What is refused costs nothing: whoever waits that long gets in.
+    /// A refusal costs nothing: a request after that time gets in.
     package func take(for someone: some Hashable, at now: Monotonic) -> Duration? {
         let key = seededHash(of: someone)
         return shard(of: key).buckets.withLock { $0.take(key, at: now.nanoseconds) }.map { .nanoseconds($0) }
     }
 
-    /// The time until there is a token for whoever it is, which is not taken; nil where there is one now.
+    /// The time until the subscriber has a token, which is not taken; nil where there is one now.
     package func wait(for someone: some Hashable, at now: Monotonic) -> Duration? {
         let key = seededHash(of: someone)
         return shard(of: key).buckets.withLock { $0.wait(key, at: now.nanoseconds) }.map { .nanoseconds($0) }
@@ -50,8 +50,8 @@ package final class RateLimiter: Sendable {
     }
 }
 
-/// A number for whoever it is, seeded anew in every process: nobody can choose whom to share one with. That two do by
-/// chance is less likely than one in a billion.
+/// A number for the subscriber, seeded anew in every process: no client can choose whom to share one with. That two do
+/// by chance is less likely than one in a billion.
 package func seededHash(of someone: some Hashable) -> UInt64 {
     var hasher = Hasher()
     hasher.combine(someone)
@@ -101,7 +101,7 @@ package struct TokenBuckets: Sendable {
     private mutating func makeRoom(at now: Int64) {
         fullAt = fullAt.filter { $0.value > now }
         // The fullest go first: who has drained a bucket keeps it until thousands have drained theirs further, so
-        // crowding the table with names wins nobody a new one. A quarter at a time, so that few look for room.
+        // crowding the table with names gains no new one. A quarter at a time, so that few look for room.
         if fullAt.count >= countMax {
             let limit = fullAt.values.sorted()[countMax / 4]
             fullAt = fullAt.filter { $0.value > limit }

@@ -5,7 +5,7 @@ package enum RequestID {
     /// A new one, different from all others as a random one would be, and telling as little.
     ///
     /// Counted and not drawn, because every request has one and drawing would cost each a system call. The count is
-    /// hashed under keys that nobody knows (SipHash): whoever sees two ids learns nothing of how many came between.
+    /// hashed under secret keys (SipHash): two ids do not show how many came between.
     package static func made() -> String {
         let number = count.wrappingAdd(1, ordering: .relaxed).newValue
         let words = (hash(number, under: keys.0), hash(number, under: keys.1))

@@ -1,7 +1,7 @@
 import Crypto
 import Payments
 
-/// A text that nobody but its holders may read: a password, a token, an address with a password in it.
+/// A text that only its holders may read: a password, a token, an address with a password in it.
 public struct Secret: Sendable, Redacted {
     public let text: String
 

@@ -2,7 +2,7 @@ import FoundationEssentials
 import JSON
 import Payments
 
-/// One thing that the merchant's shop is told, as it leaves (merchant-api.md, "Fine points").
+/// One event for the merchant's shop, as it is sent (merchant-api.md, "Fine points").
 package struct ShopEvent: Sendable, Equatable {
     /// What happened.
     package enum Kind: String, Sendable, CaseIterable {

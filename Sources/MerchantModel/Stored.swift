@@ -5,7 +5,7 @@ import Transport
 package struct Stored<Record: Sendable>: Sendable {
     package var record: Record
     /// Grows with every change and lease. A write names the version that it was decided on, and finds no row when
-    /// somebody else was faster, or when its lease has long been somebody else's.
+    /// another writer was faster, or when another worker has its lease.
     package var version: Int64
     package var updatedAt: Timestamp
     /// Until when the present state may last.

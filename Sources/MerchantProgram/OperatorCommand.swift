@@ -7,7 +7,7 @@ import Transport
 
 /// Exit codes that scripts can rely on.
 extension Failing {
-    /// It was done, and there is something that somebody has to look at.
+    /// It was done, and something needs an operator.
     static let found: Int32 = 1
     /// sysexits.h: there is no such thing.
     static let noInput: Int32 = 66

@@ -29,7 +29,7 @@ public final class MerchantServer: Sendable {
     private let authenticator: Authenticator
     private let institutions: InstitutionCatalog
     private let health: Health
-    /// Nothing where the shop wants to hear of nothing.
+    /// Nothing where the shop wants no events.
     private let delivery: EventDelivery?
     private let server: HTTP.Server
     private let adminServer: HTTP.Server
@@ -189,7 +189,7 @@ public final class MerchantServer: Sendable {
     public func stop() async {
         log.info("server.draining")
         health.drain()
-        // The port is closed as soon as nobody holds its listener.
+        // The port is closed as soon as its listener is released.
         listeners.withLock { $0 = [] }
         let tasks = work.withLock { $0 }
         for task in tasks { task.cancel() }
@@ -210,7 +210,7 @@ public final class MerchantServer: Sendable {
         for worker in workers { _ = try await worker.runOnce() }
     }
 
-    /// What looks at records by itself, and what tells the shop.
+    /// The workers that poll records, and those that send events to the shop.
     private var workers: [any DueWorker] { backgroundWorld.workers + (delivery.map { [$0.worker] } ?? []) }
 
     private func waitForSchema() async throws {
@@ -231,7 +231,7 @@ public final class MerchantServer: Sendable {
     /// Reads the keys that tokens are checked with, so that the first request need not.
     ///
     /// The server starts without them too: the log and `/readyz` tell, and requests are told to come again. An address
-    /// is left to the task that keeps the keys fresh, because whoever serves it may take his time.
+    /// is left to the task that keeps the keys fresh, because its server may be slow.
     private func loadKeys(_ mode: WorkMode) async {
         if case .jwksURL = settings.auth.keys, mode == .byItself { return }
         // Told to the log by the authenticator itself.

@@ -56,10 +56,10 @@ public enum ProviderStatus: Sendable, Hashable {
     case processing
     case succeeded
     case failed
-    /// A word that is not known: decides nothing, and somebody has to look.
+    /// An unknown word: it decides nothing, and an operator has to act.
     case unknown
 
-    /// Whether it says, or leaves open, that somebody has signed and nothing has ended.
+    /// Whether it says, or leaves open, that it was signed and has not ended.
     var isSigned: Bool {
         switch self {
         case .pending, .failed: false

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// A user of the merchant as Belvo knows one: somebody with a tax number.
+/// A user of the merchant as Belvo knows one: a person with a tax number.
 public struct Customer: Sendable, Equatable {
     public typealias ID = Payments.ID<Customer>
 
@@ -55,7 +55,7 @@ public struct Customer: Sendable, Equatable {
     }
 
     /// The code of a customer whose tax number Belvo has under another name than ours: another account's, or that of
-    /// somebody who was erased.
+    /// a person who was erased.
     public static let identifierInUse = "identifier_in_use"
 
     public var accountTenure: AccountTenure? { belvoCreatedAt.map(AccountTenure.init(customerCreatedAt:)) }
@@ -66,7 +66,7 @@ public struct Customer: Sendable, Equatable {
         case found(belvoID: UUID, createdAt: Timestamp)
         /// Belvo refused it, or it never arrived there.
         case notCreated(code: String)
-        /// The creation was sent, and neither its answer nor a look-up says what became of it.
+        /// The creation was sent, and neither its answer nor a lookup says what became of it.
         case creationUnknown
         /// The user asks for it once more after a failure.
         case triedAgain

@@ -29,7 +29,7 @@ extension Enrollment {
         case timedOut
         /// The creation was sent, and Belvo does not know of it.
         case creationLost
-        /// The creation was sent, and neither its answer nor a look-up says what became of it.
+        /// The creation was sent, and neither its answer nor a lookup says what became of it.
         case creationUnknown
     }
 
@@ -68,7 +68,7 @@ extension Enrollment {
     }
 
     /// In what a report shows another enrollment than this one; empty when it may be this one. A member that is missing
-    /// proves nothing, and no money hangs on it. A foreign enrollment was named by somebody else.
+    /// proves nothing, and no money hangs on it. A foreign enrollment was named by its maker.
     public func differences(from report: Report) -> [String] {
         var names: [String] = []
         if origin == .own, let theirs = report.externalID, theirs != id.description { names.append("external_id") }
@@ -117,7 +117,7 @@ extension Enrollment {
 
         case (_, .reported(let report)): next.apply(report)
 
-        // What somebody else made is nobody's to move from here, nor to give up by time.
+        // A foreign record is not moved from here, nor given up by time.
         case (.succeeded, _), (.failed, _), (.foreign, _): throw refusal(of: event)
         case (_, .refused(let failure)): next.fail(failure)
         case (_, .timedOut): next.fail(.timedOut)
@@ -137,7 +137,7 @@ extension Enrollment {
         // Of what shows another enrollment nothing is believed; the caller raises the alarm.
         guard differences(from: report).isEmpty else { return }
         belvoID = belvoID ?? report.belvoID
-        // Whoever made a foreign one has its user's way to the bank as well.
+        // The maker of a foreign one has its user's way to the bank as well.
         if origin == .own { redirectURL = redirectURL ?? report.redirectURL }
         providerStatus = report.providerStatus
         providerDetailsStatus = report.providerDetailsStatus

@@ -135,7 +135,7 @@ public struct Enrollment: Sendable, Equatable {
         // Where the user has to go is not known yet.
         case .atBank where redirectURL == nil:
             Schedule(firstPoll: timeouts.pollInterval, deadline: timeouts.userDeadline)
-        // Nobody asks Belvo while a person is busy: the first poll is the last.
+        // Belvo is not asked while a person is busy: the first poll is the last.
         case .atBank, .awaitingFingerprint:
             Schedule(firstPoll: timeouts.userDeadline, deadline: timeouts.userDeadline)
         case .completing:

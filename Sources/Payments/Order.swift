@@ -6,7 +6,7 @@ public struct Order: Sendable, Equatable {
         case open
         /// A payment for it is under way.
         case live
-        /// A payment for it was authorized, and nobody knows how it ended.
+        /// A payment for it was authorized, and its outcome is unknown.
         case inDoubt = "in_doubt"
         case paid
         /// Money has arrived for its reference that is not its own payment, once: another amount, or twice.

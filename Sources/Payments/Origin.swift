@@ -2,7 +2,7 @@
 public enum Origin: String, Sendable, CaseIterable {
     /// This server: remembered here before Belvo was asked.
     case own
-    /// Somebody else, at Belvo: an app's SDK with a token of its own, say (belvo-api.md §2.1). It was imported when
-    /// Belvo told of it. Nothing is done with it from here; it only follows what Belvo says.
+    /// Another program, at Belvo: an app's SDK with a token of its own, for example (belvo-api.md §2.1). It was
+    /// imported when a webhook named it. Nothing is done with it from here; it only follows Belvo's status.
     case foreign = "observed"
 }

@@ -13,7 +13,7 @@ extension Payment {
         case authorizationNotLetIn
         /// Belvo was read, or answered with the payment.
         case reported(Report)
-        /// Belvo refused to create it, or never got to hear of it.
+        /// Belvo refused to create it, or never got the call.
         case refused(Failure)
         /// The state has lasted too long, and Belvo has just been read.
         case timedOut
@@ -21,7 +21,7 @@ extension Payment {
         case acknowledged(UUID)
         /// The creation was sent, and Belvo does not know of it.
         case creationLost
-        /// The creation was sent, and neither its answer nor a look-up says what became of it.
+        /// The creation was sent, and neither its answer nor a lookup says what became of it.
         case creationUnknown
         /// The user gives it up; whether Belvo was read just before is said along.
         case cancelRequested(isFreshlyRead: Bool)
@@ -88,7 +88,7 @@ extension Payment {
         return names
     }
 
-    /// Whether Belvo takes its own last word back with this report. It changes no state: somebody has to look.
+    /// Whether Belvo takes its own last status back with this report. It changes no state: an operator has to act.
     public func isContradicted(by report: Report) -> Bool {
         guard isClosedAtBelvo else { return false }
         return switch state {
@@ -114,7 +114,7 @@ extension Payment {
         var next = self
         switch (state, event) {
         case (_, .reported(let report)): next.apply(report)
-        // What somebody else made is nobody's to sign or to cancel from here, nor to give up by time.
+        // A foreign record is not signed or canceled from here, nor given up by time.
         case (.succeeded, _), (.failed, _), (.foreign, _): throw refusal(of: event)
 
         case (.creating, .creationUnknown): break
@@ -161,7 +161,7 @@ extension Payment {
     private mutating func apply(_ report: Report) {
         if state == .failed, isClosedAtBelvo {
             if isContradicted(by: report) { isContradicted = true }
-            // Belvo is back at its first word. The alarm stays until somebody has settled it.
+            // Belvo is back at its first status. The alarm stays until an operator has settled it.
             if report.status == .failed, belvoID == report.belvoID, differences(from: report).isEmpty {
                 isContradicted = false
             }
@@ -193,7 +193,7 @@ extension Payment {
                 state = fidoOptions == nil ? .awaitingOptions : .awaitingSignature
             }
             guard !isMaybeSigned else { return }
-            // Given up before it was known; unless somebody has authorized it elsewhere meanwhile.
+            // Given up before it was known; unless it was authorized elsewhere meanwhile.
             if isCancelRequested, status == .pending { fail(.canceled) }
             if state == .failed { isReleased = true }
         }

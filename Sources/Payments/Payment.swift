@@ -94,13 +94,13 @@ public struct Payment: Sendable, Equatable {
 
     /// Something of its authorize has left this machine, or may have. No answer of any status takes that back.
     public package(set) var wasAuthorizeSent = false
-    /// Belvo has shown it as anything but unsigned, whoever signed it.
+    /// Belvo has shown it as anything but unsigned, by whichever signature.
     public package(set) var wasSeenSigned = false
     /// Belvo has said its last word on it.
     public package(set) var isClosedAtBelvo = false
     /// It was given up and is known to be unsigned: Belvo was read since, or never had it.
     public package(set) var isReleased = false
-    /// Belvo called it FAILED, and shows it as going on or SUCCEEDED since: somebody has to find out which is true.
+    /// Belvo called it FAILED, and shows it as pending or SUCCEEDED since: an operator has to find out which is true.
     public package(set) var isContradicted = false
     /// Its user may hold a token for Belvo's SDK, which can sign it without us (belvo-api.md §2.1). As it was read;
     /// unlike the others it changes by itself.
@@ -144,7 +144,7 @@ public struct Payment: Sendable, Equatable {
     /// Whether its creation may have reached Belvo: also one that was refused, since what answers may not be what acts.
     private var mayBeKnownToBelvo: Bool { belvoID != nil || failure != .notSent }
 
-    /// Whether a signature may be at Belvo, ours or somebody else's: money may be moving.
+    /// Whether a signature may be at Belvo, sent by this server or from elsewhere: money may be moving.
     public var isMaybeSigned: Bool { wasAuthorizeSent || wasSeenSigned }
 
     /// The state as the history tells it.

@@ -10,19 +10,19 @@ public struct Timeouts: Sendable, Equatable {
     public var creationGrace = Duration.seconds(60)
     /// How long a call to Belvo may take in all. A record whose call is under way is not polled before that.
     public var callDeadline = Duration.milliseconds(10_000)
-    /// How long a look-up may take beyond that, right after a call whose answer says nothing.
+    /// How long a lookup may take beyond that, right after a call whose answer says nothing.
     public var lookUpDeadline = Duration.seconds(2)
     /// How long that look-up, a second sending and its look-up may take in all (reliability.md, promise 14).
     public var resendDeadline = Duration.seconds(5)
 
     public init() {}
 
-    /// How long a request may wait for Belvo in all: after that, somebody else finds out what became of it.
+    /// How long a request may wait for Belvo in all: after that, a worker finds out what became of it.
     public var askingDeadline: Duration { callDeadline + resendDeadline }
 
     /// How long to wait before the next poll of an authorized payment whose deadline passed so long ago.
     ///
-    /// Past `doubtAlarmAge` somebody has to find out by other means.
+    /// Past `doubtAlarmAge` an operator has to find out by other means.
     ///
     /// Every 10 s at first, backing off to 2 minutes within the first hour; every 15 minutes for a week; then hourly.
     public func doubtInterval(overdue age: Duration) -> Duration {

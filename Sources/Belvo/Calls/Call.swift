@@ -28,7 +28,7 @@ package enum Call: String, Sendable, CaseIterable {
         case moving
         /// Asks for one object. Changes nothing.
         case reading
-        /// Asks for a collection, or for a token that nobody misses when it is lost. Changes nothing.
+        /// Asks for a collection, or for a token that may be lost. Changes nothing.
         case listing
     }
 

@@ -17,7 +17,7 @@ extension Client {
         let request = versioned(post(Path.customers, body, trace))
         let made = try await object(.createCustomer, request) { (answer) throws(MalformedAnswer) in try Customer(answer)
         }
-        // Belvo may answer with the customer that has this tax number already: somebody else's.
+        // Belvo may answer with the customer that has this tax number already: another person's.
         guard made.externalID.map({ $0.utf8.elementsEqual(customer.externalID.utf8) }) ?? true else {
             throw BelvoError.conflict(
                 ErrorResponse(status: 409, items: [.init(code: "exists", message: nil, field: "identifier")]))

@@ -29,7 +29,7 @@ extension Client {
     /// Tells Belvo how the bank sent the person back (belvo-api.md §4.4).
     ///
     /// Belvo finds the enrollment by its `state`: the caller compares the answer's `id` with the one expected.
-    /// Success here is not the person's: look at `status`.
+    /// Success here is not the person's: read `status`.
     public func completeRedirection(
         _ redirection: Redirection,
         trace: TraceParent? = nil
@@ -101,7 +101,7 @@ extension Client {
         }
     }
 
-    /// Lists the enrollments of a device, whoever their customers are: the caller drops those of others
+    /// Lists the enrollments of a device, of all customers: the caller drops those of others
     /// (belvo-api.md §4.7).
     public func listEnrollments(
         deviceID: String,

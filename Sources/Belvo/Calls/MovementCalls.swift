@@ -12,7 +12,7 @@ extension Client {
     /// Lists the charges that were created between two moments, spelled as Belvo spells them.
     ///
     /// The names of the filters are inferred (belvo-api.md §6.1); if Belvo does not heed them the list is longer, and
-    /// the caller looks at the dates.
+    /// the caller checks the dates.
     public func listCharges(
         createdFrom begin: String, to end: String, trace: TraceParent? = nil
     ) async throws(BelvoError) -> [Charge] {

@@ -45,7 +45,7 @@ extension BelvoError {
             case (425, _), (429, _): self = .throttled(refusal)
             case (400...499, _) where BelvoError.finalStatuses.contains(refusal.status): self = .refused(refusal)
             // 408 means that Belvo gave up waiting for itself. What proxies report with a 4xx of their own,
-            // such as 460 and 499 when somebody hung up, says nothing about what happened behind them.
+            // such as 460 and 499 when the client closed the connection, says nothing about what happened behind them.
             case (400...499, _), (500...599, _): self = unknown(.failed(refusal))
             // Redirects among them: following one could turn a POST into a GET (belvo-api.md §1).
             default: self = malformedAnswer("status \(refusal.status)", isJSON: false)

@@ -9,7 +9,7 @@ enum Centavos {
     /// Reads `digits` or `digits.digits` exactly.
     ///
     /// Decimals beyond the second may only be zeros. A sign, an exponent, a fraction of a centavo and what
-    /// does not fit into 64 bits are nothing that an amount of money looks like.
+    /// does not fit into 64 bits are no amount of money.
     static func parse(_ text: String) -> Int64? {
         let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count <= 2, parts.allSatisfy({ !$0.isEmpty && $0.allSatisfy(isDigit) }) else { return nil }

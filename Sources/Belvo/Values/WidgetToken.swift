@@ -2,7 +2,7 @@ import JSON
 
 /// A token with which an app's SDK speaks to Belvo by itself (belvo-api.md §2.1).
 ///
-/// It is not bound to a person: whoever holds it can create enrollments and payments for anybody.
+/// It is not bound to a person: its holder can create enrollments and payments for any customer.
 public struct WidgetToken: Sendable, Equatable {
     public let access: Secret
     /// For minting more. Never leaves the server.

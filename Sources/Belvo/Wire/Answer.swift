@@ -56,8 +56,8 @@ struct Answer {
         plain(name).flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// A word of a vocabulary that may grow, so that a new one can be shown to whoever has to find out what it means;
-    /// nil when left out. What is no word at all is not shown: it may be anything.
+    /// A word of a vocabulary that may grow, so that a new one can be shown to the operator who has to find out what it
+    /// means; nil when left out. What is no word at all is not shown: it may be anything.
     func word(_ name: String) -> String? {
         present(name).map { member in
             guard let text = member.string, text.isEmpty || PlainWord.isCode(text) else { return PlainWord.unreadable }
@@ -122,6 +122,6 @@ extension Answer {
 }
 
 extension Unicode.Scalar {
-    /// Unicode's general category Cc, whose members never change; a look into Unicode's tables takes longer.
+    /// Unicode's general category Cc, whose members never change; a lookup in Unicode's tables takes longer.
     fileprivate var isControl: Bool { value < 0x20 || 0x7F...0x9F ~= value }
 }

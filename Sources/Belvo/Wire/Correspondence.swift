@@ -9,7 +9,7 @@ extension Client {
         return noun
     }
 
-    /// The object that was created, unless Belvo says that it is somebody else's.
+    /// The object that was created, unless Belvo says that it is another person's.
     func created<Noun>(_ noun: Noun, as externalID: String, _ own: (Noun) -> String?) throws(MalformedAnswer) -> Noun {
         guard own(noun).map({ same($0, externalID) }) ?? true else {
             throw MalformedAnswer(reason: "external_id is another object's")

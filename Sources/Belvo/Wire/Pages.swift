@@ -8,7 +8,7 @@ extension Client {
     ///
     /// All pages share the time of one call, unless `isDay`: a whole day's list has as many pages as it has, each with
     /// the time of a call. A list that does not end is nonsense rather than a shorter list, because from a list
-    /// somebody may conclude that something is not there.
+    /// a caller may conclude that something is absent.
     func list<Item>(
         _ call: Call,
         _ first: Request,

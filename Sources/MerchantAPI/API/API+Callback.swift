@@ -13,7 +13,7 @@ extension API {
     /// A person reads the answer, so whatever happens is a page. The query is never logged: it holds a one-shot code.
     func landOnCallback(_ inbound: Inbound) async -> Response {
         // Without parameters they may be in the fragment, which only the page can see (belvo-api.md §4.3).
-        // A HEAD is somebody's preview of the link: it must not spend the code.
+        // A HEAD is a preview of the link: it must not spend the code.
         guard inbound.request.method == .get, let query = inbound.request.target.query, !query.isEmpty else {
             return callbackPage.response(.ok, .collecting, for: inbound)
         }

@@ -181,7 +181,7 @@ struct RiskSignals {
 /// (belvo-api.md §4.6, §6.2).
 ///
 /// Browsers, Android's Credential Manager and Belvo's SDKs each have members of their own, and leave others out: what
-/// is not needed here is not looked at.
+/// is not needed here is not read.
 struct Credential {
     /// For Belvo.
     let raw: RawJSON

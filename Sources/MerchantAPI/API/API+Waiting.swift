@@ -133,7 +133,7 @@ extension API {
 }
 
 extension EntityTag {
-    /// The tag of a resource that looks like this: half of the body's SHA-256.
+    /// The tag of a resource with this body: half of the body's SHA-256.
     ///
     /// 128 bits are enough: an app compares the tags of its own records, and cannot choose what they hold.
     init(of body: [UInt8]) {

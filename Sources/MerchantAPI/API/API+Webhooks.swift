@@ -11,7 +11,7 @@ extension API {
     /// `POST /webhooks/belvo`
     ///
     /// The answer says that it is on disk, and nothing more: what it leads to is found out afterwards, by reading the
-    /// object. The media type is not looked at: a telling that says something else of itself would be lost for it.
+    /// object. The media type is not checked: a webhook with another one would be lost for it.
     func takeWebhook(_ inbound: Inbound) async throws -> Response {
         try access.check(dependencies.policy.webhooks, scheme: .optional, of: inbound.request, from: inbound.client)
         let root = try JSONDocument(parsing: inbound.request.body).root

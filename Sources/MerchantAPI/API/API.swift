@@ -93,8 +93,8 @@ package final class API: Sendable {
         let duration = Monotonic.now() - start
         let status = response.status
         counts.count(answered.route, status, took: duration)
-        // Only for who asks for it: what an operator must hear of has a line of its own, and no stranger shall be able
-        // to fill the log.
+        // Only when the setting asks for it: what an operator must know has a line of its own, and no stranger may be
+        // able to fill the log.
         dependencies.log.log(
             level: answerLevel, "request.answered",
             metadata: [
@@ -176,7 +176,7 @@ package final class API: Sendable {
 
     /// Turns a failure into its answer, and tells the log what the app is not told.
     ///
-    /// Of refusals only those are logged that somebody may be trying out, and not all of one client's.
+    /// Of refusals only those are logged that may be an attack, and not all of one client's.
     func refusal(_ error: any Error, to inbound: Inbound) -> Response {
         let described = APIError(describing: error)
         if described.isAlarm || described.status.code >= 500 {

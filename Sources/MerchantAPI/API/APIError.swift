@@ -27,7 +27,7 @@ package struct APIError: Error, Sendable {
     var headers: [(name: HeaderName, value: String)] = []
     /// What the log is told, where that is more.
     var logged: String?
-    /// Whether somebody has to look.
+    /// Whether an operator has to act.
     var isAlarm = false
 
     /// Stable, snake_case.
@@ -131,7 +131,7 @@ extension APIError {
         }
     }
 
-    /// Whoever has asked too often (RFC 6585 §4).
+    /// The client has asked too often (RFC 6585 §4).
     private static func rateLimited(_ detail: String, retryAfter wait: Duration) -> APIError {
         var error = APIError(.tooManyRequests, .rateLimited, detail)
         error.retryAfterSeconds = wait.secondsRoundedUp

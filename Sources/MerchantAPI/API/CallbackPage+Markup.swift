@@ -77,7 +77,7 @@ extension CallbackPage {
         """
     }
 
-    /// What is said while the script looks into the fragment, and what where there is no script to look.
+    /// What is shown while the script reads the fragment, and what is shown without a script.
     private func awaited(_ language: PageLanguage, _ home: Home) -> String {
         """
         <div class="scripted">

@@ -29,7 +29,7 @@ extension CallbackPage {
     /// The app is opened after the load event: a page that leaves for an app before that never finishes loading.
     /// The history's own state remembers that the app was opened: it outlives a reload and needs no storage. Only the
     /// text in the live region is exchanged, and only when it has changed, so that a screen reader says each state
-    /// once and nobody loses the focus. Of a page only `main` is parsed: the browser would hold its style to the
+    /// once and the focus stays. Of a page only `main` is parsed: the browser would hold its style to the
     /// policy of this one, and complain.
     static let updater = """
         (() => {

@@ -13,7 +13,7 @@ package struct CallbackPage: Sendable {
     let appLink: String?
     /// The shop's page for who enrolls in a browser. Nothing where the merchant has named none.
     var webLink: String? = nil
-    /// Between two looks of a page that waits, at first.
+    /// Between two requests of a page that waits, at first.
     let pollInterval: Duration
 
     package init(appLink: String?, webLink: String? = nil, pollInterval: Duration) {
@@ -26,7 +26,7 @@ package struct CallbackPage: Sendable {
     enum State: Sendable, Equatable {
         /// The parameters may be in the fragment.
         case collecting
-        /// The redirect is on its way, or nobody knows yet what became of it.
+        /// The redirect is on its way, or its outcome is unknown.
         case working
         /// The bank has confirmed, and the app goes on.
         case approved
@@ -129,12 +129,12 @@ extension CallbackPage.State {
             self = .failed
             return
         }
-        // It came too late to be passed on, so that nobody has looked at its code.
+        // It came too late to be passed on, so Belvo has not checked its code.
         guard receipt.outcome != .expired else {
             self = .expired
             return
         }
-        // What is said below is the enrollment's, and for nobody who has only found its `state`.
+        // What is shown below is the enrollment's, and not for a person who has only found its `state`.
         guard callback.isProven, let enrollment = callback.enrollment else {
             self = .working
             return
@@ -156,7 +156,7 @@ extension CallbackPage.State {
         }
     }
 
-    /// Whether the page should lead on by itself. Whoever opens an old address finds a button.
+    /// Whether the page should open the app by itself. An old address shows a button.
     fileprivate var goesOn: Bool {
         switch self {
         case .approved, .succeeded, .failed: true

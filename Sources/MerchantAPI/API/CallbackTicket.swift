@@ -3,8 +3,8 @@ import MerchantWorkflows
 
 /// Stands for a redirect that was stored, in an address that may be asked for again and again.
 ///
-/// It proves that whoever holds it has brought that redirect, and nothing else: the receipt's id, and the id's digest
-/// under a key of its own. A code or a `state` cannot be found from it, and nobody can make one.
+/// It proves that its holder has brought that redirect, and nothing else: the receipt's id, and the id's digest
+/// under a key of its own. A code or a `state` cannot be found from it, and no client can make one.
 struct CallbackTicket: Sendable {
     let receipt: UUID
 
@@ -22,7 +22,7 @@ struct CallbackTicket: Sendable {
         let id = Array(bytes[..<CallbackTicket.idBytes])
         let given = bytes[CallbackTicket.idBytes...]
         let right = digest(id)
-        // Every byte is looked at, so that the time tells nothing about the first wrong one.
+        // Every byte is compared, so that the time says nothing about the first wrong one.
         guard given.count == right.count, zip(given, right).reduce(0, { $0 | ($1.0 ^ $1.1) }) == 0 else { return nil }
         receipt = id.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
     }

@@ -56,7 +56,7 @@ extension API {
             })
     }
 
-    /// 201 for what is made, 202 for what nobody knows yet, and the stored answer, byte for byte, for what was
+    /// 201 for what is made, 202 for an unknown outcome, and the stored answer, byte for byte, for what was
     /// answered before.
     func answer<Record>(
         _ creation: Creation<Record>, body: @Sendable (Stored<Record>) -> [UInt8]

@@ -7,10 +7,10 @@ import Transport
 
 /// The banks that can be enrolled with, kept for a while: apps ask far more often than the list changes.
 ///
-/// One refresh is under way at a time, however many ask. Nobody waits for it who can be given a list instead: a list
-/// past its time is given at once while a new one is fetched behind it, and goes on for as long as Belvo is out of
-/// reach. Only the very first list is waited for, and one so old that a user may well choose a bank that left it;
-/// and that only while nothing says that Belvo is away.
+/// One refresh is under way at a time, however many ask. A request that can be given a list does not wait for it: a
+/// list past its time is given at once while a new one is fetched behind it, and goes on for as long as Belvo is out of
+/// reach. Only the very first list is waited for, and one so old that a user may well choose a bank that left it; and
+/// that only while nothing says that Belvo is away.
 package final class InstitutionCatalog: Sendable {
     /// How long a list counts as fresh.
     static let lifetime = Duration.seconds(600)
@@ -27,7 +27,7 @@ package final class InstitutionCatalog: Sendable {
         var refresh: Task<[Belvo.Institution], any Error>?
     }
 
-    /// What somebody who asks is given.
+    /// What a request for the list gets.
     private enum Offer {
         case list([Belvo.Institution])
         case failure(any Error)
@@ -40,8 +40,8 @@ package final class InstitutionCatalog: Sendable {
     private let now: @Sendable () -> Monotonic
     private let state = Mutex(State())
 
-    /// Takes the loop on which every refresh runs, whoever asked for it: one that runs for as long as the catalog is
-    /// used.
+    /// Takes the loop on which every refresh runs, whichever request caused it: one that runs for as long as the
+    /// catalog is used.
     package init(
         belvo: Belvo.Client, loop: EventLoop, log: Logger, now: @escaping @Sendable () -> Monotonic = Monotonic.now
     ) {
@@ -81,7 +81,7 @@ package final class InstitutionCatalog: Sendable {
             if let failure = state.failure, state.refresh == nil, now < failure.pauseEnds {
                 return state.list.map { .list($0.institutions) } ?? .failure(failure.error)
             }
-            // The list is everybody's, and so no share of whoever happens to ask first.
+            // The list is for all users, so it is not charged to the user who asks first.
             let refresh =
                 state.refresh
                 ?? CallOrigin.$current.withValue(nil) { loop.task { [self] in try await refreshed() } }
@@ -94,7 +94,7 @@ package final class InstitutionCatalog: Sendable {
         }
     }
 
-    /// Fetches the list, and remembers it or why there is none before anybody hears.
+    /// Fetches the list, and remembers it, or why there is none, before any waiting request continues.
     private func refreshed() async throws -> [Belvo.Institution] {
         do {
             let fetched = try await belvo.listInstitutions()

@@ -26,9 +26,9 @@ package enum Operation: Int, CaseIterable, Sendable {
         case shop
         /// Belvo, with the token that was given to it for its webhooks.
         case belvo
-        /// Anybody's program: a phone that asks which apps are the shop's, a developer who reads the contract.
+        /// Any program: a phone that asks which apps are the shop's, a developer who reads the contract.
         case anybody
-        /// Anybody's browser, which a bank has sent here: every answer has to be a page.
+        /// Any browser, which a bank has sent here: every answer has to be a page.
         case browser
         /// An operator's probe, which is answered also when the server has too much to do.
         case probe

@@ -91,7 +91,7 @@ enum PageLanguage: Sendable {
         }
     }
 
-    /// The bank's answer is in the fragment, and nobody can read it.
+    /// The bank's answer is in the fragment, and cannot be read without a script.
     func needsScript(_ home: CallbackPage.Home) -> String {
         switch self {
         case .portuguese:

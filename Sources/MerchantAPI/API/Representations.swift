@@ -140,7 +140,7 @@ extension Stored<Payment> {
     func nextAction(pollAfter: Duration) -> NextAction {
         switch record.state {
         case .creating, .awaitingOptions, .authorizing, .foreign: .poll(after: pollAfter)
-        // Given up, and somebody else has authorized it at Belvo: its end is waited for.
+        // Given up, and authorized at Belvo from elsewhere: it is polled until its end.
         case .awaitingSignature
         where record.isCancelRequested || record.wasSeenSigned || record.isInDoubt || isOverdue:
             .poll(after: pollAfter)

@@ -68,7 +68,7 @@ package final class RequestCounts: Sendable {
         places[route.index].latencies.record(nanoseconds: UInt64(max(0, duration.wholeNanoseconds)))
     }
 
-    /// Counts an answer to what was no request: nobody knows when it would have been whole.
+    /// Counts an answer to what was no request: it has no moment of arrival.
     package func countUnreadable(_ status: HTTP.Status) {
         count(.unreadable, status)
     }

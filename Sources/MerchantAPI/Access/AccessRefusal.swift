@@ -1,4 +1,4 @@
-/// Why a request was not let in, before anybody looked at what it asks for. What each case means over HTTP stands in
+/// Why a request was not let in, before its content was read. What each case means over HTTP is in
 /// `APIError`.
 enum AccessRefusal: Error, Sendable, Equatable {
     /// This user has made too many requests.

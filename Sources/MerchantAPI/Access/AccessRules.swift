@@ -67,7 +67,7 @@ package struct AccessRules: Sendable {
     }
 }
 
-/// What the log is told of refusals: of one client one line a second, with a count of what was left out.
+/// Which refusals are logged: of one client one line a second, with a count of what was left out.
 private final class RefusalLog: Sendable {
     private let rate = RateLimiter(perSecond: 1)
     private let leftOut = Atomic(0)

@@ -13,12 +13,12 @@ public struct InFlightLimits: Sendable, Equatable {
 
     /// Requests of one user, long polls that wait included, each until its answer has left; 0 is no limit: 429 past it.
     ///
-    /// An app asks for a few things at a time. Whoever asks for hundreds shall not keep others waiting.
+    /// An app asks for a few things at a time. One that asks for hundreds must not keep others waiting.
     public var requestsPerUserMax = 32
 
     /// Long polls that wait: 503 past it, before anything is read for them.
     ///
-    /// They cost little, at most 2 KiB each, but all of them may be woken at one stroke.
+    /// They cost little, at most 2 KiB each, but all of them may be woken at once.
     public var longPollsMax = 10_000
 
     public init() {}
@@ -26,8 +26,8 @@ public struct InFlightLimits: Sendable, Equatable {
 
 /// The requests that are under way, in all and of each user: past the bounds, those that come are told to come again.
 ///
-/// A request costs an addition when it begins and one when it ends, and a user's two looks at a table under a lock that
-/// is seldom met.
+/// A request costs an addition when it begins and one when it ends, and a user's two readings of a table under a lock
+/// that is seldom met.
 package final class InFlightLimit: Sendable {
     private let limits: InFlightLimits
     private let count = Atomic(0)
@@ -90,7 +90,7 @@ package final class InFlightLimit: Sendable {
 
 /// A user's request among the others that are under way, given back by letting go of it.
 ///
-/// Its connection keeps it until the answer has left: who does not read takes up his own share and nobody else's.
+/// Its connection keeps it until the answer has left: a client that does not read uses up its own share only.
 final class InFlightPermit: Sendable {
     private let key: UInt64
     private let limit: InFlightLimit

@@ -9,9 +9,9 @@ import Transport
 /// bringing redirects.
 ///
 /// All addresses of one IPv6 network of 64 bits are one. What is shown a good token for is never counted here, so that
-/// nobody pays for a stranger behind the same address as long as he has one.
+/// requests with a good token never count against a stranger behind the same address.
 final class StrangerLimits: Sendable {
-    /// Different redirects of one sender, at one stroke and then in a second. A user comes back from a bank now and
+    /// Different redirects of one sender: the burst, and then each second. A user comes back from a bank now and
     /// then; a burst is a whole office's behind one address.
     static let redirects = (perSecond: 1, burst: 20)
     /// Different redirects of all browsers that belong to no enrollment known here: a few times as many as Belvo is
@@ -51,7 +51,7 @@ final class StrangerLimits: Sendable {
     /// Compares a token that everybody on the other side shares.
     ///
     /// From an address that has asked too often it is not even compared: guessing must not go on at the speed of the
-    /// network. Where the right one has come from lately it always is: nobody beside its holder, behind a proxy that is
+    /// network. Where the right one has come from lately it always is: no other client, behind a proxy that is
     /// not trusted for instance, shall lock the holder out.
     func check(
         _ bearer: SharedBearer, _ fields: [String], _ scheme: SharedBearer.Scheme, of client: IPAddress,

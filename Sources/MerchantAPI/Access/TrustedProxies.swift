@@ -13,12 +13,12 @@ package struct TrustedProxies: Sendable {
         self.networks = networks
     }
 
-    /// The address of whoever sent the request: the peer, unless that is a trusted proxy; then the last one before the
-    /// trusted proxies that the request went through.
+    /// The address of the client that sent the request: the peer, unless that is a trusted proxy; then the last one
+    /// before the trusted proxies that the request went through.
     ///
     /// Every proxy adds its own peer behind what it was sent, so the list is read from its end, and what stands before
-    /// the first address that is no trusted proxy's may have been written by anybody. Where something is no address,
-    /// the answer is the proxy that passed it on.
+    /// the first address that is no trusted proxy's may have been written by the client itself. Where something is no
+    /// address, the answer is the proxy that passed it on.
     func client(of request: Request, from peer: IPAddress) -> IPAddress {
         guard !networks.isEmpty, isTrusted(peer) else { return peer }
         var client = peer

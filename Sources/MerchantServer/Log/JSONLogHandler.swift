@@ -42,7 +42,7 @@ public struct JSONLogHandler: LogHandler {
         line.add("event", .text(event.message.description))
         if let error = event.error { line.add("error", .text("\(error)")) }
         for (name, value) in all(event.metadata).sorted(by: { $0.key < $1.key }) {
-            // A name twice in one object is read by nobody in the same way (RFC 8259 §4).
+            // Readers differ on a name twice in one object (RFC 8259 §4).
             line.add(JSONLogHandler.ownNames.contains(name) ? name + "_" : name, LogValue(value))
         }
         output.write(line)

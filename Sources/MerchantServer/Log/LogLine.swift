@@ -1,6 +1,6 @@
 /// One line of the log while it is written: a JSON object (RFC 8259) and a line feed, of bounded length.
 ///
-/// A line is at most as long as a pipe takes in one piece, whoever else writes into it. Texts are cut first; a member
+/// A line is at most as long as a pipe takes in one piece, also with other writers. Texts are cut first; a member
 /// that still has no room is left out, and the line then says so.
 struct LogLine {
     private var bytes: [UInt8] = [UInt8(ascii: "{")]
@@ -17,7 +17,7 @@ struct LogLine {
 
     /// Room for what `finished` adds, with a number of 19 digits.
     private static let tailBytesMax = 64
-    /// The most brackets that may be open at once: deeper metadata would be somebody's mistake.
+    /// The most brackets that may be open at once: deeper metadata would be a mistake.
     private static let depthMax = 8
 
     init() {

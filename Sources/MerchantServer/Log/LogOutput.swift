@@ -3,7 +3,7 @@ import Synchronization
 
 /// Where log lines go: a descriptor that gets each line with one `write`.
 ///
-/// A pipe that nobody empties must not stop the server. A line waits a moment for room; when there is none it is
+/// A pipe whose reader has stopped must not stop the server. A line waits a moment for room; when there is none it is
 /// dropped, those after it no longer wait, and the next one that gets through says how many were lost.
 public final class LogOutput: Sendable {
     /// The process's standard output.

@@ -4,10 +4,10 @@ import Transport
 
 /// How many lines of each kind of event are written: a burst, then so many a second. The others are counted.
 ///
-/// A line costs disk and somebody's attention, and whatever is logged may one day be logged for every request of
-/// somebody who means harm. So there is no kind without a bound.
+/// A line costs disk and attention, and whatever is logged may one day be logged for every request of
+/// an attacker. So there is no kind without a bound.
 final class LogThrottle: Sendable {
-    /// Lines of one event in a second, and at one stroke.
+    /// Lines of one event in a second, and in a burst.
     static let rate = (perSecond: Int64(10), burst: Int64(100))
     /// Events that are told apart; what comes under further names shares one bucket.
     static let eventsMax = 1_024
@@ -58,7 +58,7 @@ final class LogThrottle: Sendable {
         }
     }
 
-    /// What was left out and not told of yet, by event; from now on it counts as told.
+    /// What was left out and not reported yet, by event; from now on it counts as reported.
     func takeLeftOut() -> [(event: String, lines: Int)] {
         state.withLock { state in
             let told = state.events.filter { $0.value.leftOut > 0 }.map { (event: $0.key, lines: $0.value.leftOut) }

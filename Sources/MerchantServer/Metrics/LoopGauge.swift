@@ -5,7 +5,7 @@ import Transport
 /// What one event loop says about itself, once a second: how late that second came, and what its connections to the
 /// database are doing.
 ///
-/// A scrape reads what was said last and waits for no loop, so that it also tells of one that is stuck.
+/// A scrape reads what was said last and waits for no loop, so that it also shows one that is stuck.
 final class LoopGauge: Sendable {
     static let interval = Duration.seconds(1)
 
@@ -35,7 +35,7 @@ final class LoopGauge: Sendable {
         }
     }
 
-    /// The pools as they were last seen, and the greatest delay since the last time that somebody asked, up to now.
+    /// The pools as they were last seen, and the greatest delay since the last scrape, up to now.
     func read(at now: Monotonic) -> (pools: [PoolLoad], delayMax: Duration) {
         state.withLock { state in
             defer { state.delayMax = .zero }

@@ -8,7 +8,7 @@ import MerchantWorkflows
 import Postgres
 import Transport
 
-/// `GET /metrics`: everything that is counted and measured here, gathered when somebody asks.
+/// `GET /metrics`: everything that is counted and measured here, gathered for each scrape.
 ///
 /// It is answered whatever is away: what the database would say about records is left out when it does not say it in
 /// time, and no other loop is waited for.

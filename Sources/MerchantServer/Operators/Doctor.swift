@@ -14,14 +14,14 @@ public struct Finding: Sendable, Equatable {
     /// How bad it is.
     public enum Severity: String, Sendable {
         case ok
-        /// It works, but somebody should look.
+        /// It works, but an operator should check it.
         case warning
         /// It does not work.
         case failed
     }
 
     public let severity: Severity
-    /// What was looked at.
+    /// What was checked.
     public let subject: String
     public let detail: String
 }
@@ -30,7 +30,7 @@ extension Operators {
     /// The difference between the database's clock and this machine's past which tokens and signatures suffer.
     static let clockDifferenceMax = Duration.seconds(5)
 
-    /// Looks at everything that has to be right: the database, its schema, the clock, Belvo behind TLS and with our
+    /// Checks everything that has to be right: the database, its schema, the clock, Belvo behind TLS and with our
     /// credentials, and the association files as the internet sees them.
     ///
     /// The configuration has been read by then. Nothing is changed.

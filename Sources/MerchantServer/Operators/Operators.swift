@@ -50,7 +50,7 @@ public struct Operators: Sendable {
         return found
     }
 
-    /// Has everything that the id stands for looked at, or sent, as soon as a server is free. Gives back what will be.
+    /// Makes everything that the id names due for a poll, or for sending, now. Gives back what that is.
     public func requeue(_ id: String) async throws -> [String] {
         var queued: [String] = []
         for (kind, id) in try await dependencies.store.findRecords(id)
@@ -60,7 +60,7 @@ public struct Operators: Sendable {
         return queued
     }
 
-    /// Forgets a person: what tells of the user goes, what tells of money stays under a pseudonym (LGPD, article 18).
+    /// Erases a person: the user's data is removed, records of money stay under a pseudonym (LGPD, article 18).
     ///
     /// Throws `RecordsStillOpen` while a payment or an enrollment of the user is not at its end, and while Belvo may
     /// still pay one that was given up. Nothing comes back

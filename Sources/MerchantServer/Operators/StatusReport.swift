@@ -7,7 +7,7 @@ import Transport
 
 /// Everything on one screen: who answers, what is pending and late, what is alarming.
 public struct StatusReport: Sendable {
-    /// How long a record's next step may be late before somebody has to look.
+    /// How late a record's next step may be before an operator has to act.
     static let latenessMax = Duration.seconds(60)
     /// How long each question may take: the screen is wanted now.
     static let deadline = Duration.seconds(5)
@@ -19,7 +19,7 @@ public struct StatusReport: Sendable {
     /// The kinds of unsettled money alarms, and how many there are of each.
     let alarms: [(kind: String, count: Int64)]
 
-    /// What somebody has to look at, each in one line.
+    /// What needs an operator, each in one line.
     public var concerns: [String] {
         var concerns = answers.filter { $0.severity == .failed }.map { "\($0.subject): \($0.detail)" }
         for kind in workload {
@@ -141,7 +141,7 @@ extension Operators {
         return answered("belvo", since: begin, and: found.detail)
     }
 
-    /// Asks the address of the shop's events without sending one: any answer shows that somebody is there.
+    /// Asks the address of the shop's events without sending one: any answer shows that a server is there.
     private func askShop() async -> Finding? {
         guard let shop = settings.shopWebhook else { return nil }
         let begin = Monotonic.now()

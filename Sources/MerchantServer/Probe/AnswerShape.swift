@@ -1,12 +1,12 @@
 import JSON
 
-/// What an answer looks like without what it says: each member's path and kind, in order. Nothing secret and nothing
+/// The shape of an answer without its values: each member's path and kind, in order. Nothing secret and nothing
 /// personal is left; of texts only those words stay that a document lists, such as a status.
 struct AnswerShape: Sendable, Equatable {
     /// Path to kinds, as `results[].status` to `word PENDING`.
     private(set) var members: [String: Set<String>] = [:]
 
-    /// The last parts of paths whose texts are words of Belvo's, and nobody's own.
+    /// The last parts of paths whose texts are words of Belvo's, and no personal data.
     private static let wordMembers: Set<String> = [
         "status", "phase", "type", "code", "country", "currency", "customer_type", "identifier_type",
     ]

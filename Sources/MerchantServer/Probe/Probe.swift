@@ -8,7 +8,7 @@ import Transport
 
 /// What a probe may use.
 public struct ProbeMeans: Sendable {
-    /// Whose customer is made at Belvo: somebody who gave leave, and who is no customer of the shop's.
+    /// Whose customer is made at Belvo: a person who agreed, and who is no customer of the shop's.
     public var person: (name: String, identifier: String)?
     /// An enrollment that has succeeded, by Belvo's id, and its customer.
     public var enrollment: Enrollment?
@@ -358,7 +358,7 @@ private enum RiskSignalsOfNobody {
 
 extension Operators {
     /// Walks a journey of R$ 0.01 at Belvo with the settings' keys, as far as the means allow. Belvo keeps what is
-    /// made: a customer, an enrollment and intents that nobody signs.
+    /// made: a customer, an enrollment and intents that are never signed.
     public func probe(_ means: ProbeMeans) async throws -> ProbeReport {
         let origin = settings.belvoBaseURL.origin
         let tls = origin.scheme == .https ? try TLSContext.client(extraAuthorities: settings.belvoCAFile) : nil

@@ -21,7 +21,7 @@ public struct ProbeReport: Sendable {
     var reasons: [String: String] = [:]
     /// What could not be tried, and what it would have needed.
     var notTried: [String] = []
-    /// Fields of answers that may tell of a rate limit.
+    /// Fields of answers that may name a rate limit.
     var rateFields: Set<String> = []
 
     /// What to put into `BELVO_DIALECT`; nothing where all is as the defaults have it.

@@ -39,7 +39,7 @@ extension Settings {
 }
 
 extension EventDelivery {
-    /// Where `SHOP_WEBHOOK_URL` says; nothing where the shop wants to hear of nothing. Throws what is wrong with the
+    /// Where `SHOP_WEBHOOK_URL` says; nothing where the shop wants no events. Throws what is wrong with the
     /// system's certificate authorities.
     init?(_ settings: Settings, store: Store, log: Logger) throws {
         guard let shop = settings.shopWebhook else { return nil }

@@ -31,7 +31,7 @@ extension SettingForm<Secret> {
             ? Secret(text) : nil
     }
 
-    /// What is longer is not looked at in a request.
+    /// What is longer is not read in a request.
     private static let bearerBytes = 16...BearerToken.bytesMax
 
     /// The user-id of Basic authentication (RFC 7617 §2).
@@ -39,7 +39,7 @@ extension SettingForm<Secret> {
         text.isPlain && !text.utf8.contains(UInt8(ascii: ":")) ? Secret(text) : nil
     }
 
-    /// Only the outer shape is looked at; libpq reads the rest.
+    /// Only the outer shape is checked; libpq reads the rest.
     static let connectionString = SettingForm(
         "a URI such as postgresql://user@host/database, or keywords such as host=... dbname=..."
     ) { text in

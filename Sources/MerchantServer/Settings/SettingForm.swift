@@ -1,6 +1,6 @@
 import MerchantModel
 
-/// How one kind of setting is written: what to tell whoever got it wrong, and how to read it.
+/// How one kind of setting is written: the message for a wrong value, and how to read it.
 struct SettingForm<Value>: Sendable {
     /// What stands behind "expected": a noun phrase without a full stop.
     let expectation: String

@@ -69,7 +69,7 @@ enum SettingName: String, CaseIterable {
     case logLevel = "LOG_LEVEL"
     case logRequests = "LOG_REQUESTS"
 
-    /// Those whose values nobody but the server may know.
+    /// Those whose values only the server may know.
     static let secrets: [SettingName] = [
         .databaseURL, .belvoSecretPassword, .belvoWebhookToken, .authHS256Secret, .encryptionKeys, .lookupKey,
         .shopToken, .shopWebhookSecret,

@@ -71,7 +71,7 @@ extension Settings {
         callbackURLs = ["\(publicBaseURL.origin)\(Settings.callbackPath)"] + listedCallbackURLs
     }
 
-    /// Where banks send users back to when nobody asked for another address.
+    /// Where banks send users back to when no other address is configured.
     static let callbackPath = "/enrollments/callback"
 }
 

@@ -36,13 +36,13 @@ public struct Settings: Sendable {
     public var belvoCallsMax: Int
     /// `BELVO_USER_RATE`: those of one user per second; 0 is no limit.
     public var belvoUserRate: Int
-    /// `BELVO_STRANGER_RATE`: those for redirects that belong to nobody known here, per second; 0 is no limit.
+    /// `BELVO_STRANGER_RATE`: those for redirects of strangers, per second; 0 is no limit.
     public var belvoStrangerRate: Int
     /// `BELVO_DIALECT`: how Belvo is spoken to where its documents leave it open.
     public var belvoDialect: Dialect
     /// `WIDGET_TOKENS`.
     public var mintsWidgetTokens: Bool
-    /// `BELVO_TOKEN_REFRESH_PATH`: where Belvo renews those tokens; nil while nobody knows, and they are minted anew.
+    /// `BELVO_TOKEN_REFRESH_PATH`: where Belvo renews those tokens; nil while it is unknown, and they are minted anew.
     public var belvoTokenRefreshPath: String?
 
     /// `AUTH_*`: how the users' tokens are checked.
@@ -57,7 +57,7 @@ public struct Settings: Sendable {
     public var listen: SocketAddress
     /// `ADMIN_LISTEN`.
     public var adminListen: SocketAddress
-    /// `TLS_CERT_FILE` and `TLS_KEY_FILE`; nil where somebody else speaks https.
+    /// `TLS_CERT_FILE` and `TLS_KEY_FILE`; nil where a proxy terminates https.
     public var tls: TLSFiles?
     /// `TRUSTED_PROXIES`: whose word about the client's address is believed.
     public var trustedProxies: [IPNetwork]
@@ -73,7 +73,7 @@ public struct Settings: Sendable {
     public var userBounds: UserBounds
     /// `ADDRESS_RATE`: requests per second without a good token from one address; 0 is no limit.
     public var addressRate: Int
-    /// `UNKNOWN_REDIRECTS_MAX`: redirects that belong to nobody known here and wait for Belvo.
+    /// `UNKNOWN_REDIRECTS_MAX`: redirects of strangers that wait for Belvo.
     public var unknownRedirectsMax: Int
 
     /// Where banks may send users back to, letter by letter: the server's own address first, which is the default,
@@ -116,7 +116,7 @@ public struct Settings: Sendable {
 
     /// Reads the settings of the environment and of a file, over which the environment wins.
     ///
-    /// Names in the environment that are none of ours are somebody else's; in the file they are mistakes. Throws
+    /// Names in the environment that are none of ours belong to other programs; in the file they are mistakes. Throws
     /// everything that is wrong at once.
     public static func read(
         environment: [String: String], file: SettingsFile = SettingsFile()

@@ -111,7 +111,7 @@ final class SettingsReader {
             }
             guard let given = value ?? path else { continue }
             guard !given.isEmpty else {
-                // An empty value is a variable that somebody forgot to fill more often than it is meant.
+                // An empty value is more often a variable that was not filled than meant so.
                 add(name, .malformed, value == nil ? "has an empty \(name.rawValue)_FILE" : "is empty")
                 return nil
             }

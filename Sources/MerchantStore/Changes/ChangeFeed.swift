@@ -5,11 +5,12 @@ import Postgres
 import Synchronization
 import Transport
 
-/// Who waits for a record to change, and how they hear of it: on whichever loop they wait, in whichever instance the
-/// change was made.
+/// Which requests wait for a record to change, and their wake-up: on whichever loop they wait, in whichever instance
+/// the change was made.
 ///
 /// A watcher begins to watch before it reads, so that no change comes between. What it hears is a hint: it reads again
-/// and sees for itself. A hint may be lost with a connection to the database, so whoever waits also reads at the end.
+/// and sees for itself. A hint may be lost with a connection to the database, so a waiting request also reads at the
+/// end.
 package final class ChangeFeed: Sendable {
     private let counts: [LoopWatchCount]
     private let database: Database
@@ -27,7 +28,7 @@ package final class ChangeFeed: Sendable {
     package var watching: Int { counts.reduce(0) { $0 + $1.watching.load(ordering: .sequentiallyConsistent) } }
 
     /// From now on the signal, which belongs to the calling loop, is given whenever the record changes; until the watch
-    /// is let go of.
+    /// is released.
     package func watch(_ record: UUID, with signal: WakeSignal) -> Watch? {
         guard let count = counts.first(where: { $0.loop.isCurrent }) else { return nil }
         return Watch(of: record, with: signal, among: watchers(on: count))
@@ -45,7 +46,7 @@ package final class ChangeFeed: Sendable {
             let notifications = Notifications(of: database, channels: [ChangeNotice.channel], mark: notifier.mark)
             try await notifications.run { event in
                 switch event {
-                // Nobody knows what was missed: all look for themselves.
+                // What was missed is unknown: all waiting requests read again.
                 case .listening: self.wakeAll()
                 case .received(let notification): self.wake(self.notifier.records(in: notification.payload))
                 }
@@ -55,7 +56,7 @@ package final class ChangeFeed: Sendable {
         notifier.start(on: counts[0].loop)
     }
 
-    /// Tells what has yet to be told, and stops listening. Nobody may be watching any more.
+    /// Sends what has yet to be sent, and stops listening. No request may be watching any more.
     package func stop() async {
         await notifier.stop()
         let task = listening.withLock { $0 }
@@ -83,7 +84,7 @@ package final class ChangeFeed: Sendable {
         onLoopsWithWatchers { $0.wakeAll() }
     }
 
-    /// Where nobody watches, a change costs one look at a number.
+    /// Where no request watches, a change costs one read of a number.
     private func onLoopsWithWatchers(_ body: @escaping @Sendable (Watchers) -> Void) {
         for count in counts where count.watching.load(ordering: .sequentiallyConsistent) > 0 {
             if count.loop.isCurrent {
@@ -102,7 +103,7 @@ package final class ChangeFeed: Sendable {
 /// What other loops may know about the watchers of one loop.
 final class LoopWatchCount: Sendable {
     let loop: EventLoop
-    /// How many watch. Raised before they read, and looked at after a commit: one of the two sees the other.
+    /// How many watch. Raised before they read, and read after a commit: one of the two sees the other.
     let watching = Atomic(0)
 
     init(_ loop: EventLoop) {

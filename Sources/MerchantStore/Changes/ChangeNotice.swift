@@ -23,7 +23,7 @@ struct ChangeNotice: Sendable {
         }
     }
 
-    /// The records that a payload tells of. None when it is our own; what is no id is passed over.
+    /// The records that a payload names. None when it is our own; what is no id is passed over.
     func records(in payload: String) -> [UUID] {
         let words = payload.split(separator: " ")
         guard let speaker = words.first, speaker != sender else { return [] }

@@ -5,7 +5,7 @@ import Transport
 
 /// Tells the other instances which records have changed: gathered from all loops, and sent over one connection.
 ///
-/// What could not be sent is forgotten: it is a hint, and whoever waits reads at the end in any case.
+/// What could not be sent is forgotten: it is a hint, and a waiting request reads at the end in any case.
 final class ChangeNotifier: Sendable {
     /// The least time between two statements. The first change after it is told at once, and what comes meanwhile
     /// goes together: a busy server sends two hundred statements a second, not thousands.
@@ -31,7 +31,7 @@ final class ChangeNotifier: Sendable {
         if isFirst { called.yield() }
     }
 
-    /// The records that another instance tells of; none for what this one said itself.
+    /// The records that another instance names; none for this one's own notifications.
     func records(in payload: String) -> [UUID] {
         notice.records(in: payload)
     }

@@ -36,7 +36,7 @@ final class Watchers {
     }
 }
 
-/// One watcher's place among the others. It ends when the watch is let go of, which happens on its loop's thread.
+/// One watcher's place among the others. It ends when the watch is released, which happens on its loop's thread.
 package final class Watch {
     private let record: UUID
     private let signal: WakeSignal

@@ -52,7 +52,7 @@ extension Store {
         ).first.map(readCustomer)
     }
 
-    /// Writes a customer's next state. Nothing comes back when somebody else was faster. Throws `BelvoIDRepeated` when
+    /// Writes a customer's next state. Nothing comes back when another writer was faster. Throws `BelvoIDRepeated` when
     /// Belvo's id is another customer's.
     package func update(
         _ before: Stored<Customer>, to after: Customer, event: String, plan: PollPlan, cause: Cause

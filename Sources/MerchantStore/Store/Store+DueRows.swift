@@ -81,7 +81,7 @@ extension Store {
     }
 
     /// Takes a row for a call that is about to be sent again, until the next poll is due. Nothing comes back when
-    /// somebody else was faster, or has the row now; who `isHeld` has had it since it was read. Without a deadline the
+    /// another writer was faster, or has the row now; who `isHeld` has had it since it was read. Without a deadline the
     /// one that there is goes on.
     package func claimSending<Record>(
         _ before: Stored<Record>, id: UUID, in table: DueTable, isHeld: Bool, firstPoll: Duration,
@@ -129,7 +129,7 @@ extension Store {
     }
 
     /// Ends the leases of rows that a poll has left as they are, and sets their next polls: one statement for all of
-    /// them, and no history. A row that somebody else has changed or claimed meanwhile stays as it is.
+    /// them, and no history. A row that was changed or claimed meanwhile stays as it is.
     package func reschedule(_ rows: [Reschedule], in table: DueTable) async throws {
         // An array of ours holds no NULL.
         let waits = rows.map { $0.wait?.wholeMicroseconds ?? -1 }

@@ -59,7 +59,7 @@ extension Store {
         ).first.map(readEnrollment)
     }
 
-    /// The enrollment, whoever's it is.
+    /// The enrollment, of any user.
     package func enrollment(_ id: Enrollment.ID) async throws -> Stored<Enrollment>? {
         try await database.rows(
             "SELECT \(fragment: Self.enrollmentColumns) FROM enrollments WHERE id = \(id)"
@@ -120,7 +120,7 @@ extension Store {
     }
 
     /// Writes an enrollment's next state, and with it what its idempotency key answers from now on. Nothing comes back
-    /// when somebody else was faster. Throws `BelvoIDRepeated` when Belvo's id is another enrollment's.
+    /// when another writer was faster. Throws `BelvoIDRepeated` when Belvo's id is another enrollment's.
     ///
     /// `redirectState` is the `state` in the redirect address, where it became known by this change.
     package func update(
@@ -215,7 +215,7 @@ extension Store {
             "UPDATE enrollments SET next_poll_at = app_now() WHERE subject = \(subject) AND state = 'at_bank'")
     }
 
-    /// Has the enrollment polled as soon as somebody is free.
+    /// Makes the enrollment due for a poll now.
     package func hasten(enrollment id: Enrollment.ID) async throws {
         try await database.execute(
             "UPDATE enrollments SET next_poll_at = app_now() WHERE id = \(id) AND next_poll_at IS NOT NULL")

@@ -21,12 +21,12 @@ public struct RecordsStillOpen: Error, CustomStringConvertible {
 }
 
 extension Store {
-    /// Removes what tells of the person and puts a pseudonym in the place of the user's id, all of it or nothing.
+    /// Removes the person's data and puts a pseudonym in the place of the user's id, all of it or nothing.
     /// Nothing comes back when there is no such user.
     ///
     /// Throws `RecordsStillOpen`, and changes nothing, while something of the user's is not at its end or the shop has
-    /// yet to be told of it. Whoever writes a record of the user's is waited for before that is looked at, and waits
-    /// from then on, so that nothing begins and nothing ends in between.
+    /// yet to be told of it. A transaction that writes a record of the user's is waited for before that is read, and
+    /// waits from then on, so that nothing begins and nothing ends in between.
     package func erase(_ subject: UserSubject, as pseudonym: UserSubject) async throws -> Erasure? {
         try await database.transaction { transaction in
             // In the order in which others take them: customer, records, the user.
@@ -93,8 +93,8 @@ extension Store {
     }
 
     /// What is not at its end of the user's, and what the shop has yet to be told of it. A token that the user may hold
-    /// counts: who comes back under the same id could sign with it what nobody here knows to be signable any more. So
-    /// does a webhook about what nobody knows yet: it may tell of money of this user's.
+    /// counts: who comes back under the same id could sign with it what is not known here to be signable any more. So
+    /// does a webhook about an unknown object: it may be about money of this user's.
     private static func openRecords(of subject: UserSubject, in transaction: Transaction) async throws -> [String] {
         try await transaction.execute(
             """

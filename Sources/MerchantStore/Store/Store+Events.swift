@@ -14,7 +14,7 @@ package struct OutgoingEvent: Sendable {
 }
 
 extension Store {
-    /// The part of a record's update that writes what the shop is told; it applies only if the record was changed, as
+    /// The part of a record's update that writes the shop's event; it applies only if the record was changed, as
     /// the part before it says.
     func emitting(_ event: ShopEvent?, of type: String, when changed: SQL = "changed") -> SQL {
         guard let event else { return "" }

@@ -12,7 +12,7 @@ package struct Owner: Sendable {
     package let clock: DatabaseClock
 }
 
-// Records that somebody else made at Belvo.
+// Foreign records: made at Belvo without this server.
 extension Store {
     /// Who is known at Belvo by this id.
     package func owner(belvoID: UUID) async throws -> Owner? {
@@ -29,7 +29,7 @@ extension Store {
     }
 
     /// Whether the creation of one of the user's enrollments is under way, so that Belvo may have it under an id that
-    /// nobody here knows.
+    /// is not known here.
     package func hasEnrollmentInFlight(of subject: UserSubject) async throws -> Bool {
         try await !database.rows(
             """
@@ -45,7 +45,7 @@ extension Store {
         ).isEmpty
     }
 
-    /// Imports an enrollment as Belvo shows it, with its history line and what the shop is told. Nothing comes back
+    /// Imports an enrollment as Belvo shows it, with its history line and the shop's event. Nothing comes back
     /// when there is a row for it already, or its user was forgotten meanwhile.
     ///
     /// Of several at once the unique `belvo_id` lets one through, and the others wait for that one to be committed.

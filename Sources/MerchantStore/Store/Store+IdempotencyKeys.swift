@@ -52,7 +52,7 @@ package struct UsedKey: Sendable {
     package let recordID: UUID
     /// Nothing while the outcome is not known.
     package let answer: StoredAnswer?
-    /// Whether the app was told that nobody knows yet.
+    /// Whether the app was told that the outcome is unknown.
     package let isOutcomeUnknown: Bool
     /// How long ago the key was claimed.
     package let age: Duration

@@ -16,8 +16,8 @@ extension Store {
     /// Encrypts every ciphertext of a column anew that is not under the first of `ENCRYPTION_KEYS`, in batches, while
     /// the servers go on.
     ///
-    /// It can be ended at any moment and begun again: what was done stays done. A row that somebody changes meanwhile
-    /// is left to that change, which encrypts under the first key itself. One that does not open is told of and left.
+    /// It can be ended at any moment and begun again: what was done stays done. A row that is changed meanwhile
+    /// is left to that change, which encrypts under the first key itself. One that does not open is reported and left.
     /// What an earlier version left in plain is encrypted first.
     package func rotateKeys(of column: VaultColumn, batch: Int) async throws -> RotatedColumn {
         var count = 0

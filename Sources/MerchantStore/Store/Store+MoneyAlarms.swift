@@ -3,7 +3,7 @@ import MerchantModel
 import Payments
 import Postgres
 
-/// Something that is wrong with money, until somebody has settled it (reliability.md, promise 5).
+/// Something that is wrong with money, until an operator has settled it (reliability.md, promise 5).
 package struct MoneyAlarm: Sendable {
     /// What is wrong. The first three and the contradiction to SUCCEEDED are raised by the database, in the transaction
     /// that records the money; the others by who reads Belvo.
@@ -37,7 +37,7 @@ extension Store {
         ).isEmpty
     }
 
-    /// The alarms about a payment, and about the one whose name it bears, that nobody has settled.
+    /// The unsettled alarms about a payment, and about the one whose name it bears.
     package func openAlarms(of payment: Payment.ID) async throws -> [MoneyAlarm] {
         try await database.rows(
             """
@@ -51,7 +51,7 @@ extension Store {
         ).map(readAlarm)
     }
 
-    /// How many alarms of each kind nobody has settled.
+    /// How many alarms of each kind are not settled.
     package func openAlarms(within limit: Duration) async throws -> [MoneyAlarm.Kind: Int64] {
         let rows = try await database.rows(
             "SELECT kind, count(*) AS alarms FROM money_alarms WHERE settled_at IS NULL GROUP BY kind", within: limit)

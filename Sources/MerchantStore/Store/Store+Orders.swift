@@ -55,7 +55,7 @@ extension Store {
         }
     }
 
-    /// The order of this reference, whoever's it is.
+    /// The order of this reference, of any user.
     package func order(_ reference: Reference) async throws -> StoredOrder? {
         try await database.rows(Self.askingForOrder(reference)).first.map(readOrder)
     }

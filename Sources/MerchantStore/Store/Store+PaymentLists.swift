@@ -3,7 +3,7 @@ import MerchantModel
 import Payments
 import Postgres
 
-/// The payments that one list of Belvo's can tell of: how many are due, and within which time they were made.
+/// The payments that one list of Belvo's can show: how many are due, and within which time they were made.
 package struct ListedSpan: Sendable {
     package let count: Int
     package let begin: Timestamp
@@ -35,7 +35,7 @@ package struct ShownIntent: Sendable {
 }
 
 extension Store {
-    /// Those that wait for nothing but Belvo's decision, whose poll is due within so long, and which nobody has in
+    /// Those that wait for nothing but Belvo's decision, whose poll is due within so long, and which no worker has in
     /// hand: of an hour's doubt at most, since what is older is read rarely and by itself.
     private static func listed(dueWithin ahead: Duration) -> SQL {
         """
@@ -46,7 +46,7 @@ extension Store {
         """
     }
 
-    /// What a list of Belvo's could tell of now.
+    /// What a list of Belvo's could show now.
     package func listedPayments(dueWithin ahead: Duration) async throws -> ListedSpan? {
         let row = try await database.rows(
             """
@@ -63,7 +63,7 @@ extension Store {
     /// Sets the next poll of those payments that a page shows as they are known here, and gives their ids. Nothing else
     /// about them changes, so no version does.
     ///
-    /// A list is evidence of what it shows: that this one had not been decided. Whoever comes with an old page puts a
+    /// A list is evidence of what it shows: that this one had not been decided. A process with an old page puts a
     /// poll off by one interval.
     package func putOff(
         shown: [ShownIntent], dueWithin ahead: Duration, by interval: Duration, inDoubtBy doubtInterval: Duration

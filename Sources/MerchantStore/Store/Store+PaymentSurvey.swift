@@ -9,7 +9,7 @@ package struct PaymentSurvey: Sendable {
     package struct EnrollmentState: Sendable {
         package let state: Enrollment.State
         package let belvoID: UUID?
-        /// When Belvo last told of it by webhook.
+        /// When a webhook last named it.
         package let lastWebhookAt: Timestamp?
         /// Whether such a webhook has not been worked on yet.
         package let hasUnreadWebhook: Bool
@@ -31,7 +31,7 @@ package struct PaymentSurvey: Sendable {
 
 extension Store {
     /// Looks up, by one statement, everything that decides whether a payment may be opened. What it finds in the way is
-    /// read again, and judged, by whoever asked; and the insertion decides once more.
+    /// read again, and judged, by the caller; and the insertion decides once more.
     package func surveyPayment(
         from enrollment: Enrollment.ID, for reference: Reference?, of subject: UserSubject,
         claiming claim: IdempotencyClaim?, openPaymentsMax: Int

@@ -81,14 +81,14 @@ extension Store {
         ).first.map(readPayment)
     }
 
-    /// The payment, whoever's it is.
+    /// The payment, of any user.
     package func payment(_ id: Payment.ID) async throws -> Stored<Payment>? {
         try await database.rows(
             "SELECT \(fragment: Self.paymentColumns) FROM payments WHERE id = \(id)"
         ).first.map(readPayment)
     }
 
-    /// The payment that Belvo knows by this id, whoever's it is.
+    /// The payment that Belvo knows by this id, of any user.
     package func payment(belvoID: UUID) async throws -> Stored<Payment>? {
         try await database.rows(
             "SELECT \(fragment: Self.paymentColumns) FROM payments WHERE belvo_id = \(belvoID)"
@@ -107,9 +107,9 @@ extension Store {
         ).map(readPayment)
     }
 
-    /// The user's payments for the reference that have been paid or may still be, and anybody's for an order where this
-    /// one is for an order, too: while there is one, no other is opened or authorized (`takes_reference`). Whatever may
-    /// be paid is polled (`what_may_be_paid_is_polled`).
+    /// The user's payments for the reference that have been paid or may still be, and those of all users for an order
+    /// where this one is for an order, too: while there is one, no other is opened or authorized (`takes_reference`).
+    /// Whatever may be paid is polled (`what_may_be_paid_is_polled`).
     package func payments(
         taking reference: Reference, of subject: UserSubject, isPricedByOrder: Bool
     ) async throws -> [Stored<Payment>] {
@@ -180,7 +180,7 @@ extension Store {
     private static let oneLivePaymentPerReference = "one_live_payment_per_reference"
 
     /// Writes a payment's next state, and with it what its idempotency key answers from now on. Nothing comes back
-    /// when somebody else was faster.
+    /// when another writer was faster.
     package func update(
         _ before: Stored<Payment>, to after: Payment, event: String, plan: PollPlan, cause: Cause,
         at moment: Timestamp, key: IdempotencySettlement = .unchanged, emitting shopEvent: ShopEvent? = nil

@@ -74,7 +74,7 @@ extension Store {
         }
     }
 
-    /// The user's payments, each as a JSON object with Belvo's words on its failure, oldest first.
+    /// The user's payments, each as a JSON object with Belvo's text on its failure, oldest first.
     package func personalPayments(of subject: UserSubject) async throws -> [(facts: [UInt8], failureMessage: String?)] {
         try await database.rows(
             """
@@ -94,7 +94,7 @@ extension Store {
         }
     }
 
-    /// What Belvo told of the user's payments and enrollments, decrypted, as it came.
+    /// Belvo's webhooks about the user's payments and enrollments, decrypted, as they came.
     package func personalWebhooks(of subject: UserSubject) async throws -> [[UInt8]] {
         try await database.rows(
             """

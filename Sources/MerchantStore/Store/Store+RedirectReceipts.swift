@@ -76,15 +76,15 @@ extension Store {
         return try rows.first.map { (try readReceipt($0), false) }
     }
 
-    /// The receipt, whoever's it is; on the write pool, so that a standby cannot hide what was stored a moment ago.
+    /// The receipt, of any user; on the write pool, so that a standby cannot hide what was stored a moment ago.
     package func receipt(_ id: UUID) async throws -> Stored<RedirectReceipt>? {
         try await database.execute(
             "SELECT \(fragment: Self.receiptColumns) FROM redirect_receipts WHERE id = \(id)"
         ).first.map(readReceipt)
     }
 
-    /// Settles a receipt or marks it as on its way: then whoever sends it has it until the next poll. Nothing comes
-    /// back when somebody else was faster.
+    /// Settles a receipt or marks it as on its way: then its sender has it until the next poll. Nothing comes
+    /// back when another writer was faster.
     ///
     /// A settled receipt loses its parameters: the code and the id_token are one-shot secrets.
     package func update(

@@ -33,7 +33,7 @@ extension Store {
     }
 
     /// Encrypts up to `limit` values of a column that a server of an earlier version has left in plain, and says how
-    /// many it did. A value that somebody changes meanwhile is left to the next pass.
+    /// many it did. A value that is changed meanwhile is left to the next pass.
     package func encryptPlaintext(of column: VaultColumn, limit: Int) async throws -> Int {
         let (place, id) = (column.place, column.place.id)
         guard let plain = place.plain else { return 0 }

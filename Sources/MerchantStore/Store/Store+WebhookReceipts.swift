@@ -125,7 +125,7 @@ extension Store {
     }
 
     /// Settles webhooks, or has them worked on again after a pause: one statement for all of them. Nothing happens to
-    /// one that came once more meanwhile, or that somebody else has: then it is worked on anyway.
+    /// one that came once more meanwhile, or that another worker has: then it is processed anyway.
     package func settle(_ webhooks: [WebhookSettlement]) async throws {
         guard !webhooks.isEmpty else { return }
         // An array of ours holds no NULL.

@@ -42,7 +42,7 @@ package struct WidgetTokenTurn: Sendable {
 }
 
 extension Store {
-    /// The user's token, if it may be given again. One that cannot be decrypted is as good as none, and somebody hears.
+    /// The user's token, if it may be given again. One that cannot be decrypted counts as none, and is reported.
     package func widgetToken(of subject: UserSubject) async throws -> WidgetTokenPair? {
         let rows = try await database.rows(
             """
@@ -63,8 +63,8 @@ extension Store {
         }
     }
 
-    /// Takes the turn to ask Belvo for the user's token, for so long. Nothing comes back when somebody else has it, or
-    /// when there is a token meanwhile.
+    /// Takes the turn to ask Belvo for the user's token, for so long. Nothing comes back when another request has it,
+    /// or when there is a token meanwhile.
     package func claimWidgetToken(of subject: UserSubject, id: UUID, lease: Duration) async throws -> WidgetTokenTurn? {
         let rows = try await database.execute(
             """
@@ -89,7 +89,7 @@ extension Store {
             id: id, version: try row.decode("version"), refresh: refresh, clock: try clock(row))
     }
 
-    /// Keeps what came of a turn, and ends it. False when the turn had passed to somebody else.
+    /// Keeps what came of a turn, and ends it. False when the turn had passed to another request.
     ///
     /// The token can sign whatever of the user's is open at Belvo, also what was given up here: that is polled again.
     package func keep(_ token: WidgetTokenPair, reuse: WidgetTokenReuse, of turn: WidgetTokenTurn) async throws -> Bool

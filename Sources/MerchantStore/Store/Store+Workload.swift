@@ -9,7 +9,7 @@ package struct Workload: Sendable {
     package let inDoubt: Int64?
     package let oldestPending: Duration?
     package let oldestInDoubt: Duration?
-    /// Given up, until somebody has them tried again. Only events can be.
+    /// Given up, until an operator requeues them. Only events can be.
     package let parked: Int64?
     /// Negative while the next poll is ahead.
     package let mostOverdue: Duration?

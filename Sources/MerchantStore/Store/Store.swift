@@ -14,7 +14,7 @@ package struct Store: Sendable {
     package let vault: Vault
     /// Carries the database's time on from when it was read.
     package let monotonic: @Sendable () -> Monotonic
-    /// Hears of a row that could not be read: its table, its id and why. Somebody has to look.
+    /// Called with a row that could not be read: its table, its id and why. An operator has to act.
     let onUnreadable: @Sendable (_ table: String, _ id: String, _ error: any Error) -> Void
 
     package init(
@@ -57,7 +57,7 @@ package struct PollPlan: Sendable {
     let deadline: Duration?
     /// The deadline that goes on, where it is not.
     let keptDeadline: Timestamp?
-    /// Whether whoever writes this is about to send something, and has the row until the next poll.
+    /// Whether the writer is about to send something, and keeps the row until the next poll.
     var isHeld = false
 
     /// A state that was just entered.
@@ -70,7 +70,7 @@ package struct PollPlan: Sendable {
         PollPlan(nextPoll: nextPoll, deadline: nil, keptDeadline: deadline)
     }
 
-    /// The same, for whoever is about to send something.
+    /// The same, for a writer that is about to send something.
     package var held: PollPlan {
         var plan = self
         plan.isHeld = true

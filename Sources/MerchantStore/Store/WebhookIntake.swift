@@ -4,7 +4,7 @@ import Transport
 
 /// Stores what Belvo tells: what comes while a statement is under way goes together with the next one.
 ///
-/// Belvo tells of one end three times at the same moment, and of many at once on a busy day. Nobody waits for company:
+/// Belvo sends three webhooks for one end at the same moment, and many at once on a busy day. None waits for others:
 /// the first one is written at once, and each is on disk before it is answered.
 package final class WebhookIntake: Sendable {
     private struct Waiting {
@@ -40,7 +40,7 @@ package final class WebhookIntake: Sendable {
         }
     }
 
-    /// Whether somebody waits; nobody writes any more where not.
+    /// Whether more webhooks wait; if not, no task writes any more.
     private var hasCompany: Bool {
         state.withLock { state in
             state.isWriting = !state.waiting.isEmpty

@@ -3,7 +3,7 @@ import FoundationEssentials
 
 /// Keeps personal data unreadable in the database, and still lets a person's records be found in it.
 ///
-/// What is sealed opens only in the column and row for which it was sealed: a ciphertext that somebody moved to
+/// What is sealed opens only in the column and row for which it was sealed: a ciphertext that was moved to
 /// another user's row is refused. What is looked up is compared by a keyed digest, because the few billion CPFs
 /// there are can be tried through against a plain one.
 ///

@@ -8,7 +8,7 @@ import Payments
 /// Compares one day's payment intents and charges at Belvo with our payments, in both directions.
 ///
 /// It finds what polling cannot: payments that an app's SDK made without us, a success that came after we had given
-/// up, and money collected twice. Where only our knowledge is behind, the payment is due for a look at once, so that
+/// up, and money collected twice. Where only our knowledge is behind, the payment is due for a poll at once, so that
 /// the next run finds it in order.
 package struct Reconciliation: Sendable {
     let dependencies: Dependencies
@@ -59,18 +59,18 @@ package struct Reconciliation: Sendable {
                 Difference(kind: kind, payment: payment.id.uuid, intent: intent.id.uuid, ours: ours, theirs: theirs))
         }
         let end = ProviderStatus(intent.status).end
-        // What was given up before it was signed is open at Belvo until nobody can sign it there either.
+        // What was given up before it was signed is open at Belvo until it cannot be signed there either.
         let isAbandoned = end == nil && payment.failure?.authority == .merchant
         if end != payment.status.end, !isAbandoned {
             differs(.status, payment.historyState, intent.status.word)
         }
         differs(.amount, payment.amount.description, intent.amountCentavos.map { Money(centavos: $0).description })
-        // What somebody else made has whatever id that one gave it.
+        // A foreign intent has any id that its maker gave it.
         if payment.origin == .own { differs(.externalID, payment.id.description, intent.externalID) }
         if payment.status == .succeeded || intent.status == .succeeded {
             differs(.endToEndID, payment.facts.endToEndID?.description, intent.biometricPix.endToEndID)
         }
-        // Two intents under one of our ids: the second is nobody's.
+        // Two intents under one of our ids: the second has no row.
         if let known = payment.belvoID { differs(.unknownHere, known.uuidString.lowercased(), intent.id.description) }
         return found
     }

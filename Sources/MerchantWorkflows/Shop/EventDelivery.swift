@@ -5,7 +5,7 @@ import MerchantModel
 import MerchantStore
 import Payments
 
-/// Sends what the shop is told: at least once, in order for each record, for three days.
+/// Sends the shop's events: at least once, in order for each record, for three days.
 package struct EventDelivery: Sendable {
     let store: Store
     let webhook: StandardWebhook

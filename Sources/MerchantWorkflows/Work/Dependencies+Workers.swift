@@ -5,7 +5,8 @@ import Payments
 extension Dependencies {
     /// Everything that polls records by itself.
     package var workers: [any DueWorker] {
-        // A poll is one or two calls, begun within the poller's window; whoever holds a record for longer is gone.
+        // A poll is one or two calls, begun within the poller's window; a worker that holds a record for longer has
+        // died.
         let window = Duration.seconds(5)
         let lease = timeouts.callDeadline * 2 + window
         return [
@@ -50,7 +51,7 @@ extension Dependencies {
             reschedule: { try await store.reschedule($0, in: table) }, id: { $0.id })
     }
 
-    /// Tells the shop of a disputed order, where there is one and the shop wants to hear.
+    /// Writes the shop's event about a disputed order, where there is one and the shop wants events.
     private func emitDispute(of alarm: Stored<MoneyAlarm>) async throws {
         guard policy.emitsShopEvents, let order = try await store.disputedOrder(of: alarm.record.payment) else {
             return try await store.noteHandled(alarm, emitting: nil)

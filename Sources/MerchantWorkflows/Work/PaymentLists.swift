@@ -7,8 +7,8 @@ import MerchantStore
 import Payments
 import Transport
 
-/// Polls payments: when more than a handful are due, by Belvo's list of intents, whose page tells of hundreds; and one
-/// by one what no list has told of.
+/// Polls payments: when more than a handful are due, by Belvo's list of intents, whose page shows hundreds; and one
+/// by one what no list has shown.
 ///
 /// A list is evidence of what it shows, and of nothing else. What it shows undecided, as it is known here, need not be
 /// read until the next interval. Whatever else it shows, and what it does not show, is read by itself: a list leads to
@@ -38,7 +38,7 @@ struct PaymentPoller: DueWorker {
     private var now: Monotonic { dependencies.store.monotonic() }
     private var interval: Duration { dependencies.timeouts.pollInterval }
 
-    /// How many payments a list has told of.
+    /// How many payments a list has shown.
     private func pollByList() async throws -> Int {
         guard !dependencies.gate.isShut, memory.isTrusted(at: now) else { return 0 }
         // Those that will be due within half an interval come along: a page more costs less than another list.
@@ -90,7 +90,7 @@ struct PaymentPoller: DueWorker {
         return quiet.count + changed
     }
 
-    /// Reads a payment by itself. Nobody has claimed it: of two who do so one writes.
+    /// Reads a payment by itself. No worker has claimed it: of two that read it one writes.
     private func read(_ stored: Stored<Payment>) async throws {
         try await Trace.$current.withValue(RequestID.made()) {
             let outcome = try await PaymentWorkflow(dependencies: dependencies).poll(stored)

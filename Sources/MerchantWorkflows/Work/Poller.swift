@@ -72,7 +72,7 @@ struct Poller<Record: Sendable>: DueWorker {
             }
         }
         batchSizer.note(begun: pass.examined, left: left.count)
-        // Belvo is slow, or has no turns for us: somebody else may have them, or we when it is faster.
+        // Belvo is slow, or has no turns for us: another instance may take them, or this one when Belvo is faster.
         reschedules += left.map { Reschedule(id: id($0.record), version: $0.version, wait: .zero) }
         if !reschedules.isEmpty { try await reschedule(reschedules) }
         return pass

@@ -36,7 +36,7 @@ struct WebhookWorker: DueWorker {
         try await work.run()
         batchSizer.note(begun: waiting.count - work.left.count, left: work.left.count)
         try await dependencies.store.settle(work.settlements)
-        // Belvo is slow, or has no turns for us: somebody else may have them, or we when it is faster.
+        // Belvo is slow, or has no turns for us: another instance may take them, or this one when Belvo is faster.
         let reschedules = work.left.map { Reschedule(id: $0.record.id, version: $0.version, wait: .zero) }
         if !reschedules.isEmpty { try await dependencies.store.reschedule(reschedules, in: .webhookReceipts) }
         return Pass(

@@ -5,7 +5,7 @@ import Transport
 /// Something that has to be done again and again: one bounded pass, and how often.
 ///
 /// A pass has no input. It finds what is due in the database, where any number of server instances look for work,
-/// so that it does not matter who does it, or whether somebody died in the middle.
+/// so that it does not matter which worker does it, or whether one died in the middle.
 package protocol Worker: Sendable {
     /// For logs.
     var name: String { get }

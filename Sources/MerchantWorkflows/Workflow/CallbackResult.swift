@@ -11,11 +11,11 @@ package struct CallbackResult: Sendable {
     package let enrollment: Enrollment?
     /// Whether the redirect had been dealt with before it came this time.
     package let isRepeat: Bool
-    /// Whether the redirect has shown that whoever brought it was at the bank for this enrollment: Belvo took its
-    /// code, or nobody knows, and the enrollment went on by it alone. Before that a `state` may have been found
+    /// Whether the redirect has shown that its bearer was at the bank for this enrollment: Belvo took its
+    /// code, or that is unknown, and the enrollment continued by it alone. Before that a `state` may have been found
     /// somewhere, and a code made up.
     package let isProven: Bool
-    /// Why passing it on just now came to nothing.
+    /// Why passing it on just now failed.
     package let failure: (any Error)?
 }
 
@@ -39,7 +39,7 @@ extension RedirectionWorkflow {
         return try await callbackResult(stored, isRepeat: isRepeat, failure: failure)
     }
 
-    /// Where a redirect stands that was stored before. Nobody else is asked.
+    /// The state of a redirect that was stored before. Belvo is not asked.
     ///
     /// Nothing comes back when there is none, or when it is older than a user may take: who holds an address for so
     /// long learns no more by it.

@@ -61,7 +61,7 @@ func challenge(in options: [UInt8]) -> String? {
 package enum AnyBase64 {
     /// The bytes; nothing for a text that is none of the four.
     ///
-    /// Bits that are left over behind the last byte are not looked at: what they are is for the bank to judge.
+    /// Bits that are left over behind the last byte are not checked: the bank judges them.
     package static func decode(_ text: String) -> [UInt8]? {
         let padding = text.utf8.suffix(2).reversed().prefix { $0 == UInt8(ascii: "=") }.count
         let digits = text.utf8.dropLast(padding)

@@ -52,7 +52,7 @@ package struct CustomerWorkflow: Sendable {
         return customer
     }
 
-    /// Writes the next state and tells those who wait; nothing comes back when somebody else was faster.
+    /// Writes the next state and announces it; nothing comes back when another writer was faster.
     private func write(
         _ next: Customer, over stored: Stored<Customer>, event: String, plan: PollPlan, cause: Cause
     ) async throws -> Stored<Customer>? {
@@ -97,7 +97,7 @@ extension CustomerWorkflow: CreationWorkflow {
 
     func mayBeThere(after error: BelvoError) -> Bool { error.saysIdentifierIsTaken }
 
-    /// Belvo has a customer with this tax number, and none under our name: it is somebody else's.
+    /// Belvo has a customer with this tax number, and none under our name: it is another person's.
     func end(after error: BelvoError) -> (event: Customer.Event, refusal: WorkflowRefusal)? {
         guard error.saysIdentifierIsTaken else { return nil }
         return (.notCreated(code: Customer.identifierInUse), .identifierInUse)

@@ -11,14 +11,14 @@ import Synchronization
 /// Everything that the merchant's decisions need from outside, handed in as values.
 package struct Dependencies: Sendable {
     package let store: Store
-    /// Belvo, called for whoever these dependencies were made for.
+    /// Belvo, called on behalf of the user or worker that these dependencies were made for.
     package var belvo: Belvo.Client
     /// What all calls to Belvo pass.
     package let gate: BelvoGate
     package let timeouts: Timeouts
     package let policy: Policy
     package let identities: Identities
-    /// Hears of every change of a record that apps can see, once it is committed.
+    /// Notified of every change of a record that apps can see, once it is committed.
     package let changes: ChangeFeed
     /// Counts the states that records enter here.
     package let funnelCounts: FunnelCounts
@@ -58,7 +58,7 @@ package struct Policy: Sendable {
     package let requiresOrders: Bool
     /// What the shop shows to place orders; without it they come by SQL alone.
     package let shop: SharedBearer?
-    /// Whether the shop wants to hear of what becomes of payments and enrollments.
+    /// Whether the shop wants events about payments and enrollments.
     let emitsShopEvents: Bool
     /// What Belvo's webhooks show.
     package let webhooks: SharedBearer
@@ -66,7 +66,7 @@ package struct Policy: Sendable {
     package let mintsWidgetTokens: Bool
     /// Where Belvo renews those tokens; nil where they are minted anew.
     let tokenRefreshPath: String?
-    /// Redirects that belong to nobody known here and may wait for Belvo at a time.
+    /// Redirects of strangers that may wait for Belvo at a time.
     let unknownRedirectsMax: Int
     /// What one user may have under way.
     package let userBounds: UserBounds
@@ -92,7 +92,7 @@ package struct Policy: Sendable {
     }
 }
 
-/// Makes the ids of new records: time-ordered, before anybody else is asked.
+/// Makes the ids of new records: time-ordered, before the database or Belvo is asked.
 package final class Identities: Sendable {
     private let generator = Mutex(UUIDv7Generator())
     private let now: @Sendable () -> Timestamp
@@ -149,7 +149,7 @@ package enum WorkflowRefusal: Error, Sendable, Equatable {
     case institutionUnavailable
     /// Belvo knows no enrollment with this `state`.
     case redirectUnknown
-    /// So many redirects wait that belong to nobody known here that there is no room for another one.
+    /// So many redirects of strangers wait that there is no room for another one.
     case unknownRedirectsFull
     /// The user has so many enrollments under way that there may be no other.
     case tooManyOpenEnrollments
@@ -195,7 +195,7 @@ package enum WorkflowRefusal: Error, Sendable, Equatable {
     case inProgress
     /// The phone signed something else than what it was given.
     case clientDataInvalid(SignedPart)
-    /// Many changed the record at once, and this one never came to its turn.
+    /// Many changed the record at once, and this writer lost every race.
     case contended
 }
 
@@ -254,7 +254,7 @@ extension BelvoError {
     /// Whether the request may have arrived, for all that its answer says.
     var mayHaveArrived: Bool { refusal == nil && !leftNothing }
 
-    /// Whether nothing of the request has left this machine: no answer speaks, and nobody can have taken it.
+    /// Whether nothing of the request has left this machine: there is no answer, and Belvo cannot have got it.
     var neverLeft: Bool {
         if case .unreachable = self { true } else { false }
     }
@@ -302,5 +302,5 @@ func retryPause(after age: Duration) -> Duration {
     return min(pause, .seconds(60))
 }
 
-/// How often a change is tried again when somebody else was faster.
+/// How often a change is tried again when another writer was faster.
 let attemptsMax = 8

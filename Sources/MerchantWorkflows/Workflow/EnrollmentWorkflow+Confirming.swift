@@ -60,7 +60,7 @@ extension EnrollmentWorkflow {
         }
     }
 
-    /// The same registration again: what became of it, and where nobody knows, another sending.
+    /// The same registration again: what became of it, and where that is unknown, another sending.
     private func resume(
         _ stored: Stored<Enrollment>, with confirmation: Confirmation, until end: Timestamp, on context: CallContext
     ) async throws -> Progress<Stored<Enrollment>> {
@@ -132,8 +132,8 @@ extension EnrollmentWorkflow {
         }
     }
 
-    /// Records what a failed first sending means, and says what the app is told; nil where nobody knows. `before` is
-    /// the enrollment as it was when it was sent.
+    /// Records what a failed first sending means, and gives the app's answer; nil where the outcome is unknown.
+    /// `before` is the enrollment as it was when it was sent.
     private func settle(
         _ sent: Stored<Enrollment>, after error: BelvoError, from before: Stored<Enrollment>, on context: CallContext
     ) async throws -> (any Error)? {
@@ -159,7 +159,7 @@ extension EnrollmentWorkflow {
         try progress(of: try await record(.confirmationUnknown, on: stored, cause: context.cause))
     }
 
-    /// The enrollment as Belvo has it now, read for no longer than a look-up may take; nil when it cannot be read.
+    /// The enrollment as Belvo has it now, read for no longer than a lookup may take; nil when it cannot be read.
     func reading(_ belvoID: UUID, of enrollment: Enrollment) async -> Belvo.Enrollment? {
         do {
             return try await dependencies.belvo.within(dependencies.timeouts.lookUpDeadline)

@@ -5,10 +5,10 @@ import MerchantModel
 import MerchantStore
 import Payments
 
-// What is told of an enrollment from outside: by a webhook.
+// What comes from outside about an enrollment: a webhook.
 extension EnrollmentWorkflow {
-    /// Reads an enrollment that somebody told of, and records what Belvo says; one that is new here is imported. False
-    /// when it is nobody's of ours.
+    /// Reads an enrollment that a webhook or a list names, and records what Belvo says; one that is new here is
+    /// imported. False when it belongs to no customer of ours.
     func syncFromBelvo(_ id: Belvo.Enrollment.ID, on context: CallContext) async throws -> Bool {
         let remote = try await dependencies.belvo.readEnrollment(id, trace: context.trace)
         for _ in 0..<attemptsMax {
@@ -16,13 +16,13 @@ extension EnrollmentWorkflow {
                 switch try await importForeign(remote, on: context) {
                 case .taken: return true
                 case .notOurs: return false
-                // Somebody else was faster: there is a row now.
+                // Another writer was faster: there is a row now.
                 case .overtaken: continue
                 }
             }
             let event = Enrollment.Event.reported(report(remote, of: stored.record))
             var now = stored
-            // Many may tell of the same at once, and must not stand in each other's way to write nothing new.
+            // Many webhooks may name the same object at once, and must not block each other to write nothing new.
             if try stored.record.transition(on: event) != stored.record {
                 now = try await record(event, on: stored, cause: context.cause)
             }
@@ -41,7 +41,7 @@ extension EnrollmentWorkflow {
         guard let own = remote.externalID.flatMap({ Enrollment.ID($0) }),
             let stored = try await dependencies.store.enrollment(own)
         else { return nil }
-        // Anybody may name anything by our ids; of another customer it is another enrollment.
+        // Any client may use our ids as names; of another customer it is another enrollment.
         if let payer = remote.details.customer, let owner = try await dependencies.store.owner(belvoID: payer.uuid),
             owner.customer != stored.record.customer
         {
@@ -54,7 +54,7 @@ extension EnrollmentWorkflow {
         return stored
     }
 
-    /// Remembers an enrollment that somebody else made, if its customer is one of ours.
+    /// Imports a foreign enrollment, if its customer is one of ours.
     private func importForeign(_ remote: Belvo.Enrollment, on context: CallContext) async throws -> ForeignRecordImport
     {
         guard let payer = remote.details.customer, let owner = try await dependencies.store.owner(belvoID: payer.uuid),

@@ -112,7 +112,8 @@ package struct EnrollmentWorkflow: Sendable {
         }
     }
 
-    /// What the same request came to before. Where nobody knows, the app has brought the body again, and it goes on.
+    /// The outcome of the same request before. Where it is unknown, the app has sent the body again, and the creation
+    /// continues.
     private func replay(
         _ request: KeyedRequest<Enrollment>, of requested: CreateRequest, for subject: UserSubject,
         on context: CallContext
@@ -160,7 +161,7 @@ extension EnrollmentWorkflow: PolledWorkflow {
 
     func nextPoll(at stored: Stored<Enrollment>) -> Duration? { plan(stored.record, over: stored).nextPoll }
 
-    /// A redirect that nobody is passing on any more: Belvo has it, or the user has to come again.
+    /// A redirect that is not being passed on any more: Belvo has it, or the user has to come again.
     func localEvent(of enrollment: Enrollment) async throws -> Enrollment.Event? {
         guard enrollment.state == .completing else { return nil }
         return try await dependencies.store.hasOpenReceipt(of: enrollment.id) ? nil : .redirectPassedOn
@@ -254,8 +255,8 @@ extension EnrollmentWorkflow: PolledWorkflow {
         }.after
     }
 
-    /// Writes the next state; nothing comes back when somebody else was faster. Whoever is about to send something
-    /// `isHeld` has the row for as long as that may take.
+    /// Writes the next state; nothing comes back when another writer was faster. A writer that is about to send
+    /// something `isHeld` has the row for as long as that may take.
     func write(
         _ next: Enrollment, over stored: Stored<Enrollment>, event: String, keeping deadline: Timestamp? = nil,
         isHeld: Bool = false, cause: Cause,
@@ -277,7 +278,7 @@ extension EnrollmentWorkflow: PolledWorkflow {
                 emitting: dependencies.event(next, before: stored.record, at: moment))
         }
         if let written {
-            // It is usable by Belvo's word alone, which was read after our row.
+            // It is usable by Belvo's status alone, which was read after our row.
             if written.record.state == .succeeded, stored.record.state != .succeeded, let id = written.record.belvoID {
                 dependencies.usableEnrollments.note(id, at: stored.clock.beginning)
             }
@@ -291,7 +292,7 @@ extension EnrollmentWorkflow: PolledWorkflow {
         guard next.state == stored.record.state, next.status == .pending else {
             return .entered(next.schedule(dependencies.timeouts))
         }
-        // Nobody asks Belvo again while a person is busy; what cannot be read for long is asked about ever less often.
+        // Belvo is not asked again while a person is busy; what cannot be read for long is polled ever less often.
         let rest = next.waitsForPerson ? stored.deadline.map { $0 - stored.clock.now } : nil
         let overdue = stored.isOverdue ? stored.deadline.map { stored.clock.now - $0 } : nil
         let pause = overdue.map(dependencies.timeouts.doubtInterval) ?? rest ?? .zero
@@ -315,7 +316,7 @@ extension EnrollmentWorkflow: PolledWorkflow {
             ])
     }
 
-    /// What Belvo says of an enrollment. A word that nobody knows raises an alarm, and so does another identity.
+    /// What Belvo says of an enrollment. An unknown word raises an alarm, and so does another identity.
     func report(_ remote: Belvo.Enrollment, of enrollment: Enrollment) -> Enrollment.Report {
         if case .unknown(let word) = remote.status {
             dependencies.log.error(

@@ -8,7 +8,7 @@ enum ForeignRecordImport: Sendable {
     case taken
     /// Its customer is none of ours, or is not named.
     case notOurs
-    /// Nothing was written: somebody else was faster, or its customer is being forgotten.
+    /// Nothing was written: another writer was faster, or its customer is being erased.
     case overtaken
 }
 

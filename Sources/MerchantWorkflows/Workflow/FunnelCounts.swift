@@ -21,7 +21,7 @@ package final class FunnelCounts: Sendable {
         }
     }
 
-    /// A failure's code as the label shows it: those that are known, and one word for all others, so that nobody can
+    /// A failure's code as the label shows it: those that are known, and one word for all others, so that no client can
     /// make up series without end.
     private struct Code: Sendable {
         let name: String

@@ -9,9 +9,9 @@ import Payments
 /// Without a claim nothing is stored, and every request is a new one.
 package struct KeyedRequest<Record: Sendable>: Sendable {
     package let claim: IdempotencyClaim?
-    /// What the app is told of the record that was made.
+    /// The answer for the record that was made.
     let made: @Sendable (Stored<Record>) -> StoredAnswer
-    /// What the app is told of Belvo's no.
+    /// The answer for Belvo's refusal.
     let refused: @Sendable (BelvoError) -> StoredAnswer
 
     package init(
@@ -36,7 +36,7 @@ package struct KeyedRequest<Record: Sendable>: Sendable {
     var released: IdempotencySettlement { claim.map { .release($0) } ?? .unchanged }
 }
 
-/// What a request with an idempotency key came to.
+/// The outcome of a request with an idempotency key.
 package enum Creation<Record: Sendable>: Sendable {
     case made(Progress<Stored<Record>>)
     /// The same key and body came before: the answer is the one that was given then.
@@ -46,7 +46,7 @@ package enum Creation<Record: Sendable>: Sendable {
 }
 
 extension Dependencies {
-    /// The answer that the key has by now, where somebody else has gone on with what this request had begun.
+    /// The answer that the key has by now, where another request has continued what this one had begun.
     func replay<Record>(
         _ request: KeyedRequest<Record>, after outcome: CreationOutcome<Record>
     ) async throws -> Creation<Record>? {
@@ -70,7 +70,8 @@ extension Dependencies {
             guard settled.recordID == used.recordID else { throw WorkflowRefusal.inProgress }
             return settled.answer.map { .replayed($0) } ?? .known(.done(stored))
         }
-        // Within the time of one call the first request is still being worked on, unless it has said that nobody knows.
+        // Within the time of one call the first request is still being worked on, unless it has said that the outcome
+        // is unknown.
         let isOver = used.isOutcomeUnknown || used.age > timeouts.askingDeadline + .seconds(1)
         guard isOver else { throw WorkflowRefusal.inProgress }
         return .known(.pending(stored))

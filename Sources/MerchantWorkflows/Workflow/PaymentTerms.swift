@@ -57,7 +57,7 @@ extension PaymentWorkflow {
         of requested: CreateRequest, under stored: StoredOrder, for subject: UserSubject
     ) throws -> PaymentTerms {
         let order = stored.order
-        // Whose it is instead is nobody's business.
+        // Another user's order is not shown.
         guard order.subject == subject else { throw WorkflowRefusal.orderUnknown }
         guard stored.status != .expired else { throw WorkflowRefusal.orderExpired }
         let statement = order.statementDescription ?? StatementDescription(order.description)

@@ -4,14 +4,14 @@ import MerchantModel
 import MerchantStore
 import Payments
 
-// Giving a payment up, and authorizing it: one of the two, whoever is first.
+// Giving a payment up, and authorizing it: one of the two, the first one.
 extension PaymentWorkflow {
-    /// Gives a payment up that was never sent to be authorized. While nobody knows whether Belvo has it, the request is
-    /// remembered.
+    /// Gives a payment up that was never sent to be authorized. While it is unknown whether Belvo has it, the request
+    /// is remembered.
     ///
-    /// Belvo has no such call: a payment that nobody authorizes lapses there by itself, and what Belvo says of it later
-    /// still counts. So Belvo is read first: what somebody has signed elsewhere is not given up, and what was seen to
-    /// be unsigned frees its reference at once.
+    /// Belvo has no such call: a payment that is never authorized lapses there by itself, and what Belvo says of it
+    /// later still counts. So Belvo is read first: what was signed elsewhere is not given up, and what was seen to be
+    /// unsigned frees its reference at once.
     package func cancel(
         _ id: Payment.ID, of subject: UserSubject, on context: CallContext
     ) async throws -> Progress<Stored<Payment>> {
@@ -21,7 +21,7 @@ extension PaymentWorkflow {
             let payment = stored.record
             if payment.wasAuthorizeSent { throw WorkflowRefusal.wrongState("authorizing") }
             if payment.state == .failed { return .done(stored) }
-            // Somebody else has authorized it at Belvo, and money may be moving.
+            // It was authorized at Belvo from elsewhere, and money may be moving.
             if payment.wasSeenSigned { throw WorkflowRefusal.wrongState((payment.providerStatus ?? "").lowercased()) }
             if payment.belvoID != nil, payment.status == .pending, !isFreshlyRead,
                 case .event(let found) = await lookUp(payment)

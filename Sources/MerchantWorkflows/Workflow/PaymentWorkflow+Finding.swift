@@ -27,7 +27,7 @@ extension PaymentWorkflow {
         return .reported(try await checked(report(intent), against: payment))
     }
 
-    /// Has a twin imported once the payment has an id of its own, as if Belvo had told of it.
+    /// Has a twin imported once the payment has an id of its own, as if a webhook had named it.
     private func importLater(_ twin: Belvo.PaymentIntent.ID) async throws {
         try await dependencies.store.insertWebhook(
             NewWebhook(
@@ -37,9 +37,10 @@ extension PaymentWorkflow {
                 outcome: .received, body: []))
     }
 
-    /// Throws when Belvo lists something that can be this payment but for its name, so that nobody may call it absent.
+    /// Throws when Belvo lists something that can be this payment but for its name, so that it may not be called
+    /// absent.
     ///
-    /// What is known here already is another one; what has failed is nobody's to pay any more.
+    /// What is known here already is another one; what has failed cannot be paid any more.
     private func check(_ others: [Belvo.PaymentIntent], against payment: Payment) async throws {
         for other in others where other.status != .failed && payment.isLike(report(other)) {
             if try await dependencies.store.payment(belvoID: other.id.uuid) != nil { continue }

@@ -5,7 +5,7 @@ import MerchantModel
 import MerchantStore
 import Payments
 
-// What is told of an intent from outside: by a webhook.
+// What comes from outside about an intent: a webhook.
 extension PaymentWorkflow {
     /// Reads an intent that a webhook named, and records Belvo's status, which is returned; one that is new here is
     /// imported. Nil when its customer is none of ours.
@@ -16,12 +16,12 @@ extension PaymentWorkflow {
                 switch try await importForeign(remote, on: context) {
                 case .taken: return ProviderStatus(remote.status)
                 case .notOurs: return nil
-                // Somebody else was faster: there is a row now.
+                // Another writer was faster: there is a row now.
                 case .overtaken: continue
                 }
             }
             let event = Payment.Event.reported(try await checked(report(remote), against: stored.record))
-            // Many may tell of the same at once, and must not stand in each other's way to write nothing new.
+            // Many webhooks may name the same object at once, and must not block each other to write nothing new.
             if let next = try? stored.record.transition(on: event), next == stored.record {
                 return ProviderStatus(remote.status)
             }
@@ -37,7 +37,7 @@ extension PaymentWorkflow {
         guard let own = remote.externalID.flatMap({ Payment.ID($0) }),
             let stored = try await dependencies.store.payment(own)
         else { return nil }
-        // Anybody may name anything by our ids; of another customer it is another payment.
+        // Any client may use our ids as names; of another customer it is another payment.
         if let payer = remote.customer, payer.uuid != stored.record.parties.customer { return nil }
         guard let known = stored.record.belvoID, known != remote.id.uuid else { return stored }
         try await noteTwin(remote.id.uuid, of: known, of: own)
@@ -45,11 +45,11 @@ extension PaymentWorkflow {
     }
 }
 
-// What somebody else made.
+// A foreign intent.
 extension PaymentWorkflow {
-    /// Remembers an intent that somebody else made, if its customer is one of ours.
+    /// Imports a foreign intent, if its customer is one of ours.
     ///
-    /// Its price is nobody's order: an app cannot pay an order by making an intent itself. It names a reference only
+    /// Its price is from no order: an app cannot pay an order by making an intent itself. It names a reference only
     /// where it is a payment of ours that Belvo has twice: whichever of the two is paid, the reference is.
     private func importForeign(_ remote: Belvo.PaymentIntent, on context: CallContext) async throws
         -> ForeignRecordImport
@@ -123,7 +123,7 @@ extension PaymentWorkflow {
     }
 
     /// The same user's payment whose name it bears: that one twice, where they are equal in all but Belvo's id, or
-    /// another one, which anybody can give any name.
+    /// another one, to which any client can give any name.
     private func namesake(of remote: Belvo.PaymentIntent, _ owner: Owner) async throws -> Payment? {
         guard let name = remote.externalID.flatMap({ Payment.ID($0) }),
             let known = try await dependencies.store.payment(name)?.record, known.subject == owner.subject
@@ -157,7 +157,7 @@ extension PaymentWorkflow {
         return known?.record.subject == owner.subject ? known?.record.id : nil
     }
 
-    /// Somebody should know of money that moves without an order.
+    /// An operator should know of money that moves without an order.
     private func logImport(_ taken: Stored<Payment>, _ remote: Belvo.PaymentIntent) {
         dependencies.funnelCounts.count(taken.record)
         dependencies.log.warning(

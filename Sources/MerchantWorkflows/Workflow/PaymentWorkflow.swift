@@ -68,8 +68,8 @@ package struct PaymentWorkflow: Sendable {
                 let outcome = try await creation(request, on: context).begin(remembered)
                 return try await dependencies.replay(request, after: outcome) ?? .made(outcome.progress)
             case .referenceTaken, .keyIsTaken:
-                // Somebody was faster: with this key, or another payment for the reference, which is said next time
-                // round; or the shop has just changed the order, whose new terms count.
+                // Another request was faster: with this key, or another payment for the reference, which is said next
+                // time round; or the shop has just changed the order, whose new terms count.
                 if let known = try await replay(request, of: subject, on: context) { return known }
             }
         }
@@ -110,7 +110,7 @@ extension PaymentWorkflow {
         guard enrollment.state == .succeeded, let id = enrollment.belvoID, let customer = survey.payer else {
             throw WorkflowRefusal.enrollmentNotUsable
         }
-        // The bank may have taken it back, and no webhook has told of it.
+        // The bank may have taken it back, and no webhook has said so.
         if !dependencies.usableEnrollments.isUsable(enrollment, at: survey.clock.now) {
             guard let stored = try await dependencies.store.enrollment(requested.enrollment, of: subject) else {
                 throw WorkflowRefusal.enrollmentUnknown
@@ -149,12 +149,13 @@ extension PaymentWorkflow {
                 throw error
             }
             let report = try await checked(report(intent), against: payment)
-            // Nobody signs what is not what was asked for. It is read until Belvo shows it so.
+            // An intent that differs from what was asked for is not signed. It is polled until Belvo shows it right.
             return payment.differences(from: report).isEmpty ? .reported(report) : .acknowledged(report.belvoID)
         }
     }
 
-    /// What the same request came to before. Where nobody knows, the app has brought the body again, and it goes on.
+    /// The outcome of the same request before. Where it is unknown, the app has sent the body again, and the creation
+    /// continues.
     private func replay(
         _ request: KeyedRequest<Payment>, of subject: UserSubject, on context: CallContext
     ) async throws -> Creation<Payment>? {
@@ -189,7 +190,7 @@ extension PaymentWorkflow {
         return taking.first.map { Self.refusal(by: $0.record, to: subject) }
     }
 
-    /// Nobody learns the id of another user's payment, which an order may have from before it was that user's.
+    /// No user learns the id of another user's payment, which an order may have from before it was that user's.
     static func refusal(by payment: Payment, to subject: UserSubject) -> WorkflowRefusal {
         let id = payment.subject == subject ? payment.id : nil
         return payment.state == .succeeded ? .alreadyPaid(id) : .paymentInDoubt(id)
@@ -206,7 +207,8 @@ extension PaymentWorkflow: PolledWorkflow {
 
     func nextPoll(at stored: Stored<Payment>) -> Duration? { plan(stored.record, over: stored).nextPoll }
 
-    /// What was given up is let go of only by a poll that has shown it: a token may have ended while nobody could read.
+    /// What was given up is released only by a poll that has shown it: a token may have ended while Belvo could not be
+    /// read.
     func pauseUntilRead(of stored: Stored<Payment>, after remote: RemoteState<Payment.Event>) -> Duration? {
         if stored.record.isClosedAtBelvo { return nil }
         switch remote {
@@ -216,7 +218,7 @@ extension PaymentWorkflow: PolledWorkflow {
         }
     }
 
-    /// Raises an alarm about what has been in doubt for so long that somebody has to ask Belvo by other means.
+    /// Raises an alarm about what has been in doubt for so long that an operator has to ask Belvo by other means.
     func didPoll(_ stored: Stored<Payment>) {
         guard stored.record.isInDoubt, let deadline = stored.deadline else { return }
         let age = stored.clock.now - deadline
@@ -240,7 +242,7 @@ extension PaymentWorkflow: PolledWorkflow {
     /// How a state ends that has lasted too long.
     ///
     /// What was never authorized ends by time only after a reading that shows it unsigned, and a creation only when it
-    /// is shown absent: what nobody could read may have been signed elsewhere.
+    /// is shown absent: what could not be read may have been signed elsewhere.
     func timeoutEvent(of payment: Payment, after remote: RemoteState<Payment.Event>) -> Payment.Event? {
         switch (payment.state, remote) {
         case (.creating, .absent): return .creationLost
@@ -281,7 +283,7 @@ extension PaymentWorkflow: PolledWorkflow {
         }
     }
 
-    /// Keeps an alarm until somebody has settled it, and logs it once.
+    /// Keeps an alarm until an operator has settled it, and logs it once.
     func raise(_ kind: MoneyAlarm.Kind, of payment: Payment, _ detail: String) async throws {
         guard try await dependencies.store.raise(kind, of: payment.id, detail) else { return }
         dependencies.log.critical(
@@ -300,7 +302,7 @@ extension PaymentWorkflow: PolledWorkflow {
         }.after
     }
 
-    /// Writes the next state; nothing comes back when somebody else was faster.
+    /// Writes the next state; nothing comes back when another writer was faster.
     func write(
         _ next: Payment, over stored: Stored<Payment>, event: String, cause: Cause,
         settling: (Stored<Payment>) -> IdempotencySettlement = { _ in .unchanged }
@@ -360,7 +362,8 @@ extension PaymentWorkflow: PolledWorkflow {
     private func plan(_ next: Payment, over stored: Stored<Payment>) -> PollPlan {
         guard next.status == .pending || next.mayBelvoStillPay else { return .entered(nil) }
         let moment = stored.clock.now
-        // What had come to rest and goes on has a time of its own, from which on it is polled ever less often.
+        // A record that was at its end and is open again has a time of its own, from which on it is polled ever less
+        // often.
         guard next.state == stored.record.state, stored.deadline != nil else {
             return .entered(schedule(of: next, created: moment - stored.record.createdAt))
         }

@@ -13,7 +13,7 @@ protocol PolledWorkflow: Sendable {
     func localEvent(of record: Record) async throws -> Record.Event?
     /// How a state ends that has lasted too long; nil when it may not end by that alone.
     func timeoutEvent(of record: Record, after remote: RemoteState<Record.Event>) -> Record.Event?
-    /// Writes what an event has led to; nothing comes back when somebody else was faster.
+    /// Writes what an event has led to; nothing comes back when another writer was faster.
     func write(
         _ next: Record, over stored: Stored<Record>, after event: Record.Event, causedBy cause: Cause
     ) async throws -> Stored<Record>?
@@ -24,7 +24,7 @@ protocol PolledWorkflow: Sendable {
     /// How long a record with nothing more to find out is left alone, where this poll has not shown that; nil when it
     /// has.
     func pauseUntilRead(of stored: Stored<Record>, after remote: RemoteState<Record.Event>) -> Duration?
-    /// Hears of a record that goes on after a poll.
+    /// Called with a record that is still open after a poll.
     func didPoll(_ stored: Stored<Record>)
 }
 
@@ -56,7 +56,7 @@ struct Applied<Record: Sendable>: Sendable {
 
 extension PolledWorkflow {
     /// Reads Belvo about a record whose poll is due, and records what it says. Nothing is written where nothing has
-    /// changed: whoever polls many records sets the next polls of all of them at once.
+    /// changed: a worker that polls many records sets the next polls of all of them at once.
     ///
     /// A late write of a server that was away must lose: there is no second attempt here.
     func poll(_ stored: Stored<Record>, causedBy cause: Cause = .poller) async throws -> PollOutcome {

@@ -7,7 +7,7 @@ import MerchantModel
 import MerchantStore
 import Payments
 
-/// How a bank's redirect reaches Belvo: stored before anything else, passed on once, whoever brought it.
+/// How a bank's redirect reaches Belvo: stored before anything else, passed on once, through whichever way it came.
 ///
 /// A `state` that stood in a redirect address tells whose it is. Where the bank hid it, Belvo's answer does.
 package struct RedirectionWorkflow: Sendable {
@@ -100,7 +100,7 @@ package struct RedirectionWorkflow: Sendable {
         if receipt.record.outcome == .sent {
             let owner = try await owner(of: receipt)
             guard let owner, owner.record.belvoID != nil, receipt.record.body != nil, !isOver else {
-                // Nobody can read whether it has arrived, or it is too late to send it again.
+                // It cannot be read whether it has arrived, or it is too late to send it again.
                 _ = try await settle(receipt, as: .unknown, owner, .redirectPassedOn, cause: .poller)
                 if owner == nil { try await hasten(receipt.record.postedBy) }
                 return
@@ -121,7 +121,7 @@ package struct RedirectionWorkflow: Sendable {
             dependencies.log.warning(
                 "redirect.not_taken", metadata: ["receipt_id": "\(receipt.record.id)", "reason": "\(error)"])
         } catch WorkflowRefusal.notFound, WorkflowRefusal.redirectUnknown {
-            // Posted by another user than the enrollment's owner, whose enrollment goes on; or nobody's.
+            // Posted by another user than the enrollment's owner, whose enrollment continues; or by no known user.
         }
     }
 
@@ -165,7 +165,7 @@ package struct RedirectionWorkflow: Sendable {
         return try await send(redirection, receipt, of: owner, from: poster, on: context)
     }
 
-    /// Whoever marks it sends it: of two at once only one finds these versions.
+    /// The writer that marks it sends it: of two at once only one finds these versions.
     ///
     /// It moves no money: where the answer says nothing, and Belvo shows that it has not arrived, it is sent once more,
     /// and later on by the worker (reliability.md, promise 3).
@@ -238,14 +238,14 @@ package struct RedirectionWorkflow: Sendable {
 
     /// Belvo took it and says whose it is.
     ///
-    /// How the enrollment stands after an error of the bank's is read from Belvo once more: anybody who has found a
+    /// How the enrollment stands after an error of the bank's is read from Belvo once more: any client that has found a
     /// `state` can bring an error, and an enrollment ends by Belvo's state and not by the answer to that.
     private func record(
         _ answer: Belvo.Enrollment, to receipt: Stored<RedirectReceipt>, _ expected: Stored<Enrollment>?,
         ofRejection isRejection: Bool, poster: UserSubject?, on context: CallContext
     ) async throws -> Result {
         if let expected, let known = expected.record.belvoID, known != answer.id.uuid {
-            // A mix-up, of Belvo's or of somebody's making: nothing is concluded from it but that it was sent.
+            // A mix-up, Belvo's or a client's: nothing is concluded from it but that it was sent.
             dependencies.log.error(
                 "redirect.answered_for_another",
                 metadata: ["receipt_id": "\(receipt.record.id)", "belvo_id": "\(answer.id)"])
@@ -268,12 +268,12 @@ package struct RedirectionWorkflow: Sendable {
             owner = try await enrollments.record(
                 .reported(enrollments.report(remote, of: owner.record)), on: owner, cause: context.cause)
         }
-        // The owner's enrollment goes on; whoever posted somebody else's code learns nothing.
+        // The owner's enrollment continues; a user who posted another user's code learns nothing.
         if let poster, owner.record.subject != poster { throw WorkflowRefusal.notFound }
         return .settled(owner)
     }
 
-    /// Belvo did not take it, or nobody knows.
+    /// Belvo did not take it, or the outcome is unknown.
     private func record(
         _ error: BelvoError, to receipt: Stored<RedirectReceipt>, _ enrollment: Stored<Enrollment>?,
         poster: UserSubject?, on context: CallContext
@@ -294,7 +294,7 @@ package struct RedirectionWorkflow: Sendable {
     }
 
     /// Writes the receipt's outcome and what it does to the enrollment, together or not at all. Nothing comes back
-    /// when somebody else has the receipt.
+    /// when another worker has the receipt.
     private func settle(
         _ receipt: Stored<RedirectReceipt>, as outcome: RedirectReceipt.Outcome, _ enrollment: Stored<Enrollment>?,
         _ event: Enrollment.Event, cause: Cause, nextPoll: Duration? = nil, isHeld: Bool = false
@@ -318,7 +318,7 @@ package struct RedirectionWorkflow: Sendable {
                 return (settled, changed)
             }
             guard let fresh = try await dependencies.store.enrollment(current.record.id) else { return nil }
-            // The same version again means that it was the receipt that somebody else has.
+            // The same version again means that another worker has the receipt.
             if fresh.version == current.version { return nil }
             current = fresh
         }

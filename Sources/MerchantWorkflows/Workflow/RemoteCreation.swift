@@ -9,7 +9,7 @@ import Payments
 protocol CreationWorkflow: PolledWorkflow where Record: Creatable {
     /// Where the records are.
     var table: DueTable { get }
-    /// Writes what an event has led to, and settles the key with it; nothing comes back when somebody else was faster.
+    /// Writes what an event has led to, and settles the key with it; nothing comes back when another writer was faster.
     func writeCreation(
         _ next: Record, over stored: Stored<Record>, after event: Record.Event, cause: Cause,
         settling: (Stored<Record>) -> IdempotencySettlement
@@ -82,7 +82,7 @@ protocol Creatable: Pollable {
 /// What a creation has come to.
 struct CreationOutcome<Record: Sendable>: Sendable {
     let progress: Progress<Stored<Record>>
-    /// Whether somebody else has taken the record out of its creation: the key may have an answer by now, which is not
+    /// Whether another writer has taken the record out of its creation: the key may have an answer by now, which is not
     /// this one.
     var isOvertaken = false
 }
@@ -90,8 +90,8 @@ struct CreationOutcome<Record: Sendable>: Sendable {
 /// How a record that was remembered is created at Belvo: asked for, looked up where the answer says nothing, sent again
 /// where Belvo shows it absent, recorded (reliability.md, promises 3 and 14).
 ///
-/// Each sending has the same `external_id` and the same key. Whoever sends again has claimed the row by the version
-/// that it read before the look-up, so that of several only one sends.
+/// Each sending has the same `external_id` and the same key. A second sender has claimed the row by the version
+/// that it read before the lookup, so that of several only one sends.
 struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
     typealias Record = Workflow.Record
 
@@ -144,14 +144,14 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
         return try await leaveUnknown(remembered)
     }
 
-    /// Goes on for an app that repeats its request, with the same body, while nobody knows what became of it.
+    /// Continues for an app that repeats its request, with the same body, while the outcome is unknown.
     func resume(_ known: Stored<Record>) async throws -> CreationOutcome<Record> {
         let pending = CreationOutcome(progress: .pending(known))
         guard known.record.isCreating, known.record.isWanted else { return pending }
         let end = known.clock.now + timeouts.askingDeadline
         let remote = await workflow.lookUp(known.record)
         if known.isOverdue, let timeoutEvent = workflow.timeoutEvent(of: known.record, after: remote) {
-            // Late writes lose, as those of workers do: somebody may have sent it again meanwhile.
+            // Late writes lose, as those of workers do: it may have been sent again meanwhile.
             let next = try known.record.transition(on: timeoutEvent)
             return try await workflow.write(next, over: known, after: timeoutEvent, causedBy: context.cause)
                 .map { CreationOutcome(progress: .done($0)) } ?? pending
@@ -159,7 +159,7 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
         switch remote {
         case .event(let found): return try await record(found, on: known)
         case .absent:
-            // Somebody else who has it sends it; or it is being polled, and the app comes again.
+            // Another request has it and sends it; or it is being polled, and the app asks again.
             guard let claimed = try await claim(known, isHeld: false, until: end) else { return pending }
             return try await sendAgain(claimed, after: known, until: end)
         case .unreadable: return pending
@@ -191,7 +191,7 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
         return try await leaveUnknown(claimed)
     }
 
-    /// The row for a second sending; nothing where there is no time for it, or somebody else was faster.
+    /// The row for a second sending; nothing where there is no time for it, or another writer was faster.
     private func claim(_ stored: Stored<Record>, isHeld: Bool, until end: Timestamp) async throws -> Stored<Record>? {
         guard stored.clock.now + timeouts.lookUpDeadline < end else { return nil }
         let schedule = stored.record.creationSchedule(timeouts)
@@ -216,8 +216,8 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
         try await apply(Record.creationUnknown, to: stored) { _ in key?.outcomeUnknown ?? .unchanged }
     }
 
-    /// Records an event. Whoever takes the record out of its creation settles the key, and nobody after him: what an
-    /// app has been told under it stays what it is told.
+    /// Records an event. The writer that takes the record out of its creation settles the key, and no later one: what
+    /// an app has been told under it stays what it is told.
     private func apply(
         _ event: Record.Event, to stored: Stored<Record>, settling: (Stored<Record>) -> IdempotencySettlement
     ) async throws -> CreationOutcome<Record> {

@@ -19,8 +19,8 @@ extension WebhookStatement {
         }
     }
 
-    /// Whether a movement's webhook only repeats what is known of a payment that Belvo has closed as paid: then nobody
-    /// need read anything.
+    /// Whether a movement's webhook only repeats what is known of a payment that Belvo has closed as paid: then nothing
+    /// has to be read.
     ///
     /// Whatever else it says, and whatever it says of a payment that was given up, has failed or is contradicted, is
     /// looked up.

@@ -31,12 +31,12 @@ package struct WebhookWorkflow: Sendable {
         }
     }
 
-    /// For how long a telling is worked on whose object cannot be read.
+    /// For how long a webhook is processed whose object cannot be read.
     static let retryMax = Duration.seconds(3 * 86_400)
     /// For how long Belvo may not show what its webhook says: its readings may lag.
     static let lagMax = Duration.seconds(3_600)
 
-    /// Stores what was told. Throws when that is not certain: Belvo then tells it again.
+    /// Stores the webhook. Throws when that is not certain: Belvo then sends it again.
     package func receive(_ hint: WebhookHint, digest: [UInt8]) async throws {
         let isKnown = Kind(rawValue: hint.type) != nil && hint.object != nil
         if !isKnown {
@@ -64,7 +64,7 @@ package struct WebhookWorkflow: Sendable {
         /// Belvo does not know it.
         case absent(BelvoError)
         case failed(any Error)
-        /// The database failed in between, and the log has heard of it: the lease brings the webhook back.
+        /// The database failed in between, which is logged: the webhook is due again after its lease.
         case interrupted
     }
 

@@ -21,7 +21,7 @@ package struct WidgetTokenWorkflow: Sendable {
     /// that was heard of is ten minutes or more.
     static let reuseWithoutEnd = Duration.seconds(60)
 
-    /// After how long somebody who waits looks for the first time whether the turn has ended: little against a call to
+    /// After how long a waiting request first checks whether the turn has ended: little against a call to
     /// Belvo.
     static let firstPause = Duration.milliseconds(50)
 
@@ -78,7 +78,7 @@ package struct WidgetTokenWorkflow: Sendable {
         let reuse = WidgetTokenReuse(margin: Self.margin, withoutEnd: Self.reuseWithoutEnd)
         if try await dependencies.store.keep(token, reuse: reuse, of: turn) { return token }
         // This server was away for longer than its turn lasted. What others have kept since is the user's token; ours
-        // is given to nobody, since no row would tell that the user holds it.
+        // is given to no app, since no row would say that the user holds it.
         guard let kept = try await dependencies.store.widgetToken(of: subject) else { throw WorkflowRefusal.contended }
         return kept
     }

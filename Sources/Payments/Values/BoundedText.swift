@@ -80,6 +80,6 @@ extension StatementDescription {
 }
 
 extension Unicode.Scalar {
-    /// Unicode's general category Cc, whose members never change; a look into Unicode's tables takes longer.
+    /// Unicode's general category Cc, whose members never change; a lookup in Unicode's tables takes longer.
     fileprivate var isControl: Bool { value < 0x20 || 0x7F...0x9F ~= value }
 }

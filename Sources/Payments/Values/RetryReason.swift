@@ -15,7 +15,7 @@ public enum RetryReason: String, CaseIterable, Sendable {
     /// The advice for a `status_reason_code` or `failure_code` of Belvo's, or for one of our own.
     ///
     /// Belvo spells its codes in either case (belvo-api.md §5 and §6.5), so case does not matter. A code that
-    /// is not known, or none, gives `later`: it sends nobody to the bank in vain, nor into a loop of attempts.
+    /// is not known, or none, gives `later`: it sends no user to the bank in vain, nor into a loop of attempts.
     public init(failureCode code: String?) {
         self = code.flatMap { RetryReason.advice[$0.lowercased()] } ?? .later
     }

@@ -1,7 +1,7 @@
 /// What an app can show to a user who may try again: a short title and a sentence, in the languages of the merchant's
 /// users.
 ///
-/// Nobody is blamed and no bank is named, and nothing is promised: the texts say what can be done next.
+/// No person is blamed, no bank is named, and nothing is promised: the texts say what can be done next.
 public struct RetryText: Sendable, Equatable {
     /// A few words, without a full stop.
     public let title: Wording

@@ -18,7 +18,7 @@ public struct TaxID: Hashable, Sendable, Redacted {
     /// (`529.982.247-25`, `529982247-25`), letters in either case. No white space, no other marks.
     public init(_ text: some StringProtocol) throws(Fault) {
         guard let (kind, characters) = TaxID.shape(of: text) else { throw .malformed }
-        // Such numbers pass the check digits, are issued to nobody and are what people type to get past a form.
+        // Such numbers pass the check digits, are never issued and are what people type to get past a form.
         guard characters.contains(where: { $0 != characters[0] }) else { throw .repeatedDigit }
         guard TaxIDCheckDigits.fit(characters, kind) else { throw .wrongCheckDigits }
         self.kind = kind
