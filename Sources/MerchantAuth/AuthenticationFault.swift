@@ -1,7 +1,7 @@
 /// Why a request is not known to come from a user.
 ///
 /// No case holds a byte of what was sent.
-public enum AuthenticationFault: Error, Equatable, Sendable, CaseIterable {
+package enum AuthenticationFault: Error, Equatable, Sendable, CaseIterable {
     case missing
     case repeated
     case notBearer
@@ -22,7 +22,7 @@ public enum AuthenticationFault: Error, Equatable, Sendable, CaseIterable {
     case keysUnavailable
 
     /// What the app may be told, to stand behind a colon.
-    public var publicReason: String {
+    package var publicReason: String {
         switch self {
         case .missing: "there is no Authorization header"
         case .repeated: "there is more than one Authorization header"
@@ -45,7 +45,7 @@ public enum AuthenticationFault: Error, Equatable, Sendable, CaseIterable {
 
     /// The value of `WWW-Authenticate`. A request without a token is told what is wanted and nothing else
     /// (RFC 6750 §3.1).
-    public var challenge: String {
+    package var challenge: String {
         switch self {
         case .missing, .notBearer: #"Bearer realm="merchant""#
         default: #"Bearer realm="merchant", error="invalid_token", error_description="\#(publicReason)""#
@@ -54,5 +54,5 @@ public enum AuthenticationFault: Error, Equatable, Sendable, CaseIterable {
 }
 
 extension AuthenticationFault: CustomStringConvertible {
-    public var description: String { publicReason }
+    package var description: String { publicReason }
 }

@@ -9,7 +9,7 @@ import Transport
 /// (RFC 7519 §7.2, RFC 8725). After that its digest is remembered until it expires or the keys change, so that a
 /// request's usual cost is one SHA-256 and one look-up. Signatures are checked where the request is, on its loop: an
 /// HS256 takes 2 µs, an RS256 16, an ES256 50 and an EdDSA 66 (measured), which is no reason to change threads.
-public final class Authenticator: Sendable {
+package final class Authenticator: Sendable {
     private let rules: TokenRules
     private let now: @Sendable () -> Timestamp
     private let ring: KeyRing
@@ -17,7 +17,7 @@ public final class Authenticator: Sendable {
 
     /// Takes the rules, the time of day, and what else is needed from outside. Nothing is read before `loadKeys` or
     /// the first token.
-    public init(
+    package init(
         _ rules: TokenRules, now: @escaping @Sendable () -> Timestamp,
         dependencies: AuthenticatorDependencies = AuthenticatorDependencies()
     ) {
@@ -29,7 +29,7 @@ public final class Authenticator: Sendable {
     /// The user whose token stands in the values of a request's `Authorization` fields.
     ///
     /// It suspends only to look for a key that is not known.
-    public nonisolated(nonsending) func authenticate(
+    package nonisolated(nonsending) func authenticate(
         _ authorizationValues: [String]
     ) async throws(AuthenticationFault) -> UserSubject {
         let bearer = try BearerToken(authorizationValues: authorizationValues)
@@ -50,15 +50,15 @@ public final class Authenticator: Sendable {
     }
 
     /// Reads the keys now. Throws when there are none to be had; those that were known before stay.
-    public func loadKeys() async throws(KeySetFault) {
+    package func loadKeys() async throws(KeySetFault) {
         try await ring.refresh()
     }
 
     /// Whether tokens can be checked at all.
-    public var hasKeys: Bool { ring.version > 0 }
+    package var hasKeys: Bool { ring.version > 0 }
 
     /// Keeps the keys fresh until the task is cancelled.
-    public func run() async {
+    package func run() async {
         await ring.run()
     }
 
@@ -88,18 +88,18 @@ public final class Authenticator: Sendable {
 }
 
 /// What an authenticator needs from outside besides the time of day.
-public struct AuthenticatorDependencies: Sendable {
+package struct AuthenticatorDependencies: Sendable {
     /// Fetches the key set's document from `AUTH_JWKS_URL`, with a deadline of its own. Throws anything when it cannot.
-    public var fetch: @Sendable () async throws -> [UInt8]
+    package var fetch: @Sendable () async throws -> [UInt8]
     /// Suspends for so long, or throws when the task is cancelled. On the loop that the task runs on, by default.
-    public var sleep: @Sendable (Duration) async throws -> Void
+    package var sleep: @Sendable (Duration) async throws -> Void
     /// For intervals, which no change of the time of day may move.
-    public var monotonic: @Sendable () -> Monotonic
+    package var monotonic: @Sendable () -> Monotonic
     /// Hears what becomes of the keys, for the log. Must not block.
-    public var onEvent: @Sendable (AuthenticatorEvent) -> Void
+    package var onEvent: @Sendable (AuthenticatorEvent) -> Void
 
     /// Takes what differs from a server that fetches no keys.
-    public init(
+    package init(
         fetch: @escaping @Sendable () async throws -> [UInt8] = { throw KeySetFault.unreachable("no one fetches it") },
         sleep: @escaping @Sendable (Duration) async throws -> Void = IntervalClock.sleepOnLoop,
         monotonic: @escaping @Sendable () -> Monotonic = { Monotonic.now() },
@@ -113,7 +113,7 @@ public struct AuthenticatorDependencies: Sendable {
 }
 
 /// What became of the keys that tokens are checked with.
-public enum AuthenticatorEvent: Sendable, Equatable {
+package enum AuthenticatorEvent: Sendable, Equatable {
     /// Other keys than before are used from now on.
     case keysChanged(usable: Int, ignored: Int)
     /// The source could not be read or understood; the keys stay what they were.

@@ -3,9 +3,9 @@ import MerchantModel
 import Payments
 
 /// Tokens for trying the server out, signed with the secret that it checks them with.
-public enum DemoTokens {
+package enum DemoTokens {
     /// A token that says it is this user's, good from now on for so long; with `iss` and `aud` where they are checked.
-    public static func issue(
+    package static func issue(
         subject: UserSubject, secret: SharedSecret, lifetime: Duration, now: Timestamp, issuer: String? = nil,
         audience: String? = nil
     ) async throws -> String {

@@ -73,7 +73,7 @@ struct KeySet: Sendable {
 }
 
 /// Why there are no new keys. It holds no byte of any.
-public enum KeySetFault: Error, Equatable, Sendable {
+package enum KeySetFault: Error, Equatable, Sendable {
     /// The file or address could not be read.
     case unreachable(String)
     case tooLarge
@@ -83,7 +83,7 @@ public enum KeySetFault: Error, Equatable, Sendable {
 }
 
 extension KeySetFault: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         switch self {
         case .unreachable(let reason): "the key set cannot be read: \(reason)"
         case .tooLarge: "the key set has more than \(KeySet.documentBytesMax) bytes or \(KeySet.keysMax) keys"

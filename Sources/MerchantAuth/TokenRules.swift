@@ -2,14 +2,14 @@ import HTTP
 import Payments
 
 /// How the users' tokens are checked.
-public struct TokenRules: Sendable {
-    public var keys: TokenKeySource
+package struct TokenRules: Sendable {
+    package var keys: TokenKeySource
     /// What `iss` must be; not checked when nil.
-    public var issuer: String?
+    package var issuer: String?
     /// What `aud` must be or hold; not checked when nil.
-    public var audience: String?
+    package var audience: String?
 
-    public init(keys: TokenKeySource, issuer: String? = nil, audience: String? = nil) {
+    package init(keys: TokenKeySource, issuer: String? = nil, audience: String? = nil) {
         self.keys = keys
         self.issuer = issuer
         self.audience = audience
@@ -20,7 +20,7 @@ public struct TokenRules: Sendable {
 }
 
 /// Where the keys come from that tokens are checked with.
-public enum TokenKeySource: Sendable {
+package enum TokenKeySource: Sendable {
     /// A secret shared with the issuer of tokens.
     case hs256(SharedSecret)
     /// The path of a JSON Web Key Set (RFC 7517 §5). It is read again when it changes.
@@ -48,14 +48,14 @@ enum TokenAlgorithm: String, CaseIterable, Sendable {
 }
 
 /// A secret that signs and checks tokens.
-public struct SharedSecret: Sendable, Redacted {
+package struct SharedSecret: Sendable, Redacted {
     let bytes: [UInt8]
 
     /// As many bytes as the digest has (RFC 7518 §3.2).
-    public static let bytesMin = 32
+    package static let bytesMin = 32
 
     /// Takes the text's UTF-8 as it stands; nothing when it is too short.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         guard text.utf8.count >= SharedSecret.bytesMin else { return nil }
         bytes = Array(text.utf8)
     }

@@ -2,9 +2,9 @@ import FoundationEssentials
 import Payments
 
 /// One thing on which Belvo and we do not agree, as `ops.reconciliation_differences` shows it.
-public struct Difference: Sendable, Hashable {
+package struct Difference: Sendable, Hashable {
     /// What differs.
-    public enum Kind: String, Sendable, CaseIterable {
+    package enum Kind: String, Sendable, CaseIterable {
         /// Belvo has an intent that is no payment of ours: made by the SDK alone, or by another program.
         case unknownHere = "unknown_here"
         /// We have a payment that Belvo does not know.
@@ -22,13 +22,13 @@ public struct Difference: Sendable, Hashable {
         case doublePaid = "double_paid"
     }
 
-    public let kind: Kind
+    package let kind: Kind
     /// Our payment, if there is one.
-    public let payment: UUID?
+    package let payment: UUID?
     /// Belvo's intent, if there is one.
-    public let intent: UUID?
-    public let ours: String?
-    public let theirs: String?
+    package let intent: UUID?
+    package let ours: String?
+    package let theirs: String?
 
     package init(kind: Kind, payment: UUID?, intent: UUID?, ours: String?, theirs: String?) {
         self.kind = kind
@@ -40,23 +40,23 @@ public struct Difference: Sendable, Hashable {
 }
 
 /// A day of the calendar, in UTC unless a distance from it is named.
-public struct UTCDay: Sendable, Hashable, CustomStringConvertible {
-    public let begin: Timestamp
+package struct UTCDay: Sendable, Hashable, CustomStringConvertible {
+    package let begin: Timestamp
     /// As it was named.
-    public let description: String
+    package let description: String
     /// The first moment that is not of this day any more.
-    public var end: Timestamp { begin + .seconds(86_400) }
+    package var end: Timestamp { begin + .seconds(86_400) }
 
     /// Reads `YYYY-MM-DD`, and the zone as `Z`, `+HH:MM` or `-HH:MM` (RFC 3339 §5.6); nil for anything else. Brazil has
     /// had no summer time since 2019: Brasília is at -03:00.
-    public init?(_ text: String, zone: String = "Z") {
+    package init?(_ text: String, zone: String = "Z") {
         guard text.utf8.count == 10, let begin = try? Timestamp("\(text)T00:00:00\(zone)") else { return nil }
         self.begin = begin
         description = text
     }
 
     /// The day on which the moment lies.
-    public init(of moment: Timestamp) {
+    package init(of moment: Timestamp) {
         let day: Int64 = 86_400_000_000
         let rest = moment.microsecondsSince1970 % day
         begin = Timestamp(microsecondsSince1970: moment.microsecondsSince1970 - (rest < 0 ? rest + day : rest))
@@ -64,5 +64,5 @@ public struct UTCDay: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Whether the moment is of this day.
-    public func contains(_ moment: Timestamp) -> Bool { begin <= moment && moment < end }
+    package func contains(_ moment: Timestamp) -> Bool { begin <= moment && moment < end }
 }

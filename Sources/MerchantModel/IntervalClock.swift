@@ -1,14 +1,14 @@
 import Transport
 
 /// How a server measures intervals and lets them pass, handed in so that tests can choose.
-public struct IntervalClock: Sendable {
+package struct IntervalClock: Sendable {
     /// The present moment.
-    public var now: @Sendable () -> Monotonic
+    package var now: @Sendable () -> Monotonic
     /// Suspends for so long, or throws when the task is cancelled.
-    public var sleep: @Sendable (Duration) async throws -> Void
+    package var sleep: @Sendable (Duration) async throws -> Void
 
     /// Takes the two; a task that sleeps must notice its cancellation.
-    public init(
+    package init(
         now: @escaping @Sendable () -> Monotonic, sleep: @escaping @Sendable (Duration) async throws -> Void
     ) {
         self.now = now
@@ -16,10 +16,10 @@ public struct IntervalClock: Sendable {
     }
 
     /// The machine's own.
-    public static let machine = IntervalClock(now: { Monotonic.now() }, sleep: sleepOnLoop)
+    package static let machine = IntervalClock(now: { Monotonic.now() }, sleep: sleepOnLoop)
 
     /// Suspends on the loop that the task runs on.
-    @Sendable public static func sleepOnLoop(_ duration: Duration) async throws {
+    @Sendable package static func sleepOnLoop(_ duration: Duration) async throws {
         guard let loop = EventLoop.current else { return try await Task.sleep(for: duration) }
         try await loop.sleep(for: duration)
     }

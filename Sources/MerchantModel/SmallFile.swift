@@ -36,11 +36,11 @@ package enum SmallFile {
 }
 
 /// Why a file's content was not had. It names neither the file nor anything in it.
-public enum SmallFileFault: Error, Equatable, Sendable, CustomStringConvertible {
+package enum SmallFileFault: Error, Equatable, Sendable, CustomStringConvertible {
     case unreadable(SystemError)
     case tooLarge
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .unreadable(let error): "\(error)"
         case .tooLarge: "the file has more than \(SmallFile.bytesMax) bytes"

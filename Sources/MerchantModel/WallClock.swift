@@ -2,9 +2,9 @@ import Glibc
 import Payments
 
 /// The time of day on this machine: for ids and for what tokens say, never for a deadline.
-public enum WallClock {
+package enum WallClock {
     /// Wraps `clock_gettime(CLOCK_REALTIME)`.
-    @Sendable public static func now() -> Timestamp {
+    @Sendable package static func now() -> Timestamp {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return Timestamp(microsecondsSince1970: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000)

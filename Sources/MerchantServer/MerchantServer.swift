@@ -16,7 +16,7 @@ import Transport
 /// The merchant's server, built from its settings: the database, Belvo, the API on its listeners, and the workers.
 ///
 /// Use: `try await start()` from a task on the first loop, later `await stop()`.
-public final class MerchantServer: Sendable {
+package final class MerchantServer: Sendable {
     private let settings: Settings
     private let loops: [EventLoop]
     private let log: Logger
@@ -43,7 +43,7 @@ public final class MerchantServer: Sendable {
     static let drainDeadline = Duration.seconds(25)
 
     /// Builds everything and opens nothing but files. Throws what is wrong with a file or the database's address.
-    public init(settings: Settings, loops: [EventLoop], log: Logger, clock: IntervalClock = .machine) throws {
+    package init(settings: Settings, loops: [EventLoop], log: Logger, clock: IntervalClock = .machine) throws {
         precondition(!loops.isEmpty, "a server needs a loop")
         self.settings = settings
         self.loops = loops
@@ -115,13 +115,13 @@ public final class MerchantServer: Sendable {
     }
 
     /// Where the server listens once it has started; the ports are the real ones also where 0 was asked for.
-    public struct Addresses: Sendable {
-        public let api: SocketAddress
-        public let admin: SocketAddress
+    package struct Addresses: Sendable {
+        package let api: SocketAddress
+        package let admin: SocketAddress
     }
 
     /// How the workers are set going.
-    public enum WorkMode: Sendable {
+    package enum WorkMode: Sendable {
         case byItself
         /// Only by `workOnce()`: for tests that have to see every step.
         case whenTold
@@ -131,7 +131,7 @@ public final class MerchantServer: Sendable {
     ///
     /// Throws when the schema is not this program's, or an address is in use.
     /// Sockets that were inherited under the names `api` and `admin` take the place of the settings' addresses.
-    public func start(
+    package func start(
         work mode: WorkMode = .byItself, inheriting inherited: InheritedListeners = InheritedListeners()
     ) async throws -> Addresses {
         for weakness in settings.warnings {
@@ -160,7 +160,7 @@ public final class MerchantServer: Sendable {
 
     /// Reads certificate and key anew, for the connections to come; those that stand keep theirs. What is wrong with
     /// the files is told to the log, and the old ones go on.
-    public func reloadCertificate() {
+    package func reloadCertificate() {
         guard let files = settings.tls else { return }
         do {
             server.replaceTLS(
@@ -175,7 +175,7 @@ public final class MerchantServer: Sendable {
     ///
     /// Throws when it cannot be started, or while there are no sockets to hand over: before this one listens, two would
     /// start side by side and fight for the address.
-    public func handOver(
+    package func handOver(
         to arguments: [String], on loop: EventLoop, outcome: @escaping (Bool) -> Void
     ) throws(SystemError) -> Handover {
         let listeners = listeners.withLock { $0 }
@@ -186,7 +186,7 @@ public final class MerchantServer: Sendable {
     private static let listenerNames = (api: "api", admin: "admin", all: ["api", "admin"])
 
     /// Stops accepting, finishes what was accepted, ends the workers after their present pass, and closes.
-    public func stop() async {
+    package func stop() async {
         log.info("server.draining")
         health.drain()
         // The port is closed as soon as its listener is released.

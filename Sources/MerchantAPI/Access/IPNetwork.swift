@@ -1,14 +1,14 @@
 import Transport
 
 /// A block of addresses of one family: `10.0.0.0/8`, or a single address (RFC 4632 §3.1, RFC 4291 §2.3).
-public struct IPNetwork: Hashable, Sendable {
+package struct IPNetwork: Hashable, Sendable {
     private let address: IPAddress
     /// How many leading bits an address shares with all others of the network.
     private let prefixLength: Int
 
     /// Reads an address with or without the length of its prefix; nothing for any other text. Bits behind the prefix
     /// do not matter.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let address = IPAddress(String(parts[0])) else { return nil }
         self.address = address
@@ -25,7 +25,7 @@ public struct IPNetwork: Hashable, Sendable {
     }
 
     /// Whether the address lies in the network. Addresses of the other family never do.
-    public func contains(_ other: IPAddress) -> Bool {
+    package func contains(_ other: IPAddress) -> Bool {
         switch (address, other) {
         case (.v4(let own), .v4(let bits)):
             (own ^ bits) >> UInt32(32 - prefixLength) == 0

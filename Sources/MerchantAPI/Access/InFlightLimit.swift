@@ -4,24 +4,24 @@ import Synchronization
 
 /// How much may be under way at a time: what `ServerConfiguration` does not know, because it knows neither users nor
 /// long polls. docs/limits.md has it all in one table.
-public struct InFlightLimits: Sendable, Equatable {
+package struct InFlightLimits: Sendable, Equatable {
     /// Requests in all, long polls that wait and probes of `/livez` and `/readyz` not counted: 503 past it.
     ///
     /// Each holds memory and a place in the lines for the database and Belvo. Who gets no place is told at once, while
     /// those that have one are answered in time.
-    public var requestsMax = 2_048
+    package var requestsMax = 2_048
 
     /// Requests of one user, long polls that wait included, each until its answer has left; 0 is no limit: 429 past it.
     ///
     /// An app asks for a few things at a time. One that asks for hundreds must not keep others waiting.
-    public var requestsPerUserMax = 32
+    package var requestsPerUserMax = 32
 
     /// Long polls that wait: 503 past it, before anything is read for them.
     ///
     /// They cost little, at most 2 KiB each, but all of them may be woken at once.
-    public var longPollsMax = 10_000
+    package var longPollsMax = 10_000
 
-    public init() {}
+    package init() {}
 }
 
 /// The requests that are under way, in all and of each user: past the bounds, those that come are told to come again.

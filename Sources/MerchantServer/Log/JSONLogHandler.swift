@@ -8,16 +8,16 @@ import Payments
 /// The event's message is its name, such as `payment.settled`; what varies belongs into the metadata. Values are
 /// written by their own descriptions, so a redacted type stays redacted. Integers and booleans that come as values,
 /// not as interpolated text, are written as such.
-public struct JSONLogHandler: LogHandler {
-    public var logLevel: Logger.Level
-    public var metadata: Logger.Metadata = [:]
-    public var metadataProvider: Logger.MetadataProvider?
+package struct JSONLogHandler: LogHandler {
+    package var logLevel: Logger.Level
+    package var metadata: Logger.Metadata = [:]
+    package var metadataProvider: Logger.MetadataProvider?
 
     private let label: String
     private let output: LogOutput
     private let now: @Sendable () -> Timestamp
 
-    public init(
+    package init(
         label: String, level: Logger.Level, output: LogOutput = .standardOutput,
         now: @escaping @Sendable () -> Timestamp
     ) {
@@ -28,13 +28,13 @@ public struct JSONLogHandler: LogHandler {
     }
 
     /// What every line of this logger carries.
-    public subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
         set { metadata[key] = newValue }
     }
 
     /// Writes one line.
-    public func log(event: LogEvent) {
+    package func log(event: LogEvent) {
         var line = LogLine()
         line.add("time", .text(now().description))
         line.add("level", .text(event.level.rawValue))
@@ -63,7 +63,7 @@ public struct JSONLogHandler: LogHandler {
 
 extension Logger {
     /// A logger of JSON lines, on standard output unless told otherwise. Each line has the trace that it belongs to.
-    public static func jsonLines(
+    package static func jsonLines(
         label: String, level: Logger.Level, to output: LogOutput = .standardOutput,
         now: @escaping @Sendable () -> Timestamp
     ) -> Logger {

@@ -5,11 +5,11 @@ import Synchronization
 ///
 /// A pipe whose reader has stopped must not stop the server. A line waits a moment for room; when there is none it is
 /// dropped, those after it no longer wait, and the next one that gets through says how many were lost.
-public final class LogOutput: Sendable {
+package final class LogOutput: Sendable {
     /// The process's standard output.
-    public static let standardOutput = LogOutput(descriptor: STDOUT_FILENO)
+    package static let standardOutput = LogOutput(descriptor: STDOUT_FILENO)
     /// The process's standard error, for commands whose standard output is what they were asked for.
-    public static let standardError = LogOutput(descriptor: STDERR_FILENO)
+    package static let standardError = LogOutput(descriptor: STDERR_FILENO)
 
     private let descriptor: Int32
     /// How many lines were lost since the last one that was written. Locked while a line is written, because of the

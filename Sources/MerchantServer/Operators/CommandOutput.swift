@@ -1,7 +1,8 @@
 import JSON
 
 /// A value in what a command prints as JSON.
-public enum CommandValue: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral
+package enum CommandValue: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
+    ExpressibleByBooleanLiteral
 {
     case text(String)
     case number(Int)
@@ -9,9 +10,9 @@ public enum CommandValue: Sendable, ExpressibleByStringLiteral, ExpressibleByInt
     case texts([String])
     case objects([[(name: String, value: CommandValue)]])
 
-    public init(stringLiteral value: String) { self = .text(value) }
-    public init(integerLiteral value: Int) { self = .number(value) }
-    public init(booleanLiteral value: Bool) { self = .flag(value) }
+    package init(stringLiteral value: String) { self = .text(value) }
+    package init(integerLiteral value: Int) { self = .number(value) }
+    package init(booleanLiteral value: Bool) { self = .flag(value) }
 
     fileprivate func write(_ name: String, to object: inout JSONWriter) {
         switch self {
@@ -33,7 +34,7 @@ public enum CommandValue: Sendable, ExpressibleByStringLiteral, ExpressibleByInt
 }
 
 /// One JSON object in a line: what commands that have little to say print for scripts.
-public func commandJSON(_ members: KeyValuePairs<String, CommandValue>) -> String {
+package func commandJSON(_ members: KeyValuePairs<String, CommandValue>) -> String {
     let bytes = JSONWriter.object { object in
         for (name, value) in members { value.write(name, to: &object) }
     }

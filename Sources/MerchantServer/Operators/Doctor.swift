@@ -10,9 +10,9 @@ import Postgres
 import Transport
 
 /// One thing that has to be right for the server to work, and how it stands.
-public struct Finding: Sendable, Equatable {
+package struct Finding: Sendable, Equatable {
     /// How bad it is.
-    public enum Severity: String, Sendable {
+    package enum Severity: String, Sendable {
         case ok
         /// It works, but an operator should check it.
         case warning
@@ -20,10 +20,10 @@ public struct Finding: Sendable, Equatable {
         case failed
     }
 
-    public let severity: Severity
+    package let severity: Severity
     /// What was checked.
-    public let subject: String
-    public let detail: String
+    package let subject: String
+    package let detail: String
 }
 
 extension Operators {
@@ -34,7 +34,7 @@ extension Operators {
     /// credentials, and the association files as the internet sees them.
     ///
     /// The configuration has been read by then. Nothing is changed.
-    public func examine() async -> [Finding] {
+    package func examine() async -> [Finding] {
         var findings = [Finding(severity: .ok, subject: "configuration", detail: "every setting is well-formed")]
         findings += settings.warnings.map { Finding(severity: .warning, subject: $0.name, detail: $0.message) }
         findings += await examineDatabase()
@@ -137,7 +137,7 @@ extension Operators {
 
 extension [Finding] {
     /// All of them as one JSON text.
-    public var json: String {
+    package var json: String {
         let bytes = JSONWriter.object { answer in
             answer.member("healthy", !contains { $0.severity == .failed })
             answer.memberArray("findings") { list in

@@ -5,13 +5,13 @@ import MerchantStore
 import Payments
 
 /// One record's life: what it is now, and what happened to it.
-public struct Inspection: Sendable {
+package struct Inspection: Sendable {
     let kind: InspectedKind
     let facts: [(name: String, value: String)]
     let timeline: [TimelineEntry]
 
     /// For a person at a terminal.
-    public var text: String {
+    package var text: String {
         let width = facts.map(\.name.count).max() ?? 0
         var lines = [kind.rawValue]
         for fact in facts {
@@ -50,7 +50,7 @@ public struct Inspection: Sendable {
 
 extension [Inspection] {
     /// All of them as one JSON text.
-    public var json: String {
+    package var json: String {
         let bytes = JSONWriter.object { answer in
             answer.memberArray("records") { list in
                 for inspection in self { list.object { inspection.write(to: &$0) } }
@@ -62,7 +62,7 @@ extension [Inspection] {
 
 extension [Difference] {
     /// All of them as one JSON text.
-    public func json(of day: UTCDay) -> String {
+    package func json(of day: UTCDay) -> String {
         let bytes = JSONWriter.object { answer in
             answer.member("day", day.description)
             answer.memberArray("differences") { list in
@@ -83,7 +83,7 @@ extension [Difference] {
 
 extension Difference: CustomStringConvertible {
     /// For a person at a terminal.
-    public var description: String {
+    package var description: String {
         let payment = payment.map { "payment \($0.uuidString.lowercased())" } ?? "no payment of ours"
         let intent = intent.map { "intent \($0.uuidString.lowercased())" } ?? "no intent at Belvo"
         return "\(kind.rawValue): \(payment), \(intent): here \(ours ?? "nothing"), at Belvo \(theirs ?? "nothing")"

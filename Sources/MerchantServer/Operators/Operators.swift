@@ -13,14 +13,14 @@ import Transport
 /// `reconcile` and `doctor`.
 ///
 /// Used from a task on an event loop. Nothing that it gives back is secret.
-public struct Operators: Sendable {
+package struct Operators: Sendable {
     let settings: Settings
     let dependencies: Dependencies
     let database: Database
 
     /// Builds what the commands need, and opens nothing but files. Throws what is wrong with a file or the database's
     /// address.
-    public init(settings: Settings, log: Logger) throws {
+    package init(settings: Settings, log: Logger) throws {
         let database = try Database(settings.databaseURL.text, configuration: .logged(to: log))
         self.settings = settings
         self.database = database
@@ -32,13 +32,13 @@ public struct Operators: Sendable {
     }
 
     /// Compares a day's intents and charges at Belvo with our payments; see `ops.reconciliation_differences`.
-    public func reconcile(_ day: UTCDay) async throws -> [Difference] {
+    package func reconcile(_ day: UTCDay) async throws -> [Difference] {
         try await Reconciliation(dependencies: dependencies).run(day)
     }
 
     /// Everything that an id stands for: ours, Belvo's, an end-to-end id or a reference; of a user's id the customer
     /// with the latest enrollments and payments.
-    public func inspect(_ id: String) async throws -> [Inspection] {
+    package func inspect(_ id: String) async throws -> [Inspection] {
         var found: [Inspection] = []
         let records = try await dependencies.store.findRecords(id) + dependencies.store.findRecords(of: id)
         for (kind, id) in records {
@@ -51,7 +51,7 @@ public struct Operators: Sendable {
     }
 
     /// Makes everything that the id names due for a poll, or for sending, now. Gives back what that is.
-    public func requeue(_ id: String) async throws -> [String] {
+    package func requeue(_ id: String) async throws -> [String] {
         var queued: [String] = []
         for (kind, id) in try await dependencies.store.findRecords(id)
         where try await dependencies.store.requeue(kind, id) {
@@ -65,13 +65,13 @@ public struct Operators: Sendable {
     /// Throws `RecordsStillOpen` while a payment or an enrollment of the user is not at its end, and while Belvo may
     /// still pay one that was given up. Nothing comes back
     /// when there is no such user.
-    public func erase(_ subject: UserSubject) async throws -> Erasure? {
+    package func erase(_ subject: UserSubject) async throws -> Erasure? {
         let pseudonym = try UserSubject("erased-\(dependencies.identities.next().uuidString.lowercased())")
         return try await dependencies.store.erase(subject, as: pseudonym)
     }
 
     /// Encrypts anew what is not under the first of `ENCRYPTION_KEYS`, `batch` rows read at a time.
-    public func rotateKeys(batch: Int = 500) async throws -> [RotatedColumn] {
+    package func rotateKeys(batch: Int = 500) async throws -> [RotatedColumn] {
         var done: [RotatedColumn] = []
         for column in VaultColumn.allCases {
             done.append(try await dependencies.store.rotateKeys(of: column, batch: batch))
@@ -80,7 +80,7 @@ public struct Operators: Sendable {
     }
 
     /// Closes the database's connections of the calling loop.
-    public func close() async {
+    package func close() async {
         await database.close()
     }
 }

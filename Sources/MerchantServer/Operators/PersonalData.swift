@@ -10,7 +10,7 @@ extension Operators {
     /// Nothing comes back when there is no such user.
     ///
     /// What is a secret of the server's or of Belvo's, such as digests and tokens for the SDK, is none of it.
-    public func export(_ subject: UserSubject) async throws -> String? {
+    package func export(_ subject: UserSubject) async throws -> String? {
         let store = dependencies.store
         let customer = try await store.customer(of: subject)
         let enrollments = try await store.personalEnrollments(of: subject)

@@ -2,12 +2,12 @@ import HTTP
 import Transport
 
 /// The question of a load balancer, asked from beside the server: for health checks of containers without a shell.
-public enum ReadyCheck {
+package enum ReadyCheck {
     /// How long the server may take to answer.
     static let deadline = Duration.seconds(3)
 
     /// What `/readyz` on `ADMIN_LISTEN` of these settings says, and whether it is yes.
-    public static func ask(_ settings: Settings) async throws -> (isReady: Bool, text: String) {
+    package static func ask(_ settings: Settings) async throws -> (isReady: Bool, text: String) {
         // The wildcard address, as a destination, is this machine.
         guard let url = URL("http://\(settings.adminListen)/") else { preconditionFailure("an address makes a URL") }
         let response = try await Client(origin: url.origin).send(Request(.get, "/readyz"), deadline: deadline)

@@ -6,7 +6,7 @@ import Postgres
 import Transport
 
 /// Everything on one screen: who answers, what is pending and late, what is alarming.
-public struct StatusReport: Sendable {
+package struct StatusReport: Sendable {
     /// How late a record's next step may be before an operator has to act.
     static let latenessMax = Duration.seconds(60)
     /// How long each question may take: the screen is wanted now.
@@ -20,7 +20,7 @@ public struct StatusReport: Sendable {
     let alarms: [(kind: String, count: Int64)]
 
     /// What needs an operator, each in one line.
-    public var concerns: [String] {
+    package var concerns: [String] {
         var concerns = answers.filter { $0.severity == .failed }.map { "\($0.subject): \($0.detail)" }
         for kind in workload {
             if let late = kind.mostOverdue, late > Self.latenessMax {
@@ -36,7 +36,7 @@ public struct StatusReport: Sendable {
     }
 
     /// For a person at a terminal.
-    public var text: String {
+    package var text: String {
         var lines = answers.map { "\(padded($0.severity.rawValue, 8))\(padded($0.subject, 12))\($0.detail)" }
         if !workload.isEmpty {
             lines += ["", "            pending      oldest        late    in doubt      parked"]
@@ -57,7 +57,7 @@ public struct StatusReport: Sendable {
     }
 
     /// For a script.
-    public var json: String {
+    package var json: String {
         let bytes = JSONWriter.object { report in
             report.member("well", concerns.isEmpty)
             report.memberArray("answers") { list in
@@ -113,7 +113,7 @@ public struct StatusReport: Sendable {
 
 extension Operators {
     /// Asks everybody at once how things stand. Nothing is changed.
-    public func status() async -> StatusReport {
+    package func status() async -> StatusReport {
         let (database, workload, alarms) = await askDatabase()
         var answers = [database, await askBelvo()]
         if let shop = await askShop() { answers.append(shop) }

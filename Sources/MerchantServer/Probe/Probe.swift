@@ -7,28 +7,28 @@ import Payments
 import Transport
 
 /// What a probe may use.
-public struct ProbeMeans: Sendable {
+package struct ProbeMeans: Sendable {
     /// Whose customer is made at Belvo: a person who agreed, and who is no customer of the shop's.
-    public var person: (name: String, identifier: String)?
+    package var person: (name: String, identifier: String)?
     /// An enrollment that has succeeded, by Belvo's id, and its customer.
-    public var enrollment: Enrollment?
+    package var enrollment: Enrollment?
     /// Whether a second customer with the same tax number may be made, to see what Belvo says.
-    public var repeatsCustomer = false
+    package var repeatsCustomer = false
 
     /// An enrollment and its customer, as Belvo names them.
-    public struct Enrollment: Sendable {
+    package struct Enrollment: Sendable {
         let id: UUID
         let customer: UUID
 
         /// Nothing where either is no UUID.
-        public init?(_ id: String, of customer: String) {
+        package init?(_ id: String, of customer: String) {
             guard let id = UUID(uuidString: id), let customer = UUID(uuidString: customer) else { return nil }
             self.id = id
             self.customer = customer
         }
     }
 
-    public init() {}
+    package init() {}
 }
 
 /// Walks one journey of R$ 0.01 at Belvo as far as it goes without a phone, and finds out what Belvo's documents leave
@@ -359,7 +359,7 @@ private enum RiskSignalsOfNobody {
 extension Operators {
     /// Walks a journey of R$ 0.01 at Belvo with the settings' keys, as far as the means allow. Belvo keeps what is
     /// made: a customer, an enrollment and intents that are never signed.
-    public func probe(_ means: ProbeMeans) async throws -> ProbeReport {
+    package func probe(_ means: ProbeMeans) async throws -> ProbeReport {
         let origin = settings.belvoBaseURL.origin
         let tls = origin.scheme == .https ? try TLSContext.client(extraAuthorities: settings.belvoCAFile) : nil
         let client = HTTP.Client(origin: origin, tls: tls)

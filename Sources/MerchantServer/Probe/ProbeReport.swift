@@ -2,7 +2,7 @@ import Belvo
 import JSON
 
 /// What a probe of Belvo's API has found: no secret and nothing personal.
-public struct ProbeReport: Sendable {
+package struct ProbeReport: Sendable {
     /// One call and the shape of its answer.
     struct Exchange: Sendable {
         let call: String
@@ -25,7 +25,7 @@ public struct ProbeReport: Sendable {
     var rateFields: Set<String> = []
 
     /// What to put into `BELVO_DIALECT`; nothing where all is as the defaults have it.
-    public var proposal: String? {
+    package var proposal: String? {
         let changed = [
             dialect.amount == .number ? nil : "amount=\(dialect.amount.rawValue)",
             dialect.authorizePlatform == .omitted ? nil : "authorize_platform=\(dialect.authorizePlatform.rawValue)",
@@ -37,7 +37,7 @@ public struct ProbeReport: Sendable {
     }
 
     /// What differs from what the client can read or the sandbox answers.
-    public var differences: [String] {
+    package var differences: [String] {
         exchanges.flatMap { exchange -> [String] in
             var found = exchange.problem.map { ["\(exchange.call): \($0)"] } ?? []
             guard let shape = exchange.shape, let status = exchange.status, (200..<300).contains(status),
@@ -51,7 +51,7 @@ public struct ProbeReport: Sendable {
     }
 
     /// For a person at a terminal.
-    public var text: String {
+    package var text: String {
         var lines: [String] = []
         for exchange in exchanges {
             let status = exchange.status.map(String.init) ?? "no answer"
@@ -73,7 +73,7 @@ public struct ProbeReport: Sendable {
     }
 
     /// For a script, and for the record.
-    public var json: String {
+    package var json: String {
         let bytes = JSONWriter.object { report in
             report.member("belvo_dialect", proposal)
             report.memberObject("reasons") { object in

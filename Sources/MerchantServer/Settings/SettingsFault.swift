@@ -1,21 +1,21 @@
 /// Everything that is wrong with the settings, at once.
 ///
 /// It holds names and rules and never a value, so it may be printed and logged.
-public struct SettingsFault: Error, Equatable, Sendable {
+package struct SettingsFault: Error, Equatable, Sendable {
     /// Never empty; in the order in which the settings are documented.
-    public let problems: [SettingsProblem]
+    package let problems: [SettingsProblem]
 }
 
 /// One thing that is wrong with the settings.
-public struct SettingsProblem: Equatable, Sendable {
+package struct SettingsProblem: Equatable, Sendable {
     /// The setting's name, or the place in the file where a name was expected.
-    public let name: String
-    public let kind: Kind
+    package let name: String
+    package let kind: Kind
     /// What is wrong or what was expected: the rest of a sentence that the name begins.
-    public let message: String
+    package let message: String
 
     /// In what way a setting is wrong.
-    public enum Kind: Sendable {
+    package enum Kind: Sendable {
         case missing
         /// It is there and cannot be read; an empty value is of this kind.
         case malformed
@@ -35,12 +35,12 @@ public struct SettingsProblem: Equatable, Sendable {
 }
 
 extension SettingsFault: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         let count = problems.count == 1 ? "One problem" : "\(problems.count) problems"
         return (["\(count) with the settings:"] + problems.map { "  \($0)" }).joined(separator: "\n")
     }
 }
 
 extension SettingsProblem: CustomStringConvertible {
-    public var description: String { "\(name) \(message)." }
+    package var description: String { "\(name) \(message)." }
 }

@@ -6,7 +6,7 @@ import Transport
 /// The value is what stands behind the first `=` without the blanks around it: no quotes, no escapes, no variables,
 /// no comment behind it, so that a password may hold any of these signs. What is wrong is kept beside what is right,
 /// to be told together with all else that is wrong with the settings.
-public struct SettingsFile: Sendable {
+package struct SettingsFile: Sendable {
     /// What the file says, by name. Redacted like the secrets among them.
     private(set) var values: [String: Secret] = [:]
     private(set) var problems: [SettingsProblem] = []
@@ -14,10 +14,10 @@ public struct SettingsFile: Sendable {
     private(set) var isReadableByAll = false
 
     /// No file.
-    public init() {}
+    package init() {}
 
     /// Reads a file's text.
-    public static func parse(_ text: String) -> SettingsFile {
+    package static func parse(_ text: String) -> SettingsFile {
         var file = SettingsFile()
         // A carriage return and a line feed are one character to Swift, and two scalars here.
         let lines = text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
@@ -28,7 +28,7 @@ public struct SettingsFile: Sendable {
     }
 
     /// Reads the file at a path. Throws when it cannot be read.
-    public static func read(_ path: String) throws(SmallFileFault) -> SettingsFile {
+    package static func read(_ path: String) throws(SmallFileFault) -> SettingsFile {
         let bytes = try SmallFile.read(path)
         guard let text = String(validating: bytes, as: UTF8.self) else {
             var file = SettingsFile()

@@ -3,20 +3,20 @@ import Postgres
 
 extension [Postgres.Migration] {
     /// The migrations that this program was built with.
-    public static var merchant: [Postgres.Migration] {
+    package static var merchant: [Postgres.Migration] {
         migrations.map { Postgres.Migration(name: $0.name, text: $0.sql) }
     }
 }
 
 /// The database's schema is not the one that this program was built for.
-public struct SchemaRefused: Error, CustomStringConvertible {
+package struct SchemaRefused: Error, CustomStringConvertible {
     let status: SchemaStatus
 
     package init(status: SchemaStatus) {
         self.status = status
     }
 
-    public var description: String {
+    package var description: String {
         switch status {
         case .upToDate: "the schema is up to date"
         case .pending(let names):

@@ -3,19 +3,19 @@ import Payments
 import Postgres
 
 /// What was done for a person who asked to be forgotten.
-public struct Erasure: Sendable, Equatable {
+package struct Erasure: Sendable, Equatable {
     /// What stands in the place of the user's id from now on.
-    public let pseudonym: String
-    public let enrollments: Int
+    package let pseudonym: String
+    package let enrollments: Int
     /// Kept for the books, without the person.
-    public let payments: Int
+    package let payments: Int
 }
 
 /// A person cannot be forgotten while something of theirs is under way.
-public struct RecordsStillOpen: Error, CustomStringConvertible {
+package struct RecordsStillOpen: Error, CustomStringConvertible {
     let records: [String]
 
-    public var description: String {
+    package var description: String {
         "these are not at their end, try again when they are: \(records.joined(separator: ", "))"
     }
 }

@@ -2,14 +2,14 @@ import FoundationEssentials
 import Postgres
 
 /// What became of one column when its ciphertexts were encrypted anew.
-public struct RotatedColumn: Sendable, Equatable {
+package struct RotatedColumn: Sendable, Equatable {
     /// As `table.column`.
-    public let name: String
+    package let name: String
     /// Ciphertexts that are under the first key now and were not before.
-    public let encrypted: Int
+    package let encrypted: Int
     /// Ciphertexts that are still under another key: they do not open, or a server that does not know the new key
     /// wrote them meanwhile. While there are some the old key has to stay.
-    public let left: Int
+    package let left: Int
 }
 
 extension Store {

@@ -2,15 +2,15 @@ import Payments
 import Postgres
 
 /// What one user may have under way, beside his requests.
-public struct UserBounds: Sendable, Equatable {
+package struct UserBounds: Sendable, Equatable {
     /// Enrollments that are not at their end; 0 is no limit.
-    public var openEnrollmentsMax = 20
+    package var openEnrollmentsMax = 20
     /// Enrollments that were begun within a day; 0 is no limit.
-    public var enrollmentsPerDayMax = 50
+    package var enrollmentsPerDayMax = 50
     /// Payments that are not at their end; 0 is no limit.
-    public var openPaymentsMax = 20
+    package var openPaymentsMax = 20
 
-    public init() {}
+    package init() {}
 }
 
 extension Store {

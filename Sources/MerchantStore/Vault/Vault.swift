@@ -11,14 +11,14 @@ import FoundationEssentials
 /// random nonce of 12 bytes, the encrypted bytes, a tag of 16 bytes (AES-256-GCM, NIST SP 800-38D). The two keys of
 /// the configuration are never used themselves: each column and each purpose has its own, derived by HKDF (RFC 5869),
 /// so that no key serves two ends.
-public struct Vault: Sendable {
+package struct Vault: Sendable {
     private let current: SealingKeys
     private let all: [String: SealingKeys]
     private let lookupKeys: [LookupPurpose: SymmetricKey]
 
     /// Takes the keys of the configuration: the first one encrypts, all decrypt. There is at least one, and no id
     /// stands for two.
-    public init(encryptionKeys: [EncryptionKey], lookupKey: LookupKey) {
+    package init(encryptionKeys: [EncryptionKey], lookupKey: LookupKey) {
         precondition(!encryptionKeys.isEmpty, "a vault needs a key")
         let keys = encryptionKeys.map(SealingKeys.init)
         current = keys[0]
@@ -31,7 +31,7 @@ public struct Vault: Sendable {
     var currentPrefix: [UInt8] { CiphertextFormat.prefix(keyID: current.id) }
 
     /// Encrypts bytes for one place. The same bytes give another ciphertext each time.
-    public func seal(_ plaintext: [UInt8], in column: VaultColumn, of row: UUID) -> [UInt8] {
+    package func seal(_ plaintext: [UInt8], in column: VaultColumn, of row: UUID) -> [UInt8] {
         let prefix = CiphertextFormat.prefix(keyID: current.id)
         let place = CiphertextFormat.place(prefix: prefix, column: column, row: row)
         // Only a key of the wrong size makes this fail, and `EncryptionKey` has none such.
@@ -46,7 +46,7 @@ public struct Vault: Sendable {
     ///
     /// Throws when the bytes are no ciphertext of ours, when their key is not among ours, and when they were
     /// altered or sealed for another place.
-    public func open(_ ciphertext: [UInt8], in column: VaultColumn, of row: UUID) throws(VaultFault) -> [UInt8] {
+    package func open(_ ciphertext: [UInt8], in column: VaultColumn, of row: UUID) throws(VaultFault) -> [UInt8] {
         guard let parts = CiphertextFormat(ciphertext) else { throw .malformed }
         guard let keys = all[parts.keyID] else { throw .unknownKey(id: parts.keyID) }
         let place = CiphertextFormat.place(prefix: parts.prefix, column: column, row: row)
@@ -60,7 +60,7 @@ public struct Vault: Sendable {
 
     /// The keyed digest by which bytes are found again: HMAC-SHA-256, 32 bytes, always the same for the same bytes
     /// and purpose.
-    public func lookup(_ bytes: some Collection<UInt8>, for purpose: LookupPurpose) -> [UInt8] {
+    package func lookup(_ bytes: some Collection<UInt8>, for purpose: LookupPurpose) -> [UInt8] {
         guard let key = lookupKeys[purpose] else { preconditionFailure("every purpose has its key") }
         var digest = HMAC<SHA256>(key: key)
         if bytes.withContiguousStorageIfAvailable({ digest.update(data: UnsafeRawBufferPointer($0)) }) == nil {
@@ -70,13 +70,13 @@ public struct Vault: Sendable {
     }
 
     /// The keyed digest of a text's UTF-8, as it stands: spelling it in one way is up to the caller.
-    public func lookup(_ text: String, for purpose: LookupPurpose) -> [UInt8] {
+    package func lookup(_ text: String, for purpose: LookupPurpose) -> [UInt8] {
         lookup(text.utf8, for: purpose)
     }
 }
 
 /// Why a ciphertext does not open.
-public enum VaultFault: Error, Equatable, Sendable {
+package enum VaultFault: Error, Equatable, Sendable {
     /// The bytes were not made by a vault.
     case malformed
     /// The key of this id was taken out of the configuration while something was still encrypted with it.
@@ -86,7 +86,7 @@ public enum VaultFault: Error, Equatable, Sendable {
 }
 
 extension VaultFault: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         switch self {
         case .malformed: "the bytes are no ciphertext"
         case .unknownKey(let id): "the encryption key \(id) is not configured"

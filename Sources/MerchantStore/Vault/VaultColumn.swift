@@ -1,7 +1,7 @@
 /// A column that holds ciphertext, by the name that each of its ciphertexts is bound to.
 ///
 /// A name is part of what was encrypted: it stays as it is even if the column is renamed.
-public enum VaultColumn: String, CaseIterable, Sendable {
+package enum VaultColumn: String, CaseIterable, Sendable {
     case customersPerson = "customers.person_ciphertext"
     case enrollmentsDevice = "enrollments.device_ciphertext"
     case enrollmentsRegistrationOptions = "enrollments.registration_options_ciphertext"
@@ -21,7 +21,7 @@ public enum VaultColumn: String, CaseIterable, Sendable {
 /// What a keyed digest is for: the digests of two purposes cannot be compared.
 ///
 /// As with columns, the words are part of what is stored.
-public enum LookupPurpose: String, CaseIterable, Sendable {
+package enum LookupPurpose: String, CaseIterable, Sendable {
     case taxID = "tax_id"
     case device
     case redirectState = "redirect_state"

@@ -2,17 +2,17 @@ import Crypto
 import Payments
 
 /// One key of `ENCRYPTION_KEYS`, with the id by which ciphertexts name it.
-public struct EncryptionKey: Sendable, Redacted {
+package struct EncryptionKey: Sendable, Redacted {
     /// The only part that is stored, with every ciphertext.
-    public let id: String
+    package let id: String
     fileprivate let bytes: [UInt8]
 
     /// The size of an AES-256 key.
-    public static let bytesCount = 32
-    public static let idLength = 1...32
+    package static let bytesCount = 32
+    package static let idLength = 1...32
 
     /// Takes 32 bytes and an id of 1 to 32 letters, digits, `.`, `_` and `-`; nothing for anything else.
-    public init?(id: String, bytes: [UInt8]) {
+    package init?(id: String, bytes: [UInt8]) {
         guard bytes.count == EncryptionKey.bytesCount, EncryptionKey.isID(id.utf8) else { return nil }
         self.id = id
         self.bytes = bytes
@@ -32,14 +32,14 @@ public struct EncryptionKey: Sendable, Redacted {
 }
 
 /// The key of `LOOKUP_KEY`. It cannot be changed without losing what was stored under it.
-public struct LookupKey: Sendable, Redacted {
+package struct LookupKey: Sendable, Redacted {
     private let bytes: [UInt8]
 
     /// As long as the digest that it keys (RFC 2104 §3).
-    public static let bytesCount = 32
+    package static let bytesCount = 32
 
     /// Takes 32 bytes; nothing for any other number.
-    public init?(bytes: [UInt8]) {
+    package init?(bytes: [UInt8]) {
         guard bytes.count == LookupKey.bytesCount else { return nil }
         self.bytes = bytes
     }
