@@ -15,6 +15,39 @@ struct Folder: Sendable, CustomStringConvertible {
 
     /// Lowest first. Every folder of a target that stands here has a row.
     static let all: [Folder] = [
+        Folder("Transport", ""),
+        Folder("HTTP", "Message"),
+        Folder("HTTP", "Client", uses: ["Message"]),
+        Folder("HTTP", "Server", uses: ["Message"]),
+        Folder("Postgres", "Values"),
+        Folder("Postgres", "Failures", uses: ["Values"]),
+        Folder("Postgres", "Statements", uses: ["Values", "Failures"]),
+        Folder("Postgres", "Wire", uses: ["Values", "Failures", "Statements"]),
+        Folder("Postgres", "Pools", uses: ["Failures", "Statements", "Wire"]),
+        Folder("Postgres", "Migrations", uses: ["Values", "Failures", "Statements", "Wire", "Pools"]),
+        Folder("Belvo", "Failures"),
+        Folder("Belvo", "Wire", uses: ["Failures"]),
+        Folder("Belvo", "Values", uses: ["Failures", "Wire"]),
+        Folder("Belvo", "Client", uses: ["Failures", "Wire", "Values"]),
+        Folder("Belvo", "Calls", uses: ["Failures", "Wire", "Values", "Client"]),
+        Folder("BelvoSandbox", "Values"),
+        Folder("BelvoSandbox", "WebAuthn", uses: ["Values"]),
+        Folder("BelvoSandbox", "Variants", uses: ["Values"]),
+        Folder("BelvoSandbox", "Objects", uses: ["Values", "WebAuthn", "Variants"]),
+        Folder("BelvoSandbox", "Requests", uses: ["Values", "Variants"]),
+        Folder("BelvoSandbox", "Webhooks", uses: ["Values"]),
+        Folder("BelvoSandbox", "Faults", uses: ["Requests"]),
+        Folder(
+            "BelvoSandbox", "State",
+            uses: ["Values", "WebAuthn", "Variants", "Objects", "Requests", "Webhooks", "Faults"]),
+        Folder("BelvoSandbox", "Bank", uses: ["Objects", "Requests", "State"]),
+        Folder(
+            "BelvoSandbox", "Endpoints",
+            uses: ["Values", "WebAuthn", "Variants", "Objects", "Requests", "State", "Bank"]),
+        Folder(
+            "BelvoSandbox", "", uses: ["Variants", "Objects", "Requests", "Webhooks", "Faults", "State", "Bank"]),
+        Folder("BelvoSandbox", "Control", uses: ["Variants", "Requests", "Faults", "Bank", ""]),
+        Folder("BelvoSandbox", "Serving", uses: ["Requests", "Webhooks", "Faults", ""]),
         Folder("MerchantStore", "Vault"),
         Folder("MerchantStore", "Store", uses: ["Vault"]),
         Folder("MerchantStore", "Changes"),
@@ -30,9 +63,6 @@ struct Folder: Sendable, CustomStringConvertible {
         Folder("MerchantServer", "Operators", uses: ["Settings"]),
         Folder("MerchantServer", "Probe", uses: ["Operators"]),
         Folder("MerchantServer", "", uses: ["Log", "Settings", "Metrics"]),
-        Folder("HTTP", "Message"),
-        Folder("HTTP", "Client", uses: ["Message"]),
-        Folder("HTTP", "Server", uses: ["Message"]),
     ]
 
     /// The folder of a file, in whichever target; nil outside of `Sources`.

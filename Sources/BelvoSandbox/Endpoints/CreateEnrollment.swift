@@ -80,13 +80,6 @@ extension SandboxState {
 
 enum EnrollmentType: String, CaseIterable { case biometricPix = "open_finance_biometric_pix" }
 
-enum Platform: String, CaseIterable {
-    case ios = "IOS"
-    case android = "ANDROID"
-    case browser = "BROWSER"
-    case crossPlatform = "CROSS_PLATFORM"
-}
-
 /// https, as the guide demands; http for a loopback host alone, so that a demo needs no certificate.
 private func readCallbackURL(_ value: JSONValue) throws(JSONFault) -> String {
     guard let text = value.string, text.utf8.count <= 2048, let url = URL(text) else {
