@@ -4,7 +4,7 @@ import JSON
 extension Sandbox {
     /// Does what is due, and sends webhooks, until the task is cancelled.
     ///
-    /// Each webhook has its own child task, so that a slow receiver holds nobody up.
+    /// Each webhook has its own child task, so that a slow receiver delays no other.
     public func run() async {
         await withDiscardingTaskGroup { group in
             while !Task.isCancelled {
@@ -40,12 +40,12 @@ extension Sandbox {
         wakeUp.signal()
     }
 
-    /// Waits until somebody signals, at most that long.
+    /// Waits for a signal, at most that long.
     private func wait(_ span: Duration?) async {
         await withDiscardingTaskGroup { group in
             if let span {
                 group.addTask {
-                    // Cancelled means that somebody else woke us: signalling then would wake us twice.
+                    // Cancelled means that another task woke this one: signalling then would wake it twice.
                     guard (try? await self.configuration.sleep(span)) != nil else { return }
                     self.wakeUp.signal()
                 }

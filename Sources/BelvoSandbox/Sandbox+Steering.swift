@@ -115,7 +115,7 @@ extension Sandbox {
         change { $0 = SandboxState(configuration) }
     }
 
-    /// Changes the state, lets become what is due, and wakes whoever sends webhooks.
+    /// Changes the state, lets become what is due, and wakes the task that sends webhooks.
     @discardableResult
     func change<Result: Sendable>(_ body: (inout SandboxState) -> Result) -> Result {
         defer { wakeUp.signal() }

@@ -34,7 +34,7 @@ public final class Sandbox: Sendable {
         }
     }
 
-    /// Looks at the state, or changes it, while nobody else does.
+    /// Reads the state, or changes it, while no other task does.
     func withState<Result: Sendable>(_ body: (inout SandboxState) -> Result) -> Result {
         state.withLock { body(&$0) }
     }
@@ -84,7 +84,7 @@ public final class Sandbox: Sendable {
 extension SandboxState {
     /// Notes a call in the log.
     mutating func begin(_ request: Request, _ endpoint: Endpoint?, fault: Fault?) -> Int {
-        // The log looks only for one name; what is malformed is refused elsewhere.
+        // The log reads only one name; what is malformed is refused elsewhere.
         let body = try? JSONDocument(parsing: request.body).root
         let query = try? FormFields(parsing: request.target.query ?? "")
         let record = CallRecord(

@@ -5,7 +5,7 @@
 /// 2. `root` is a cursor, `JSONValue`, which answers what lies there: `root["amount"]?.int64`. It copies nothing
 ///    until a `String` is asked for, and it keeps the document alive by itself.
 /// 3. For input that people send, put a `JSONReader` over the root: it collects every fault with its JSON Pointer,
-///    and members that nobody asked for, instead of stopping at the first.
+///    and unread members, instead of stopping at the first.
 /// 4. `JSONWriter` writes the answer.
 ///
 /// ## What is accepted

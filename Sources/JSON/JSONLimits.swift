@@ -2,7 +2,7 @@
 public struct JSONLimits: Sendable {
     /// The containers that may be open at once: `[[1]]` needs two.
     ///
-    /// Parsing itself needs no stack for them; the bound protects whoever walks the values recursively.
+    /// Parsing itself needs no stack for them; the bound protects code that walks the values recursively.
     public var depthMax = 64
 
     /// The longest text, in bytes. Never more than 2 GiB, whatever is set: the index counts in 32 bits.
@@ -19,7 +19,7 @@ public struct JSONLimits: Sendable {
 
     /// The most digits of an exponent, leading zeros not counted.
     ///
-    /// Three digits are past every double (1.8e308). More serve nobody but who wants five bytes to become a hundred
+    /// Three digits are past every double (1.8e308). More serve only a client that wants five bytes to become a hundred
     /// thousand digits wherever the number is written out, as `jsonb` does.
     static let exponentDigitsMax = 3
 

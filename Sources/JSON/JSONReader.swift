@@ -47,7 +47,7 @@ public struct JSONReader {
 
     /// Whether no fault was found, here or in any other object of the document that is read.
     ///
-    /// Before it answers it notes, once for each of these objects, the members that nobody asked for; so it comes
+    /// Before it answers it notes, once for each of these objects, the unread members; so it comes
     /// after the last question.
     public var isFaultless: Bool {
         report.noteUnknownMembers()

@@ -15,7 +15,7 @@ final class JSONReport {
     /// asked for.
     @exclusivity(unchecked)
     private var objects: [Object] = []
-    /// How many of the objects were looked through for members that nobody asked for.
+    /// How many of the objects were looked through for unread members.
     @exclusivity(unchecked)
     private var checkedCount = 0
 
@@ -73,7 +73,7 @@ extension JSONReport {
         if !faults.contains(placed) { faults.append(placed) }
     }
 
-    /// Made when somebody asks: only a fault has to say where it is.
+    /// Made on demand: only a fault has to say where it is.
     private func pointer(toObjectAt position: Int) -> String {
         let object = objects[place(ofObjectAt: position)]
         guard let name = object.name else { return "" }
@@ -81,7 +81,7 @@ extension JSONReport {
         return object.element.map { "\(member)/\($0)" } ?? member
     }
 
-    /// Adds a fault for each member that nobody asked for, once for each object.
+    /// Adds a fault for each unread member, once for each object.
     func noteUnknownMembers() {
         while checkedCount < objects.count {
             noteUnknownMembers(of: objects[checkedCount])

@@ -1,4 +1,4 @@
-/// Text looked at eight bytes at a time, every load checked against the bounds.
+/// Text read eight bytes at a time, every load checked against the bounds.
 extension Span<UInt8> {
     /// The first place, from `start` on, of a quote, a backslash, a control character or a byte past ASCII; or the end.
     @inline(__always)

@@ -2,7 +2,7 @@ import Synchronization
 
 /// The id that a request is known by, in answers, logs and the history.
 package enum RequestID {
-    /// A new one, different from all others as a random one would be, and telling as little.
+    /// A new one, different from all others as a random one would be, and as opaque.
     ///
     /// Counted and not drawn, because every request has one and drawing would cost each a system call. The count is
     /// hashed under secret keys (SipHash): two ids do not show how many came between.

@@ -22,7 +22,7 @@ package struct ShopEvent: Sendable, Equatable {
 }
 
 extension ShopEvent {
-    /// What a payment's change is worth telling; nothing for a change that leads to no end and no doubt.
+    /// The event for a payment's change; nothing for a change that leads to no end and no doubt.
     package init?(_ after: Payment, before: Payment, at moment: Timestamp, id: () -> UUID) {
         guard after.historyState != before.historyState else { return nil }
         // A creation that was not let in is the app's to repeat, and nothing to the shop.
@@ -50,7 +50,7 @@ extension ShopEvent {
         }
     }
 
-    /// What an enrollment's change is worth telling.
+    /// The event for an enrollment's change.
     package init?(_ after: Enrollment, before: Enrollment, at moment: Timestamp, id: () -> UUID) {
         guard after.state != before.state else { return nil }
         let kind: Kind

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// The bond between a user's device and a bank: made once, it lets payments be signed with a fingerprint.
+/// A user's device that is bound to a bank: made once, it lets payments be signed with a fingerprint.
 public struct Enrollment: Sendable, Equatable {
     public typealias ID = Payments.ID<Enrollment>
 
@@ -72,7 +72,7 @@ public struct Enrollment: Sendable, Equatable {
     /// Belvo's words, top level and in the details.
     public package(set) var providerStatus: String?
     public package(set) var providerDetailsStatus: String?
-    /// When the bond itself ends, as Belvo wrote it.
+    /// When the enrollment itself ends, as Belvo wrote it.
     public package(set) var expiresAt: String?
     /// The payer's account as Belvo gave it, JSON text. Personal.
     public package(set) var payerInformation: [UInt8]?
@@ -96,7 +96,7 @@ public struct Enrollment: Sendable, Equatable {
         state = origin == .own ? .creating : .foreign
     }
 
-    /// Whether the bond was usable and has been taken back, as Belvo's `details.status` tells (belvo-api.md §5, §9).
+    /// Whether it was usable and has been taken back, as Belvo's `details.status` says (belvo-api.md §5, §9).
     public var isRevoked: Bool { state == .failed && providerDetailsStatus == "REVOKED" }
 
     /// Whether Belvo said no to the registration itself. Its challenge is used up: the same can never succeed.

@@ -154,7 +154,7 @@ extension Payment {
         return next
     }
 
-    /// Takes over what Belvo says, unless Belvo itself has already said the last word.
+    /// Takes over what Belvo says, unless Belvo itself has already shown a last status.
     ///
     /// Of a report that differs from what was asked for nothing is believed but that something may be moving; the
     /// record stays as it is and the caller raises the alarm.

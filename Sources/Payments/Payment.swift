@@ -96,7 +96,7 @@ public struct Payment: Sendable, Equatable {
     public package(set) var wasAuthorizeSent = false
     /// Belvo has shown it as anything but unsigned, by whichever signature.
     public package(set) var wasSeenSigned = false
-    /// Belvo has said its last word on it.
+    /// Belvo has shown a last status of it.
     public package(set) var isClosedAtBelvo = false
     /// It was given up and is known to be unsigned: Belvo was read since, or never had it.
     public package(set) var isReleased = false

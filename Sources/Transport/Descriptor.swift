@@ -2,12 +2,12 @@ import Glibc
 
 /// An open file descriptor with one owner, who closes it by letting go of it.
 ///
-/// Wraps `close`. It cannot be copied, so closing twice, which would close somebody else's descriptor,
+/// Wraps `close`. It cannot be copied, so closing twice, which would close another owner's descriptor,
 /// does not compile.
 public struct Descriptor: ~Copyable, Sendable {
     public let raw: Int32
 
-    /// Takes over a descriptor that nobody else will close.
+    /// Takes over a descriptor that no other owner will close.
     public init(owning raw: Int32) {
         precondition(raw >= 0, "a descriptor is not negative")
         self.raw = raw

@@ -9,7 +9,7 @@ public enum DescriptorLimit {
         return Int(clamping: limit.rlim_cur)
     }
 
-    /// Takes as many as the system allows without asking anybody, which is often more than a process begins with.
+    /// Takes as many as the system allows without privileges, which is often more than a process begins with.
     /// Wraps `setrlimit(RLIMIT_NOFILE)`.
     public static func raise() {
         var limit = rlimit()

@@ -141,7 +141,7 @@ extension EventLoop {
         return registration
     }
 
-    /// Changes what a registration waits for. An empty interest still hears of errors and hang-ups.
+    /// Changes what a registration waits for. An empty interest still gets errors and hang-ups.
     public func setInterest(_ interest: Interest, of registration: Registration) throws(SystemError) {
         assert(isCurrent, "registrations belong to the loop's thread")
         try control(EPOLL_CTL_MOD, registration, interest)

@@ -4,7 +4,7 @@ import CLinux
 public enum FreedMemory {
     /// Gives it back to the system, page by page as far as whole pages are free. Wraps `malloc_trim`.
     ///
-    /// It looks through all that is free, which takes milliseconds where there is much.
+    /// It reads all that is free, which takes milliseconds where there is much.
     public static func giveBack() {
         clinux_give_memory_back()
     }

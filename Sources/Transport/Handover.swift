@@ -26,7 +26,7 @@ public final class Handover: EventHandler {
         let readEnd = Descriptor(owning: ends[0])
         let writeEnd = Descriptor(owning: ends[1])
         for raw in [readEnd.raw, writeEnd.raw] { _ = try retryingInterrupts("fcntl") { clinux_set_nonblocking(raw) } }
-        // A child that has ended is nobody's to wait for.
+        // A child that has ended need not be waited for.
         signal(SIGCHLD, SIG_IGN)
         try Self.spawn(arguments, listeners, telling: writeEnd.raw)
         for (_, listener) in listeners { listener.share() }

@@ -21,7 +21,7 @@ public struct InheritedListeners: Sendable {
         successor = nil
     }
 
-    /// Takes over what the environment tells of, and clears it there, so that no child takes it over as well.
+    /// Takes over what the environment names, and clears it there, so that no child takes it over as well.
     ///
     /// Throws when one of the descriptors is no listening stream socket.
     public static func take() throws(SystemError) -> InheritedListeners {
@@ -52,7 +52,7 @@ public struct InheritedListeners: Sendable {
         guard let successor else { return }
         let pipe = Descriptor(owning: successor)
         var word: UInt8 = 1
-        // Whoever does not listen any more has ended already.
+        // A socket that does not listen any more was closed already.
         _ = write(pipe.raw, &word, 1)
     }
 }

@@ -44,7 +44,7 @@ public final class Listener: Sendable {
             descriptor.raw, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, &most, socklen_t(MemoryLayout<Int32>.size))
     }
 
-    /// Takes over a socket that somebody else has bound, and set to listen.
+    /// Takes over a socket that another program has bound, and set to listen.
     ///
     /// Throws when the descriptor is no listening stream socket. Wraps `getsockopt(SO_ACCEPTCONN)`.
     init(inheriting raw: Int32) throws(SystemError) {
@@ -66,7 +66,7 @@ public final class Listener: Sendable {
     /// try again after a second, and are refused when the listener is closed by then.
     ///
     /// Closing resets those who have begun, and with them the requests that some have sent already. False where another
-    /// process has the socket as well and accepts whoever comes. Wraps `setsockopt(SO_ATTACH_FILTER)`.
+    /// process has the socket as well and accepts new connections. Wraps `setsockopt(SO_ATTACH_FILTER)`.
     public func ignoreNewcomers() -> Bool {
         // Where the kernel has no filters, it resets them.
         !isShared.load(ordering: .relaxed) && clinux_ignore_newcomers(descriptor.raw) == 0

@@ -24,7 +24,7 @@ public final class TLSContext: @unchecked Sendable {
         SSL_CTX_free(pointer)
     }
 
-    /// Trusts the system's certificate authorities and those in the extra file (PEM), and nobody else.
+    /// Trusts the system's certificate authorities and those in the extra file (PEM), and no others.
     ///
     /// Throws when the file cannot be read or holds no certificate.
     public static func client(extraAuthorities file: String? = nil) throws(StreamError) -> TLSContext {
@@ -32,7 +32,7 @@ public final class TLSContext: @unchecked Sendable {
         SSL_CTX_set_verify(context.pointer, SSL_VERIFY_PEER, nil)
         guard SSL_CTX_set_default_verify_paths(context.pointer) == 1 else { throw .lastTLS() }
         if let file, SSL_CTX_load_verify_locations(context.pointer, file, nil) != 1 { throw .lastTLS() }
-        // Sessions are kept by whoever resumes them (`TLSTicket`): OpenSSL's own store would only grow.
+        // Sessions are kept by the client that resumes them (`TLSTicket`): OpenSSL's own store would only grow.
         _ = copenssl_set_session_cache_mode(context.pointer, Int(SSL_SESS_CACHE_OFF))
         return context
     }
@@ -53,7 +53,7 @@ public final class TLSContext: @unchecked Sendable {
         guard copenssl_set_groups(context.pointer, "X25519:P-256:P-384") == 1 else { throw .lastTLS() }
         copenssl_set_server_options(context.pointer)
         // Sessions are resumed by tickets, which the clients keep. OpenSSL's own store would fill with the sessions of
-        // whoever takes none.
+        // a peer that takes none.
         _ = copenssl_set_session_cache_mode(context.pointer, Int(SSL_SESS_CACHE_OFF))
         let sessionContext: [UInt8] = Array("merchant".utf8)
         SSL_CTX_set_session_id_context(context.pointer, sessionContext, UInt32(sessionContext.count))

@@ -1,4 +1,4 @@
-/// The calls that a merchant's journey consists of, as far as the meaning of a failure depends on them.
+/// The calls of an enrollment and a payment, as far as the meaning of a failure depends on them.
 package enum Call: String, Sendable, CaseIterable {
     case mintWidgetToken
     case refreshWidgetToken

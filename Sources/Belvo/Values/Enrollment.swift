@@ -1,4 +1,4 @@
-/// The bond between a person's device and an account at a bank (belvo-api.md §4.2).
+/// A person's device that is bound to an account at a bank (belvo-api.md §4.2).
 public struct Enrollment: Sendable, Equatable, Redacted {
     public typealias ID = Identity<Enrollment>
 
@@ -19,7 +19,7 @@ public struct Enrollment: Sendable, Equatable, Redacted {
 
     public var description: String { "enrollment \(id) \(status.word)" }
 
-    /// What Belvo says about the bond itself. Belvo may leave out any of it.
+    /// What Belvo says about the enrollment itself. Belvo may leave out any of it.
     public struct Details: Sendable, Equatable, Redacted {
         public let status: EnrollmentDetailsStatus?
         public let customer: Customer.ID?

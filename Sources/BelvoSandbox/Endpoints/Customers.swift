@@ -13,7 +13,7 @@ extension SandboxState {
         let email = reader.optionalString("email", length: 3...254)
         let phone = reader.optionalString("phone", length: 3...40)
         let address = reader.optionalValue("address").map { Array($0.raw) }
-        // Older requests carry these three; they are looked at and not needed.
+        // Older requests carry these three; they are checked and not needed.
         for name in ["customer_type", "identifier_type", "country"] { _ = reader.optionalString(name) }
         guard let identifier, accepts(reader) else { throw refusal(reader) }
 

@@ -78,7 +78,7 @@ extension Fault {
     public static let otherAmount = everywhere("amount", #""0.01""#)
     /// The currency is not BRL.
     public static let otherCurrency = everywhere("currency", #""USD""#)
-    /// The customer is somebody else, on enrollments and intents.
+    /// The customer is another one, on enrollments and intents.
     public static let otherCustomer = Fault.altered(
         bothShapes("/customer", otherUUID) + bothShapes("/details/customer", otherUUID))
     /// The money goes to another account.

@@ -4,7 +4,7 @@ import JSON
 public struct Institution: Sendable, Identifiable {
     /// A UUID in lower case.
     public var id: String
-    /// Belvo's name for it, which the `name` filter looks into.
+    /// Belvo's name for it, which the `name` filter searches.
     public var name: String
     /// The name that a picker shows.
     public var displayName: String

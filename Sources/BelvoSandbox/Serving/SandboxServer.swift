@@ -1,7 +1,7 @@
 import HTTP
 import Transport
 
-/// The sandbox behind a socket: one event loop does everything, since nobody measures a stand-in.
+/// The sandbox behind a socket: one event loop does everything, since a stand-in need not be fast.
 public struct SandboxServer: Sendable {
     private let sandbox: Sandbox
     private let listener: Listener

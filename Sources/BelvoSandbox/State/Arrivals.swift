@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Tells whoever listens of each call that was answered.
+/// Notifies listeners of each call that was answered.
 final class Arrivals: Sendable {
     private let listeners = Mutex((next: 0, continuations: [Int: AsyncStream<CallRecord>.Continuation]()))
 

@@ -53,7 +53,7 @@ public struct SandboxConfiguration: Sendable {
 
     public init() {}
 
-    /// Everything reaches its end by itself, as on a phone in somebody's hand.
+    /// Everything reaches its end by itself, as with a real phone.
     public static func demo(settleAfter span: Duration) -> SandboxConfiguration {
         var configuration = SandboxConfiguration()
         configuration.variants.fidoReadiness = .after(span)

@@ -2,7 +2,7 @@ import Transport
 
 /// An HTTP/1.1 client for one origin, with connections kept alive on each event loop.
 ///
-/// Every request is sent at most once, and whoever gets an error learns whether it may have arrived: that decides
+/// Every request is sent at most once, and an error says whether it may have arrived: that decides
 /// about a payment. There is one deadline from the call to the last byte of the answer. Redirects are not followed;
 /// a 3xx is an answer like others. A cancelled task changes nothing: what was begun is finished, because a request
 /// that has left cannot be called back.

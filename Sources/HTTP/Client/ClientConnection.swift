@@ -88,7 +88,7 @@ final class ClientConnection: EventHandler {
     /// Takes the connection up again; false when it cannot be used any more.
     ///
     /// The server may have closed it without the event having been heard yet. A request sent into such a connection
-    /// would be lost, and nobody could tell whether it arrived.
+    /// would be lost, and it would be unknown whether it arrived.
     func resume() -> Bool {
         isResting = false
         stopTimer()
@@ -102,7 +102,8 @@ final class ClientConnection: EventHandler {
             self.waiter = nil
             waiter.resume()
         } else if interest != [] || readiness.contains(.hungUp) {
-            // Nobody waits yet; whoever does finds the state by trying. What cannot be silenced is given up as well.
+            // No caller waits yet; one that does finds the state by trying. What cannot be silenced is given up as
+            // well.
             if readiness.contains(.hungUp) || (try? watch([])) == nil { unregister() }
         }
     }
@@ -197,7 +198,7 @@ extension ClientConnection {
 
     private func receiveAnswer(to method: Method) async throws -> (response: Response, keepAlive: Bool) {
         var parser = ResponseParser(requestMethod: method, limits: pool.client.configuration.message)
-        // The answer takes its time: a look at once would be in vain, unless the server has hung up already.
+        // The answer takes its time: a read at once would be in vain, unless the server has hung up already.
         if registration != nil { try await wait(for: .readable) }
         while true {
             switch try stream.read(into: pool.inbox) {

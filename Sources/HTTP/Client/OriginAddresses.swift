@@ -39,7 +39,7 @@ final class OriginAddresses {
         isAsking = true
         let addresses = LoopBound(self, on: loop)
         let (origin, resolve) = (origin, configuration.resolve)
-        // Nobody awaits it, because nobody may: whoever waits in line has a deadline of their own.
+        // No caller awaits it: callers that wait in line have deadlines of their own.
         Task(executorPreference: loop) {
             do throws(ResolutionError) {
                 let found = try await resolve(origin.host, origin.port)

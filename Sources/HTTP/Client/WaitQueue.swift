@@ -33,7 +33,7 @@ final class WaitQueue<Value: Sendable> {
         }
     }
 
-    /// Hands the value to the first in line; false when there is nobody.
+    /// Hands the value to the first in line; false when none waits.
     func hand(_ value: Value) -> Bool {
         guard !waiters.isEmpty else { return false }
         waiters.removeFirst().leave(with: value)

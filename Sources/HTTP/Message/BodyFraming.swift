@@ -11,7 +11,7 @@ extension FieldFacts {
     /// How the body is framed by Transfer-Encoding or Content-Length; nil when by neither.
     ///
     /// Every message that RFC 9112 §6.1 and §6.3 call doubtful is refused, also where they would let
-    /// one of the fields win: somebody before us may have let the other.
+    /// one of the fields win: a parser before this one may have let the other.
     func framing(_ version: Version, limits: MessageLimits) throws(MessageFault) -> BodyFraming? {
         if isTransferCoded {
             guard version == .http11 else { throw .malformed("HTTP/1.0 has no Transfer-Encoding") }

@@ -69,7 +69,7 @@ struct FieldFacts: Sendable {
         }
     }
 
-    // RFC 9110 §8.6 lets equal values pass. Whoever repeats it, or lists it, is not worth the doubt.
+    // RFC 9110 §8.6 lets equal values pass. A message that repeats it, or lists it, is not worth the doubt.
     private mutating func noteLength(_ value: Range<Int>, _ head: Span<UInt8>) throws(MessageFault) {
         guard contentLength == nil else { throw .malformed("the Content-Length is given twice") }
         guard !value.isEmpty else { throw .malformed("the Content-Length is empty") }

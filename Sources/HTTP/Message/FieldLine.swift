@@ -21,7 +21,7 @@ struct FieldLine {
         guard nameEnd < line.upperBound else { return .malformed("a field line has no colon") }
         guard Octet.isBlank(bytes[nameEnd]) else { return .malformed("a field name is not a token") }
         return nameEnd == line.lowerBound
-            // RFC 9112 §2.2 and §5.2: to unfold it is to disagree with whoever does not.
+            // RFC 9112 §2.2 and §5.2: to unfold it is to disagree with a parser that does not.
             ? .malformed("a field line begins with white space")
             : .malformed("white space stands between a field name and its colon")
     }

@@ -1,7 +1,7 @@
 /// Reads the head of a message, its start line and its fields, every line as soon as it is whole.
 ///
 /// While the input holds all of a head, it is read where it lies and copied once at the end. What is
-/// cut is held here, and every byte is looked at once, however small the pieces are.
+/// cut is held here, and every byte is read once, however small the pieces are.
 struct HeadReader<Start: StartLine>: Sendable {
     /// The start line, once it has come. Its places are places in `bytes`, as the fields' are.
     private(set) var start: Start?

@@ -100,6 +100,6 @@ public enum MessageSerializer {
 }
 
 extension Method {
-    /// Whether a request of the method without Content-Length looks like one whose body was forgotten.
+    /// Whether a request of the method without Content-Length may be one whose body was forgotten.
     fileprivate var expectsBody: Bool { self == .post || self == .put || self == .patch }
 }

@@ -8,7 +8,7 @@ struct RequestLine: StartLine {
 
     static let isOfRequest = true
 
-    /// Some clients send an empty line behind a body; more than a few are nobody's mistake.
+    /// Some clients send an empty line behind a body; more than a few are no mistake.
     static let emptyLinesMax = 4
 
     static func canBegin(with byte: UInt8) -> Bool { Octet.isToken(byte) || byte == Octet.carriageReturn }

@@ -1,7 +1,7 @@
 /// Reads requests from a byte stream, whatever way it is cut.
 ///
 /// It is stricter than RFC 9112 has to be: wherever the RFC lets a recipient choose between repairing a
-/// message and refusing it, it is refused, because whoever repairs differently sees other messages in
+/// message and refusing it, it is refused, because a parser that repairs differently sees other messages in
 /// the same bytes. A request that lies whole in the input is read in place, without being held here.
 public struct RequestParser: Sendable {
     /// What the bytes so far amount to.

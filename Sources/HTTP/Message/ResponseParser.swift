@@ -1,7 +1,7 @@
 /// Reads the one answer to one request from a byte stream, whatever way it is cut.
 ///
 /// As strict as `RequestParser`. Every fault says 502: the answer is the upstream's, and none of it
-/// reaches whoever asked us.
+/// reaches our own client.
 public struct ResponseParser: Sendable {
     /// What the bytes so far amount to.
     public enum Event: Sendable {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// How the parsers look at bytes: by ranges of a span, whose every access is checked.
+/// How the parsers read bytes: by ranges of a span, whose every access is checked.
 extension Span<UInt8> {
     /// The end of the line that begins at `start`, behind its line feed; nil when it has none yet.
     func endOfLine(from start: Int) -> Int? {
@@ -104,7 +104,7 @@ extension Span<UInt8> {
         while range.upperBound - index >= 8 {
             let eight = bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)
             // Eight bytes at once: the high bit of a byte of `suspects` is set where it is below 0x20 or
-            // 0x7F (and perhaps behind such a one). A tab is among them, so the bytes have the last word.
+            // 0x7F (and perhaps behind such a one). A tab is among them, so the bytes decide.
             let low = (eight &- 0x2020_2020_2020_2020) & ~eight
             let delete = eight ^ 0x7F7F_7F7F_7F7F_7F7F
             let suspects = (low | ((delete &- 0x0101_0101_0101_0101) & ~delete)) & 0x8080_8080_8080_8080

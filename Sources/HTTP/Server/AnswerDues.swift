@@ -12,7 +12,7 @@ struct AnswerDues {
     /// 0 while no byte waits.
     private(set) var debt: UInt64 = 0
 
-    /// Until somebody else is named the answers are those of whatever this number stands for.
+    /// Until another owner is named the answers are those of the owner with this number.
     init(owner: UInt64) {
         self.owner = owner
     }
@@ -28,7 +28,7 @@ struct AnswerDues {
         permit = nil
     }
 
-    /// The present request is over, and what becomes of it nobody hears.
+    /// The present request is over, and its outcome is reported to none.
     mutating func giveUpRequest() {
         permit = nil
     }

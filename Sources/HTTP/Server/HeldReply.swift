@@ -3,7 +3,7 @@ import Transport
 /// An answer that is not there yet. Until it is, the request costs no task: what is here is all that is kept of it.
 ///
 /// The server asks for the answer when the signal is given, when the time is up, or when it drains, whichever comes
-/// first. When the client hangs up nobody asks: everything here is let go of, and with it what the closure holds.
+/// first. When the client hangs up, everything here is released, and with it what the closure holds.
 public struct HeldReply: Sendable {
     /// Why the server asks for the answer now.
     public enum Reason: Sendable {

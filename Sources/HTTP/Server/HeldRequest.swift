@@ -18,7 +18,7 @@ final class HeldRequest {
         timer = loop.schedule(after: reply.end - Monotonic.now()) { connection.wake(.timeIsUp) }
     }
 
-    /// Nobody will wake the connection any more.
+    /// Nothing will wake the connection any more.
     func release() {
         timer?.cancel()
         timer = nil

@@ -26,7 +26,7 @@ final class LoopServer: EventHandler {
 
     /// Answers gathered before they are sent, in bytes. One may be longer; another is not begun before it is sent.
     ///
-    /// Without it a client that pipelines small requests for large answers could fill the memory at one stroke.
+    /// Without it a client that pipelines small requests for large answers could fill the memory at once.
     static let outboxBytesMax = 16_384
 
     /// The longest body that is copied in front of the next answer. A longer one is sent from where it lies, so that
@@ -40,7 +40,7 @@ final class LoopServer: EventHandler {
     private static let acceptedMax = 16
     /// Overdue connections that are closed at a time, likewise.
     private static let overdueMax = 32
-    /// At most so many can be waiting when nobody joins them.
+    /// At most so many can be waiting when none joins them.
     private static let waitingMax = Int(Listener.backlog)
 
     /// Connections whose end leaves enough behind to look through the memory for it.
@@ -50,7 +50,7 @@ final class LoopServer: EventHandler {
     private static let calmMax: UInt64 = 20
 
     private static let sweepPause = Duration.seconds(1)
-    /// Whoever replaces a server waits for its end.
+    /// The code that replaces a server waits for its end.
     private static let drainingSweepPause = Duration.milliseconds(100)
 
     private var listener: Listener?
@@ -216,8 +216,8 @@ final class LoopServer: EventHandler {
         }
     }
 
-    /// Deals with some of them, and in the next turn of the loop with more: whoever opens thousands at one stroke has
-    /// their deadlines pass at one stroke, and others shall not notice.
+    /// Deals with some of them, and in the next turn of the loop with more: a client that opens thousands at once has
+    /// their deadlines pass at once, and others must not notice.
     private func closeOverdue() {
         for connection in overdue.suffix(Self.overdueMax) {
             overdue.removeLast()
@@ -244,8 +244,9 @@ final class LoopServer: EventHandler {
         requestCountRestored = requestCount
         connectionsPeak = connections.count
         connections = connections.map(\.self)  // A smaller array.
-        // Nobody waits for it, and it takes some milliseconds: not on the loop's thread. The task itself is the loop's:
-        // one of nobody's would have the runtime set up its own threads, and their descriptors, for this alone.
+        // No task waits for it, and it takes some milliseconds: not on the loop's thread. The task itself is the
+        // loop's: one without an executor would have the runtime set up its own threads, and their descriptors, for
+        // this alone.
         Task(executorPreference: loop) { await BlockingThreads.shared.run { FreedMemory.giveBack() } }
     }
 }

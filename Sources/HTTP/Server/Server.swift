@@ -6,7 +6,7 @@ import Transport
 /// Every loop accepts from the same listener and serves what it accepted itself, from the first byte to the last.
 /// The requests of one connection are answered one after the other in the order in which they came (RFC 9112
 /// §9.3.2), and a client that hangs up does not stop what was begun for it: an executed payment is recorded whether
-/// or not somebody is still listening.
+/// or not a client is still listening.
 ///
 /// Use: `try await server.listen(at:on:)` from a task on any loop, later `await server.drain(within:)`.
 public final class Server: Sendable {
@@ -25,8 +25,8 @@ public final class Server: Sendable {
     let isSecure: Bool
     private let currentTLS: Mutex<TLSContext?>
 
-    /// Takes what answers requests, and what describes why somebody else answers: a request that could not be read, a
-    /// connection too many, a handler that is too late.
+    /// Takes what answers requests, and what describes why the server itself answers: a request that could not be read,
+    /// a connection too many, a handler that is too late.
     ///
     /// With a TLS context the server speaks https only.
     public init(
@@ -71,7 +71,7 @@ public final class Server: Sendable {
     /// Stops accepting, lets every accepted request finish, and closes. Past the deadline it closes what is left.
     ///
     /// Those who were connecting when it began are served too, and everybody's answers say that the connection closes.
-    /// The port refuses connections a moment later, as soon as nobody else holds the listener.
+    /// The port refuses connections a moment later, as soon as the listener is released.
     public func drain(loops: [EventLoop], within deadline: Duration) async {
         await withTaskGroup { group in
             for loop in loops {
@@ -123,7 +123,7 @@ public struct RequestContext: Sendable {
 /// What a handler wants sent.
 public enum Reply: Sendable {
     case response(Response)
-    /// The answer comes later, and nobody is at work for it meanwhile.
+    /// The answer comes later, and no handler is at work for it meanwhile.
     case held(HeldReply)
     /// These bytes as they are, and then the end of the connection; none at all hangs up. For stand-ins that have
     /// to misbehave.

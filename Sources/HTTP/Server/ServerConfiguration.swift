@@ -34,7 +34,7 @@ public struct ServerConfiguration: Sendable {
     /// What the kernel holds besides is bounded by the kernel. A document that many are sent counts for each of them.
     public var unsentBytesMax = 64 << 20
 
-    /// The same of one owner: a user, or the address of somebody who is none.
+    /// The same of one owner: a user, or the address of a stranger.
     public var unsentBytesPerOwnerMax = 4 << 20
 
     /// How long a connection may stand without a request. The client is told nothing: it may be between two taps.

@@ -9,7 +9,7 @@ extension ServerConnection {
         case receiving
         /// A handler is at work; what comes meanwhile is kept for later.
         case responding
-        /// The answer is not there yet and nobody is at work for it: `held` is what it waits for.
+        /// The answer is not there yet and no handler is at work for it: `held` is what it waits for.
         case holding
         /// A handler is at work for a client that is gone. What it does is done to the end.
         case unheard

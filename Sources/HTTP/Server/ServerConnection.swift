@@ -84,7 +84,7 @@ final class ServerConnection: EventHandler {
         switch phase {
         case .receiving: refuse(MessageFault(.requestTimeout, "the request did not arrive in time"))
         case .responding:
-            // The handler goes on, and counts until it is done; its answer will find nobody.
+            // The handler goes on, and counts until it is done; its answer is dropped.
             refuse(MessageFault(.serviceUnavailable, "the request takes long and is still being worked on"))
         case .idle: closeUnlessAsked()
         default: giveUp()
@@ -96,7 +96,7 @@ final class ServerConnection: EventHandler {
         // A request that the kernel has already taken is under way too.
         if phase == .idle, unsent.isEmpty { handle(.readable) }
         switch phase {
-        // Whoever shakes hands is about to ask.
+        // A client that shakes hands is about to send a request.
         case .greeting: deadline = min(deadline, loopServer.loop.now + loopServer.server.configuration.drainGrace)
         case .idle where unsent.isEmpty: closeUnlessBusy()
         case .idle: closesWhenSent = true
@@ -140,8 +140,8 @@ final class ServerConnection: EventHandler {
 
     /// The connection is of no use any more.
     ///
-    /// While a handler is at work for it, it counts as open all the same: draining waits for the handler, and whoever
-    /// sends a request and hangs up, again and again, has no more handlers at work than connections.
+    /// While a handler is at work for it, it counts as open all the same: draining waits for the handler, and a client
+    /// that sends a request and hangs up, again and again, has no more handlers at work than connections.
     func giveUp() {
         guard isHandling else { return close() }
         phase = .unheard
@@ -188,7 +188,7 @@ extension ServerConnection {
             default: try take(received)
             }
         case .blocked(let interest): try wait(for: interest)
-        // Nothing follows: a request that is not complete now never will be (RFC 9112 §8), and nobody waits for an
+        // Nothing follows: a request that is not complete now never will be (RFC 9112 §8), and no client waits for an
         // answer that is held.
         case .ended: giveUp()
         }
@@ -228,7 +228,7 @@ extension ServerConnection {
     }
 
     /// Whether the client's next bytes are wanted. While a reply is held they are read for the sake of the end, which
-    /// comes behind them: whoever hangs up is to be noticed.
+    /// comes behind them: a client that hangs up is to be noticed.
     var isCurious: Bool {
         isListening || phase == .holding && unsent.isEmpty && unparsed.isEmpty
     }
@@ -342,7 +342,7 @@ extension ServerConnection {
         let connection = LoopBound(self, on: loopServer.loop)
         let (answer, method, keepAlive) = (held.reply.answer, held.method, held.keepAlive)
         // Not here and now: who gives the signal may be in the middle of answering another connection, and thousands
-        // may be woken at one stroke.
+        // may be woken at once.
         Task(executorPreference: loopServer.loop) {
             let reply = await answer(reason)
             if reason == .draining, case .held = reply { return connection.value.close() }

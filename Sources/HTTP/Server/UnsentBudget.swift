@@ -29,7 +29,7 @@ final class UnsentBudget: Sendable {
             return nil
         }
 
-        /// Those that were paid at the front are let go of.
+        /// Those that were paid at the front are released.
         mutating func dropPaid(by debts: [UInt64: Debt]) {
             while start < numbers.count, debts[numbers[start]] == nil { start += 1 }
             compact()
@@ -100,7 +100,7 @@ final class UnsentBudget: Sendable {
         for debt in late { debt.hangUp(debt.number) }
     }
 
-    /// None are left, or nobody wants them any more.
+    /// None are left, or none are wanted any more.
     func end(_ number: UInt64) {
         state.withLock { state in
             guard state.debts[number] != nil else { return }

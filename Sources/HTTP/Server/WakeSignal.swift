@@ -3,9 +3,9 @@
 /// A signal is never lost: one that comes before the reply is held, or while its answer is being made, wakes it as soon
 /// as it is held. Several signals in between count as one.
 public final class WakeSignal {
-    /// Whether a signal has yet to wake somebody.
+    /// Whether a signal has yet to wake a reply.
     public private(set) var isSignaled = false
-    /// Whom to wake. It is let go of as soon as it is awake or gone.
+    /// What to wake. It is released as soon as it is awake or gone.
     private var sleeper: ServerConnection?
 
     public init() {}

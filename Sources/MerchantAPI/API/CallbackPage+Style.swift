@@ -1,5 +1,5 @@
 extension CallbackPage {
-    /// How the page looks: one column that fills a phone, and a card where there is room; as the device is, light or
+    /// The page's layout: one column that fills a phone, and a card where there is room; as the device is, light or
     /// dark. Every text has a contrast of at least 4.5:1 (WCAG 2.2, 1.4.3), and nothing moves for who wants it still.
     static let style = """
         :root { color-scheme: light dark; --ground: #f3f6f4; --page: #fff; --ink: #12211b; --soft: #4d5c55;

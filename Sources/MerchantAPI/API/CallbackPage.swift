@@ -6,7 +6,7 @@ import Payments
 
 /// The page on which a user lands behind the bank: small, self-contained, and without anything secret in it.
 ///
-/// What it says is in `PageLanguage`, how it looks in `CallbackPage+Markup`, what it does by itself in
+/// Its texts are in `PageLanguage`, its layout in `CallbackPage+Markup`, what it does by itself in
 /// `CallbackPage+Script`.
 package struct CallbackPage: Sendable {
     /// Opens the app: a custom scheme, or an address of another host. Nothing where there is no app to open.

@@ -15,7 +15,7 @@ final class StrangerLimits: Sendable {
     /// then; a burst is a whole office's behind one address.
     static let redirects = (perSecond: 1, burst: 20)
     /// Different redirects of all browsers that belong to no enrollment known here: a few times as many as Belvo is
-    /// told of by default. Storing more would only take the database's and the processor's time from others.
+    /// sent to Belvo by default. Storing more would only take the database's and the processor's time from others.
     static let unknownRedirects = (perSecond: 20, burst: 100)
 
     /// Nil where there is no limit.

@@ -31,8 +31,8 @@ package struct ProbeMeans: Sendable {
     package init() {}
 }
 
-/// Walks one journey of R$ 0.01 at Belvo as far as it goes without a phone, and finds out what Belvo's documents leave
-/// open.
+/// Goes through one payment of R$ 0.01 at Belvo as far as possible without a phone, and finds out what Belvo's
+/// documents leave open.
 ///
 /// Nothing is paid: intents are made and never signed, and what is handed to authorize is no signature at all.
 struct Probe: Sendable {
@@ -357,8 +357,8 @@ private enum RiskSignalsOfNobody {
 }
 
 extension Operators {
-    /// Walks a journey of R$ 0.01 at Belvo with the settings' keys, as far as the means allow. Belvo keeps what is
-    /// made: a customer, an enrollment and intents that are never signed.
+    /// Goes through a payment of R$ 0.01 at Belvo with the settings' keys, as far as the means allow. Belvo keeps what
+    /// is made: a customer, an enrollment and intents that are never signed.
     package func probe(_ means: ProbeMeans) async throws -> ProbeReport {
         let origin = settings.belvoBaseURL.origin
         let tls = origin.scheme == .https ? try TLSContext.client(extraAuthorities: settings.belvoCAFile) : nil

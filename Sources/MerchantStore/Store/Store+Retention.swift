@@ -92,7 +92,7 @@ extension Store {
                 ) RETURNING 1 AS gone
                 """
             ),
-            // A usable bond keeps its device, by which it is found, and the payer's account, which the app shows.
+            // A usable enrollment keeps its device, by which it is found, and the payer's account, which the app shows.
             (
                 "enrollments",
                 """

@@ -15,7 +15,7 @@ package struct WebhookReceipt: Sendable {
         case ignored
         /// Belvo has it for no customer of ours, or does not have it.
         case notOurs = "not_ours"
-        /// It could not be read for so long that its telling is worth nothing any more.
+        /// It could not be read for so long that the webhook is worth nothing any more.
         case expired
     }
 
@@ -76,7 +76,7 @@ extension Store {
         id, webhook_type, object_id, body_ciphertext, outcome, last_received_at, version, app_now() AS read_at
         """
 
-    /// Stores what was told before it is answered. The same telling again counts up, and is worked on once more.
+    /// Stores a webhook before it is answered. The same webhook again counts up, and is processed once more.
     package func insertWebhook(_ webhook: NewWebhook) async throws {
         try await database.execute(
             """

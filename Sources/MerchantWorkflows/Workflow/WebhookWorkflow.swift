@@ -115,7 +115,7 @@ package struct WebhookWorkflow: Sendable {
     /// What becomes of a webhook about which this was found out; nil where nothing is to be written.
     ///
     /// Where a payment's webhook says more than Belvo shows, the reading may lag: it is read again before the webhook
-    /// is closed, because nobody may poll that payment any more.
+    /// is closed, because that payment may not be polled any more.
     func settlement(of receipt: Stored<WebhookReceipt>, after reading: Reading) -> WebhookSettlement? {
         let age = receipt.clock.now - receipt.record.lastReceivedAt
         let failure: any Error

@@ -57,7 +57,7 @@ struct MigrationSession {
         return try rows.map { Applied(name: try $0.decode("name"), checksum: try $0.decode("checksum")) }
     }
 
-    /// The texts' digests, made by PostgreSQL so that they are the same whoever asks.
+    /// The texts' digests, made by PostgreSQL so that they are the same for every program.
     private func checksums() async throws -> [String] {
         let rows = try await connection.execute(
             """

@@ -165,7 +165,7 @@ extension ConnectionPool {
         if connection.isRetired, connection.outstanding == 0, !connection.isBorrowed {
             return connection.end("another server has taken its place")
         }
-        // Whoever has waited longest comes first, so that neither kind starves the other.
+        // The caller that has waited longest comes first, so that neither kind starves the other.
         lend(connection)
         serveWaiting()
     }
@@ -210,8 +210,8 @@ extension ConnectionPool {
         return withLastFailure("too many wait for a connection")
     }
 
-    /// A restart is waited for. What has been away for longer than that is only tried again, now and then, by whoever
-    /// comes when the pause is over.
+    /// A restart is waited for. What has been away for longer than that is only tried again, now and then, by callers
+    /// who comes when the pause is over.
     private var isAwayForLong: Bool {
         connections.isEmpty && awaySince.map { Monotonic.now() - $0 >= configuration.waitMax } ?? false
     }
@@ -310,6 +310,6 @@ extension ConnectionPool {
 }
 
 extension Connection {
-    /// Takes statements of anybody.
+    /// Takes statements of any caller.
     fileprivate var isShared: Bool { isOpen && !isBorrowed && !isReserved && !isStalled && !isRetired }
 }

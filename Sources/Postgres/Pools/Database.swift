@@ -81,7 +81,7 @@ public final class Database: Sendable {
                 return try await pool.transaction(body)
             } catch let error as DatabaseError where error.state?.isTransient == true && attempt < retries {
                 attempt += 1
-                // Whoever collided starts again at different moments.
+                // Transactions that collided start again at different moments.
                 try await pool.loop.sleep(for: .milliseconds(Int.random(in: 1...10) * attempt))
             }
         }
@@ -90,8 +90,8 @@ public final class Database: Sendable {
     /// Sends notifications (`pg_notify`) over a connection that does nothing else: NOTIFY takes a lock across all
     /// transactions of the database until its commit is on disk, which no other write should wait for.
     ///
-    /// Gather several into one call. They are hints: after an error nobody need try again. With the mark of one's own
-    /// listener nothing is sent, and nothing committed, while nobody else listens under a mark.
+    /// Gather several into one call. They are hints: after an error the caller need not try again. With the mark of
+    /// one's own listener nothing is sent, and nothing committed, while no other instance listens under a mark.
     public func notify(
         _ notifications: [Notification], besides mark: ListenerMark? = nil, within limit: Duration? = nil
     ) async throws {

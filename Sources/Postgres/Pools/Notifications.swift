@@ -3,7 +3,7 @@ import Transport
 /// Listens to channels (`LISTEN`) on a connection of its own, for as long as its task lives.
 ///
 /// Notifications sent while the connection is down are lost, so they are hints and never the truth: after each
-/// `.listening` the listener looks for itself at what may have happened.
+/// `.listening` the listener reads for itself what may have happened.
 public struct Notifications: Sendable {
     /// What a listener hears.
     public enum Event: Sendable, Equatable {
@@ -16,7 +16,7 @@ public struct Notifications: Sendable {
     private let channels: [String]
     private let mark: ListenerMark?
 
-    /// Will listen to these channels of the database. With a mark others can tell that somebody listens.
+    /// Will listen to these channels of the database. With a mark others can tell that this one listens.
     public init(of database: Database, channels: [String], mark: ListenerMark? = nil) {
         self.database = database
         self.channels = channels
@@ -36,7 +36,7 @@ public struct Notifications: Sendable {
 }
 
 /// By what one listener is told from the others: an advisory lock that its session holds, shared, for as long as it
-/// listens. Who notifies can so leave it where nobody else listens: a notification is a commit that reaches the disk.
+/// listens. A sender can so leave it where no other instance listens: a notification is a commit that reaches the disk.
 public struct ListenerMark: Sendable, Equatable {
     let number: Int32
 

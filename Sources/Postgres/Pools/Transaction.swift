@@ -71,7 +71,7 @@ public final class Transaction {
         _ = try await connection.perform(Exchange("COMMIT", effect: .commit, deadline: deadline)).get()
     }
 
-    /// Undoes it. Nobody waits for the answer: what comes next on the connection is behind it in the pipeline.
+    /// Undoes it. No caller waits for the answer: what comes next on the connection is behind it in the pipeline.
     func rollBack() {
         defer { state = .ended }
         switch state {

@@ -33,7 +33,7 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation, CustomStringConve
 
     /// A statement without parameters whose text is not a literal.
     ///
-    /// For LISTEN, and for tests that create databases: PostgreSQL takes no parameters there. Whoever calls it answers
+    /// For LISTEN, and for tests that create databases: PostgreSQL takes no parameters there. The caller answers
     /// for every byte.
     package init(trusted text: String) {
         self.text = text

@@ -29,7 +29,7 @@ public struct PostgresType: RawRepresentable, Hashable, Sendable, CustomStringCo
     public static let uuidArray = PostgresType(rawValue: 2951)
     public static let jsonb = PostgresType(rawValue: 3802)
 
-    /// Whether somebody defined the type in this database: an enum, for instance (FirstNormalObjectId).
+    /// Whether the type was defined in this database: an enum, for instance (FirstNormalObjectId).
     public var isUserDefined: Bool { rawValue >= 16_384 }
 
     public var description: String { "OID \(rawValue)" }

@@ -15,7 +15,7 @@ enum BoundedResolution {
                     timer: loop.schedule(after: limit) {
                         race.value.end(.failure(WaitError.timedOut))
                     })
-                // Nobody waits for this task: `getaddrinfo` cannot be interrupted, and a result that comes too late
+                // No task waits for this one: `getaddrinfo` cannot be interrupted, and a result that comes too late
                 // is dropped.
                 _ = loop.task {
                     do {

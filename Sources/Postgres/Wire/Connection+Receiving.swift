@@ -108,7 +108,7 @@ extension Connection {
         }
         let wasAwaited = exchange.isAwaited
         exchange.settle(.failed(.refused(failure.refusal)))
-        // A ROLLBACK that fails leaves the session in a state that nobody knows.
+        // A ROLLBACK that fails leaves the session in an unknown state.
         if exchange.effect == .control, !wasAwaited { end("the session could not be put in order") }
     }
 

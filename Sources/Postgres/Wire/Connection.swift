@@ -34,7 +34,7 @@ final class Connection: EventHandler {
     var isOpen = true
     var outstanding: Int { pending.count }
 
-    // Shared by the extensions below and in the files beside; nobody else touches these.
+    // Shared by the extensions below and in the files beside; no other code touches these.
     let handle: OpaquePointer
     let usesTLS: Bool
     var registration: Registration?

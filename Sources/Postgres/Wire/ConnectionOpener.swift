@@ -12,7 +12,7 @@ final class ConnectionOpener: Sendable {
     let configuration: DatabaseConfiguration
     /// The host that was good last is asked first: looking again costs the silence of those before it.
     private let lastGood = Mutex(0)
-    /// What was told of each server that may lose what it confirms.
+    /// What was reported of each server that may lose what it confirms.
     private let warned = Mutex<[String: [String]]>([:])
 
     init(target: ConnectionTarget, configuration: DatabaseConfiguration) {
@@ -20,8 +20,8 @@ final class ConnectionOpener: Sendable {
         self.configuration = configuration
     }
 
-    /// Whether somebody has found another server since, to which new sessions go: this one's may be what is left of a
-    /// leader that was replaced while it stood still, and what it reads may be out of date.
+    /// Whether another session has found another server since, to which new sessions go: this one's may be what is left
+    /// of a leader that was replaced while it stood still, and what it reads may be out of date.
     func isSuperseded(_ server: String) -> Bool {
         target.hosts.count > 1 && target.hosts[lastGood.withLock { $0 }].label != server
     }
@@ -151,7 +151,7 @@ final class ConnectionOpener: Sendable {
     }
 }
 
-/// A connected handle that somebody has to take over.
+/// A connected handle that a caller has to take over.
 struct Session {
     let handle: OpaquePointer
     let server: String

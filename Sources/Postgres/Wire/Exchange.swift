@@ -1,16 +1,17 @@
 import Transport
 
-/// What goes to the server up to one Sync, and whoever waits for its answers. Touched on its loop's thread only.
+/// What goes to the server up to one Sync, and the callers that wait for its answers. Touched on its loop's thread
+/// only.
 final class Exchange {
     /// What a lost answer means.
     enum Effect {
         /// Nothing changes: may be sent again.
         case read
-        /// Its own transaction: done or not, nobody knows.
+        /// Its own transaction: done or not is unknown.
         case write
         /// Inside a transaction whose COMMIT has not been sent: not done.
         case transactional
-        /// The COMMIT: done or not, nobody knows.
+        /// The COMMIT: done or not is unknown.
         case commit
         /// A connection's own business: settings, ROLLBACK, DEALLOCATE, LISTEN.
         case control
@@ -66,7 +67,7 @@ final class Exchange {
         }
     }
 
-    /// Tells whoever waits. What is told later is not heard: the answer of an abandoned exchange, for instance.
+    /// Resumes the callers that wait. What comes later is dropped: the answer of an abandoned exchange, for instance.
     func settle(_ outcome: Outcome) {
         guard !isSettled else { return }
         isSettled = true

@@ -8,7 +8,7 @@ struct SessionSettings {
     init(_ configuration: DatabaseConfiguration, isReadOnly: Bool) {
         // Otherwise not mentioned: an operator may switch it on for everybody, also while sessions are open.
         let readOnly: SQL = isReadOnly ? ", set_config('default_transaction_read_only', 'on', false)" : ""
-        // What was confirmed to somebody is on disk, and at a synchronous standby where there is one, whatever is set
+        // What was confirmed to a client is on disk, and at a synchronous standby where there is one, whatever is set
         // for the role, the database or the server: `off` and `local` do not wait for that. The other levels do, and
         // stay. Said here, it cannot be changed under a session that is open.
         statement = """
