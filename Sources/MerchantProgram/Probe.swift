@@ -3,7 +3,8 @@ import MerchantServer
 
 struct Probe: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Walks one journey of R$ 0.01 at Belvo without a phone, and says what Belvo's documents leave open.",
+        abstract:
+            "Goes through a payment of R$ 0.01 at Belvo without a phone, and says what Belvo's documents leave open.",
         discussion: """
             Nothing is paid. Belvo keeps what is made: a customer, an enrollment that nobody approves, intents that \
             nobody signs. The output has no secret and nothing personal. See docs/belvo-go-live.md. Exit code 0 when \
@@ -12,7 +13,7 @@ struct Probe: ParsableCommand {
             """)
 
     @OptionGroup var options: SettingsOptions
-    @Option(help: "The name of somebody who gave leave, and who is no customer of the shop's.") var name: String?
+    @Option(help: "The name of a person who agreed, and who is no customer of the shop's.") var name: String?
     @Option(help: "That person's CPF.") var identifier: String?
     @Option(help: "Belvo's id of an enrollment that has succeeded, to make payment intents with.")
     var enrollment: String?

@@ -3,7 +3,7 @@ import MerchantServer
 
 struct Requeue: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Has a record looked at, or an event sent again, as soon as a server is free.",
+        abstract: "Makes a record due for a poll, or an event due to be sent again, at once.",
         discussion: "Exit code 0 when something was queued, 66 when there was nothing to, 69 when the database is away."
     )
 

@@ -6,7 +6,7 @@ import SoftwareAuthenticator
 struct PhoneCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "phone",
-        abstract: "A phone with a fingerprint reader, in software, to walk the journey with curl.",
+        abstract: "A phone with a fingerprint reader, in software, to enroll and pay with curl.",
         discussion: """
             OPTIONS is a file, or - for standard input: the options themselves, or an answer of the server that \
             carries them in its next_action. For demonstrations only: keys are kept in a plain file.

@@ -53,7 +53,7 @@ struct Probe: Sendable {
         if let customer, let bank {
             await enroll(customer, at: bank, &report)
         } else if customer == nil {
-            report.notTried.append("an enrollment: it needs --name and --identifier of somebody who gave leave")
+            report.notTried.append("an enrollment: it needs --name and --identifier of a person who agreed")
         }
         if let enrollment = means.enrollment {
             await pay(with: enrollment, &report)

@@ -99,9 +99,9 @@ extension RetryReason {
         case .now: "A step took too long, was given up, or did not work once: a new attempt may succeed at once."
         case .later:
             "The bank, Belvo or the merchant's account has trouble that trying again at once would not end, or "
-                + "nobody knows the reason."
+                + "the reason is unknown."
         case .otherBank: "The bank does not accept this device or this account."
-        case .enrollAgain: "The phone's bond with the bank belongs to somebody else there, or does not hold any more."
+        case .enrollAgain: "The bank has the phone under another person, or has revoked the enrollment."
         case .insufficientFunds: "The account did not have enough money."
         case .limit: "The amount is above what the bank lets this account pay."
         case .contactBank: "The bank refused and gave no reason that the user could act upon."

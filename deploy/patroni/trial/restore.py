@@ -128,7 +128,7 @@ def main():
     day = site.query("SELECT to_char(app_now() AT TIME ZONE 'UTC', 'YYYY-MM-DD')", database="merchant")
     found = site.merchant("reconcile", "--day", day, expect=(0, 1)).splitlines()
     unknown = [line for line in found if line.startswith("unknown_here")]
-    report.append(f"`merchant reconcile` names {len(unknown)} that are at Belvo alone; apps had been told of "
+    report.append(f"`merchant reconcile` names {len(unknown)} that are at Belvo alone; apps had seen "
                   f"{len(missing)} payments that are gone, every one begun after that moment.")
     good = good and not left and not too_many and not wrong and missing and len(unknown) >= len(missing)
     if not good:
