@@ -12,7 +12,7 @@ public struct Timeouts: Sendable, Equatable {
     public var callDeadline = Duration.milliseconds(10_000)
     /// How long a lookup may take beyond that, right after a call whose answer says nothing.
     public var lookUpDeadline = Duration.seconds(2)
-    /// How long that look-up, a second sending and its look-up may take in all (reliability.md, promise 14).
+    /// How long that lookup, a second sending and its lookup may take in all (reliability.md, promise 14).
     public var resendDeadline = Duration.seconds(5)
 
     public init() {}

@@ -79,7 +79,7 @@ extension EnrollmentWorkflow {
             return isHeld ? try await leaveUnknown(stored, on: context) : .pending(stored)
         }
         if remote.mayLackRegistration, stored.clock.now + dependencies.timeouts.lookUpDeadline < end {
-            // The version that was read before the look-up: of several only one sends.
+            // The version that was read before the lookup: of several only one sends.
             let claimed = try await dependencies.store.claimSending(
                 stored, id: stored.record.id.uuid, in: .enrollments, isHeld: isHeld,
                 firstPoll: dependencies.timeouts.askingDeadline + .seconds(5), deadline: nil)
