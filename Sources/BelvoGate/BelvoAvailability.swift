@@ -9,7 +9,7 @@ struct BelvoAvailability: Sendable {
     private(set) var lockout = CredentialLockout()
     private(set) var quiet = ThrottleBackoff()
 
-    /// What a call is told when it comes to its turn.
+    /// What a call may do when it has its turn.
     enum Entry: Sendable, Equatable {
         case go(isProbe: Bool)
         /// Nothing leaves: the same may be tried later.

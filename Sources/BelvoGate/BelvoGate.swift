@@ -9,15 +9,15 @@ import Transport
 /// does not let us in, and then keeps calls here instead of adding to the trouble.
 ///
 /// A call that is kept here throws `CallHeldBack`: nothing left this machine, so its record stays clean and the app is
-/// told when to come again. Only the calls of a lock-out are answered in Belvo's place, with the status that Belvo
+/// told when to ask again. Only the calls of a lock-out are answered in Belvo's place, with the status that Belvo
 /// gave the last one. Nothing here reads what a call is about or repeats one.
 ///
 /// No user gets more than a share of the budget, and users who wait have their turns one after the other. Calls for
 /// redirects of strangers have a limit, a circuit breaker and a backoff of their own: a client that invents
 /// redirects gets Belvo's answers to nonsense, and that must not stop other callers.
 package final class BelvoGate: Sendable {
-    /// How long a call may wait for its turn, and at most half of its own time. A person would rather be told to come
-    /// again; a poll that comes late is better than one more claim of the same record.
+    /// How long a call may wait for its turn, and at most half of its own time. A user is better served by an
+    /// early refusal; a poll that comes late is better than one more claim of the same record.
     static let turnWaitMax = PerCaller(person: Duration.seconds(2), background: .seconds(5), stranger: .seconds(2))
     /// How many calls of each kind may stand in line.
     static let lineMax = PerCaller(person: 512, background: 512, stranger: 64)
@@ -113,7 +113,7 @@ package final class BelvoGate: Sendable {
     /// - Parameter rate: calls a second; 0 is no limit.
     /// - Parameter userRate: those of one user among them; 0 is no limit.
     /// - Parameter strangerRate: those of all strangers among them; 0 is no limit.
-    /// - Parameter callsMax: calls under way at a time.
+    /// - Parameter callsMax: calls in flight at a time.
     /// - Parameter random: a number from 0 to 1, for jitter.
     package init(
         rate: Int, userRate: Int = 0, strangerRate: Int = 0, callsMax: Int, log: Logger,

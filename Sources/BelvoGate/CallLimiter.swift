@@ -3,7 +3,7 @@ import Transport
 /// How many calls Belvo gets from this process: so many a second, and so many at a time. With a handed-in clock.
 ///
 /// People who wait go first. When both want more than there is, every fifth turn is the background's: its reads are
-/// what tells those people how their payments ended. Strangers come last, and have a rate of their own below the
+/// the polls that find out how those payments ended. Strangers come last, and have a rate of their own below the
 /// whole one; while all wait every tenth turn is one of theirs, because some of them are customers of a bank that hides
 /// the `state`.
 struct CallLimiter: Sendable {
@@ -12,7 +12,7 @@ struct CallLimiter: Sendable {
     /// Turns of others after which a stranger has one, when all wait.
     static let turnsBeforeStranger = 9
 
-    /// Calls under way at a time, by caller. The background may have half of them, so that people find a free one
+    /// Calls in flight at a time, by caller. The background may have half of them, so that people find a free one
     /// while Belvo is slow; and a place in eight is kept from people, so that a slow Belvo's answers are still read.
     /// Strangers have a place in eight at most.
     private let underWayMax: PerCaller<Int>

@@ -27,12 +27,12 @@ package struct CircuitBreaker: Sendable {
         case halfOpen = "half_open"
     }
 
-    /// What a call is told.
+    /// What a call may do.
     enum Answer: Sendable, Equatable {
         case pass
         /// Pass, and say with `note` how it ended: everybody waits for it.
         case probe
-        /// Stay, and come again after this time.
+        /// Wait, and ask again after this time.
         case stay(Duration)
     }
 
@@ -90,7 +90,7 @@ package struct CircuitBreaker: Sendable {
         failed: Bool, probe: Bool, of party: UInt64 = 0, at now: Monotonic, jitter: Double
     ) -> Change? {
         guard let openedAt else { return count(failed: failed, of: party, at: now, jitter: jitter) }
-        // What was under way when it opened comes too late to say anything new.
+        // What was in flight when it opened comes too late to say anything new.
         guard probe else { return nil }
         isProbing = false
         if failed {

@@ -15,12 +15,12 @@ struct ThrottleBackoff: Sendable {
         return until - now
     }
 
-    /// Takes note of a 429; gives the length of the silence when it begins, and nothing when it goes on.
+    /// Takes note of a 429; gives the length of the silence when it begins, and nothing while it lasts.
     ///
     /// `jitter`, from 0 to 1, lengthens it by up to a quarter: servers that were silenced together should not come
     /// back together.
     mutating func note(retryAfter: Duration?, at now: Monotonic, jitter: Double) -> Duration? {
-        // Calls that were under way together are refused together: that is one refusal.
+        // Calls that were in flight together are refused together: that is one refusal.
         let isNew = rest(at: now) == nil
         let length = (retryAfter ?? pause) * (1 + jitter / 4)
         if retryAfter == nil, isNew { pause = min(pause * 2, Self.pauseMax) }

@@ -6,7 +6,7 @@ import Transport
 ///
 /// Queueing more calls gains nothing: calls past the share wait, and those of others pass them.
 struct UserShares: Sendable {
-    /// Calls of one user under way at a time, so that one who asks while Belvo is slow leaves places for others.
+    /// Calls of one user in flight at a time, so that one who asks while Belvo is slow leaves places for others.
     private let underWayMax: Int
     private var buckets: TokenBuckets?
     private var underWay: [UInt64: Int] = [:]

@@ -21,7 +21,7 @@ extension Span<UInt8> {
         let shift = targetStart &- start
         var targetBytes = target.mutableBytes
         var place = start
-        // The last word begins so early that it is whole: some bytes are copied twice.
+        // The last eight bytes begin so early that they are whole: some bytes are copied twice.
         while count &- start >= 8, place < count {
             place = Swift.min(place, count &- 8)
             let word = word(at: place)

@@ -21,7 +21,7 @@ package enum AuthenticationFault: Error, Equatable, Sendable, CaseIterable {
     /// Ours to mend and no fault of the token's: there is no key yet to check it with. To be tried again.
     case keysUnavailable
 
-    /// What the app may be told, to stand behind a colon.
+    /// What the app may see, as text behind a colon.
     package var publicReason: String {
         switch self {
         case .missing: "there is no Authorization header"
@@ -43,7 +43,7 @@ package enum AuthenticationFault: Error, Equatable, Sendable, CaseIterable {
         }
     }
 
-    /// The value of `WWW-Authenticate`. A request without a token is told what is wanted and nothing else
+    /// The value of `WWW-Authenticate`. A request without a token gets what is wanted and nothing else
     /// (RFC 6750 §3.1).
     package var challenge: String {
         switch self {

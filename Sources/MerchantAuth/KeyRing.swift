@@ -158,7 +158,7 @@ final class KeyRing: Sendable {
     static let pauseOfURL = Duration.seconds(300)
     /// A file is read whole to see whether it changed: that is less than a millisecond, and misses no kind of change.
     static let pauseOfFile = Duration.seconds(10)
-    /// A secret does not change; the task only has to go on.
+    /// A secret does not change; the task only has to keep running.
     static let pauseOfSecret = Duration.seconds(3_600)
     /// The least time between two readings on account of a token, or after one that failed.
     static let pauseOnDemand = Duration.seconds(30)

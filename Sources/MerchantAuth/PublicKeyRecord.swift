@@ -36,7 +36,7 @@ struct PublicKeyRecord {
     }
 
     private static func material(_ key: JSONValue) -> KeyMaterial? {
-        // Why a key is none is not told: one that is not understood is passed over (RFC 7517 §5).
+        // Why a key is none is not reported: one that is not understood is passed over (RFC 7517 §5).
         switch (key["kty"]?.string, key["crv"]?.string) {
         case ("RSA", nil):
             guard let modulus = key["n"]?.string, modulus.utf8.count <= modulusLengthMax,

@@ -21,7 +21,7 @@ struct TokenClaims {
         validity = start..<end
         if let issuer = rules.issuer, !(claims["iss"]?.isText(issuer) ?? false) { throw .wrongIssuer }
         if let audience = rules.audience, !(claims["aud"]?.holdsText(audience) ?? false) { throw .wrongAudience }
-        // Why the text is no subject is told by the fault's own words.
+        // Why the text is no subject is in the fault's own words.
         guard let subject = claims["sub"]?.string, let user = try? UserSubject(subject) else { throw .noSubject }
         self.user = user
     }

@@ -9,7 +9,7 @@ package struct Secret: Sendable, Redacted {
         self.text = text
     }
 
-    /// Whether the text is this one, told in a time that says nothing about how much of it is right.
+    /// Whether the text is this one, in a time that says nothing about how much of it is right.
     package func isEqual(to candidate: String) -> Bool {
         // Comparing digests hides the length as well, and Crypto compares them in constant time.
         SHA256.hash(data: Array(text.utf8)) == SHA256.hash(data: Array(candidate.utf8))

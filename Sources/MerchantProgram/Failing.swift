@@ -2,7 +2,7 @@ import Glibc
 import MerchantServer
 import MerchantStore
 
-/// How the program ends when it cannot go on: one clear text on standard error, and an exit code that scripts know.
+/// How the program ends when it cannot continue: one clear text on standard error, and an exit code that scripts know.
 enum Failing {
     /// sysexits.h: something is wrong with the configuration.
     static let configuration: Int32 = 78

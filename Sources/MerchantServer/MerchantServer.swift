@@ -39,7 +39,7 @@ package final class MerchantServer: Sendable {
     /// While it listens.
     private let listeners = Mutex<[(name: String, listener: Listener)]>([])
 
-    /// How long accepted requests may go on after the server was asked to stop: a call to Belvo and its record.
+    /// How long accepted requests may run after the server was asked to stop: a call to Belvo and its record.
     static let drainDeadline = Duration.seconds(25)
 
     /// Builds everything and opens nothing but files. Throws what is wrong with a file or the database's address.
@@ -171,7 +171,8 @@ package final class MerchantServer: Sendable {
         }
     }
 
-    /// Starts the program anew with the listening sockets of this one. `outcome` hears on the loop whether it serves.
+    /// Starts the program anew with the listening sockets of this one. `outcome` is called on the loop with whether it
+    /// serves.
     ///
     /// Throws when it cannot be started, or while there are no sockets to hand over: before this one listens, two would
     /// start side by side and fight for the address.
@@ -230,8 +231,8 @@ package final class MerchantServer: Sendable {
 
     /// Reads the keys that tokens are checked with, so that the first request need not.
     ///
-    /// The server starts without them too: the log and `/readyz` tell, and requests are told to come again. An address
-    /// is left to the task that keeps the keys fresh, because its server may be slow.
+    /// The server starts without them too: the log and `/readyz` tell, and requests get 503 with `Retry-After`. An
+    /// address is left to the task that keeps the keys fresh, because its server may be slow.
     private func loadKeys(_ mode: WorkMode) async {
         if case .jwksURL = settings.auth.keys, mode == .byItself { return }
         // Told to the log by the authenticator itself.
@@ -261,7 +262,7 @@ package final class MerchantServer: Sendable {
         work.withLock { $0 += tasks }
     }
 
-    /// A flood of lines ends, and with it the lines that would tell how many were left out.
+    /// A flood of lines ends, and with it the lines that would say how many were left out.
     func tellOfLinesLeftOut() {
         for (event, lines) in logThrottle.takeLeftOut() {
             log.warning("log.lines_left_out", metadata: ["of": "\(event)", "lines": .stringConvertible(lines)])

@@ -4,7 +4,7 @@ import FoundationEssentials
 public struct Customer: Sendable, Equatable {
     public typealias ID = Payments.ID<Customer>
 
-    /// How far the creation at Belvo has come.
+    /// The state of the creation at Belvo.
     public enum State: String, Sendable, CaseIterable {
         /// Remembered, and asked for; the answer is not known.
         case creating

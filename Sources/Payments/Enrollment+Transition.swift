@@ -5,9 +5,9 @@ extension Enrollment {
     public enum Event: Sendable, Equatable {
         /// Belvo has it under this id, and the bank waits at this address.
         case created(belvoID: UUID, redirectURL: String?)
-        /// The bank's redirect has come back with a result.
+        /// The bank's redirect brought a result.
         case redirectReceived
-        /// Belvo has the redirect, or may have it: only reading can tell.
+        /// Belvo has the redirect, or may have it: only reading shows it.
         case redirectPassedOn
         /// The redirect was not taken: Belvo was out of reach, or refused the code. Another one may come.
         case redirectNotTaken
@@ -23,7 +23,7 @@ extension Enrollment {
         case confirmationNotSent
         /// Belvo was read.
         case reported(Report)
-        /// Belvo refused a step for good.
+        /// Belvo refused a step finally.
         case refused(Failure)
         /// The state has lasted too long.
         case timedOut
@@ -88,7 +88,7 @@ extension Enrollment {
             next.redirectURL = redirectURL
             next.state = .atBank
 
-        // Another redirect may be the good one as long as the bank has not gone on.
+        // Another redirect may be the good one as long as the bank has not continued.
         case (.atBank, .redirectReceived), (.creating, .redirectReceived), (.awaitingOptions, .redirectReceived),
             (.completing, .redirectReceived):
             next.state = .completing

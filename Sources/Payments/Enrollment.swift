@@ -10,7 +10,7 @@ public struct Enrollment: Sendable, Equatable {
         case creating
         /// The user has to approve it at the bank.
         case atBank = "at_bank"
-        /// The bank's redirect has come and is being passed on.
+        /// The bank's redirect arrived and is being passed on.
         case completing
         /// The bank prepares the FIDO registration options.
         case awaitingOptions = "awaiting_options"
@@ -67,7 +67,7 @@ public struct Enrollment: Sendable, Equatable {
     public package(set) var registrationOptions: [UInt8]?
     /// The digest of the registration that was sent, so that the same one is known again.
     public package(set) var confirmationDigest: [UInt8]?
-    /// Whether Belvo has said that it took the registration; until then only reading can tell.
+    /// Whether Belvo has said that it took the registration; until then only reading shows it.
     public package(set) var isConfirmationAccepted = false
     /// Belvo's words, top level and in the details.
     public package(set) var providerStatus: String?

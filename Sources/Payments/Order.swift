@@ -4,7 +4,7 @@ public struct Order: Sendable, Equatable {
     public enum Status: String, CaseIterable, Sendable {
         /// It may be paid.
         case open
-        /// A payment for it is under way.
+        /// A payment for it is open.
         case live
         /// A payment for it was authorized, and its outcome is unknown.
         case inDoubt = "in_doubt"

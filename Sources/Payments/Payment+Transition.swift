@@ -67,8 +67,7 @@ extension Payment {
     /// In what a report differs from what was asked for; empty when it is this payment, paid as asked.
     ///
     /// Where money counts as paid nothing is guessed: a member that is missing differs. For every other word a member
-    /// differs only if it is there. A foreign payment was asked for by somebody else: it has to be what Belvo showed
-    /// before.
+    /// differs only if it is there. A foreign payment was not asked for here: it has to be what Belvo showed before.
     public func differences(from report: Report) -> [String] {
         let isWhole = report.status == .succeeded
         func differs<Value: Equatable>(_ theirs: Value?, _ ours: Value?) -> Bool {
@@ -199,7 +198,7 @@ extension Payment {
         }
     }
 
-    /// Takes over what Belvo shows a foreign payment to be: nobody here asked for it, so the latest reading counts.
+    /// Takes over what Belvo shows a foreign payment to be: it was not asked for here, so the latest reading counts.
     /// Where it differs from the one before, its status counts only when the next one shows the same.
     private mutating func takeForeignTerms(_ report: Report) {
         guard origin == .foreign, belvoID == report.belvoID, report.customer == parties.customer,

@@ -84,7 +84,7 @@ public struct Payment: Sendable, Equatable {
     public package(set) var fidoOptions: [UInt8]?
     /// The digest of the assertion that was sent, so that the same one is known again.
     public package(set) var assertionDigest: [UInt8]?
-    /// Whether Belvo has said that it took the assertion; until then only reading can tell.
+    /// Whether Belvo has said that it took the assertion; until then only reading shows it.
     public package(set) var isAuthorizationAccepted = false
     /// The user has given it up; while its creation is not known it cannot be FAILED yet.
     public package(set) var isCancelRequested = false
@@ -147,7 +147,7 @@ public struct Payment: Sendable, Equatable {
     /// Whether a signature may be at Belvo, sent by this server or from elsewhere: money may be moving.
     public var isMaybeSigned: Bool { wasAuthorizeSent || wasSeenSigned }
 
-    /// The state as the history tells it.
+    /// The state as the history names it.
     public var historyState: String { isInDoubt ? "in_doubt" : state.rawValue }
 
     public var status: Status {

@@ -8,7 +8,7 @@ public struct Timeouts: Sendable, Equatable {
     public var userDeadline = Duration.milliseconds(900_000)
     /// How long a creation whose outcome is not known may be missing from Belvo's lists before it counts as lost.
     public var creationGrace = Duration.seconds(60)
-    /// How long a call to Belvo may take in all. A record whose call is under way is not polled before that.
+    /// How long a call to Belvo may take in all. A record whose call is in flight is not polled before that.
     public var callDeadline = Duration.milliseconds(10_000)
     /// How long a lookup may take beyond that, right after a call whose answer says nothing.
     public var lookUpDeadline = Duration.seconds(2)

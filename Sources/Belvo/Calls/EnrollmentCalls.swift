@@ -83,7 +83,7 @@ extension Client {
     /// Hands over what the device made of the registration options (belvo-api.md §4.6).
     ///
     /// It can be done once: the challenge is used up. Returning means that Belvo has accepted it for the bank
-    /// to check; whether the enrollment succeeds is for `readEnrollment` to tell.
+    /// to check; whether the enrollment succeeds is for `readEnrollment` to show.
     public func confirmEnrollment(
         _ id: Enrollment.ID,
         confirmationData: RawJSON,

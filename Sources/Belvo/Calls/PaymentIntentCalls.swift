@@ -17,7 +17,7 @@ extension Client {
     /// Hands over the person's consent: the call that moves money (belvo-api.md §6.2).
     ///
     /// It can be done once: the challenge is used up. Returning means that Belvo works on it; whether the
-    /// payment succeeds is for `readPaymentIntent` to tell.
+    /// payment succeeds is for `readPaymentIntent` to show.
     public func authorizePaymentIntent(
         _ id: PaymentIntent.ID,
         _ authorization: Authorization,

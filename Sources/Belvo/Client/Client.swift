@@ -31,7 +31,7 @@ public struct Client: Sendable {
             clock: clock)
     }
 
-    /// Takes a function that is told which call it carries. One that decides not to send throws `CallHeldBack`.
+    /// Takes a function that gets the call that it carries. One that decides not to send throws `CallHeldBack`.
     package init(
         carry: @escaping Carry,
         configuration: Configuration,

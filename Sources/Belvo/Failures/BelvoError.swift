@@ -33,7 +33,7 @@ public enum BelvoError: Error, Sendable, Equatable {
     /// something in front of Belvo.
     case malformedAnswer(reason: String, isJSON: Bool = true)
 
-    /// A call that changes something may have arrived, and how it ended is not known. Only reading can tell; what
+    /// A call that changes something may have arrived, and how it ended is not known. Only reading shows it; what
     /// moves money is never sent again, and all else only after it was read to be absent.
     case outcomeUnknown(UnknownOutcome)
 }
@@ -52,7 +52,7 @@ package struct CallHeldBack: Error, Sendable, Equatable {
 
 /// What stands between a request that left and the knowledge of its outcome.
 ///
-/// What may be done next does not depend on it. It is for logs, and tells 504 from 503 to an app.
+/// What may be done next does not depend on it. It is for logs, and distinguishes 504 from 503 for an app.
 public enum UnknownOutcome: Sendable, Equatable {
     /// The time ran out.
     case late

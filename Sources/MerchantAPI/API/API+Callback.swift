@@ -50,7 +50,7 @@ extension API {
                 try await workflow.receiveCallback(arrival, on: callContext(inbound, .callback))
             }
             let refused = callback.failure.map { refusal($0, to: inbound) }
-            // Whatever is kept goes on by itself: for the user that is no error.
+            // Workers continue what is stored: for the user that is no error.
             let status = CallbackPage.State(callback) == .failed ? refused?.status ?? .ok : .ok
             return page(status, callback, inbound)
         } catch {
@@ -80,7 +80,7 @@ extension API {
         return callbackPage.response(status, callback, ticket: ticket, for: inbound)
     }
 
-    /// What a browser is told behind whose address too many others have come.
+    /// The page for a browser whose address has sent too many requests.
     func tooManyCallbacks(_ error: any Error, _ inbound: Inbound) -> Response {
         unavailable(error, inbound)
     }
@@ -88,7 +88,7 @@ extension API {
     /// The redirect is nowhere but in the browser: as long as its page stays open it is brought again.
     private func unavailable(_ error: any Error, _ inbound: Inbound) -> Response {
         let described = refusal(error, to: inbound)
-        // What was posted does not come again with the address.
+        // What was posted is not posted again with the address.
         let state: CallbackPage.State = inbound.request.method == .get ? .unavailable : .failed
         var response = callbackPage.response(described.status, state, for: inbound)
         if let wait = described.headers["retry-after"] { response.headers.append(.retryAfter, wait) }

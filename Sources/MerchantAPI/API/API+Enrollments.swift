@@ -257,7 +257,7 @@ struct Credential {
                 }
             }
         }
-        // Written here from what was parsed: where it did not parse again, it would go on as it came.
+        // Written here from what was parsed: where it did not parse again, it would be passed on as it came.
         guard let document = try? JSONDocument(parsing: text) else { return self }
         return Credential(raw: RawJSON(document.root), value: document.root, clientData: clientData)
     }

@@ -86,7 +86,7 @@ extension API {
     }
 
     /// Throws unless the payment's enrollment was made on this platform: an app that says another one is not the app
-    /// that was enrolled. What Belvo is told is the enrollment's own.
+    /// that was enrolled. What is sent to Belvo is the enrollment's own.
     private func require(_ platform: Enrollment.Platform, of id: Payment.ID, _ subject: UserSubject) async throws {
         guard let payment = try await dependencies.store.payment(id, of: subject) else { throw APIError.notFound }
         guard let enrollmentID = payment.record.enrollment,

@@ -6,7 +6,7 @@ import MerchantAuth
 import MerchantStore
 import MerchantWorkflows
 
-// What Belvo tells by itself (belvo-api.md §8).
+// Belvo's webhooks (belvo-api.md §8).
 extension API {
     /// `POST /webhooks/belvo`
     ///

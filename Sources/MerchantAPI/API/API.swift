@@ -25,7 +25,7 @@ package final class API: Sendable {
     let associations: AppAssociations
 
     private let counts: RequestCounts
-    /// At which level each answer is told to the log.
+    /// At which level each answer is logged.
     private let answerLevel: Logger.Level
     private let router = Router()
     private let vault: Vault
@@ -174,7 +174,7 @@ package final class API: Sendable {
         return user
     }
 
-    /// Turns a failure into its answer, and tells the log what the app is not told.
+    /// Turns a failure into its answer, and logs what the answer leaves out.
     ///
     /// Of refusals only those are logged that may be an attack, and not all of one client's.
     func refusal(_ error: any Error, to inbound: Inbound) -> Response {

@@ -7,9 +7,9 @@ import MerchantWorkflows
 import Payments
 import Transport
 
-/// A request that was not granted, as the app is told: a status, a stable code, and words that may be shown.
+/// A request that was not granted, as the answer says it: a status, a stable code, and words that may be shown.
 ///
-/// What the log is told is in `logged`; the two texts are never the same string.
+/// What is logged is in `logged`; the two texts are never the same string.
 package struct APIError: Error, Sendable {
     var status: HTTP.Status
     var problem: ProblemCode
@@ -25,7 +25,7 @@ package struct APIError: Error, Sendable {
     var nextAction: NextAction?
     /// Further header fields that the status calls for.
     var headers: [(name: HeaderName, value: String)] = []
-    /// What the log is told, where that is more.
+    /// What is logged, where that is more.
     var logged: String?
     /// Whether an operator has to act.
     var isAlarm = false

@@ -28,7 +28,7 @@ package struct CallbackPage: Sendable {
         case collecting
         /// The redirect is on its way, or its outcome is unknown.
         case working
-        /// The bank has confirmed, and the app goes on.
+        /// The bank has confirmed, and the app continues.
         case approved
         case succeeded
         case failed
@@ -42,12 +42,12 @@ package struct CallbackPage: Sendable {
         case unavailable
     }
 
-    /// How far an enrollment has come whose redirect counts no more.
+    /// The state of an enrollment whose redirect counts no more.
     enum Progress: Sendable, Equatable {
         case approved, succeeded, failed
     }
 
-    /// Where a user goes on: on a phone in the app, in a browser on the shop's own page.
+    /// Where a user continues: on a phone in the app, in a browser on the shop's own page.
     enum Home: Sendable {
         case app, shop
     }
@@ -80,7 +80,7 @@ package struct CallbackPage: Sendable {
         return respond(status, content, inbound, goesOn: enrollment != nil && state.goesOn)
     }
 
-    /// Where users go on whose enrollment is not known.
+    /// Where users continue whose enrollment is not known.
     private var home: Home { appLink == nil && webLink != nil ? .shop : .app }
 
     /// The page in the language that the browser asks for.

@@ -7,17 +7,17 @@ import Transport
 
 /// The banks that can be enrolled with, kept for a while: apps ask far more often than the list changes.
 ///
-/// One refresh is under way at a time, however many ask. A request that can be given a list does not wait for it: a
-/// list past its time is given at once while a new one is fetched behind it, and goes on for as long as Belvo is out of
-/// reach. Only the very first list is waited for, and one so old that a user may well choose a bank that left it; and
-/// that only while nothing says that Belvo is away.
+/// One refresh runs at a time, however many requests ask. A request that can be given a list does not wait for it: a
+/// list past its time is given at once while a new one is fetched behind it, and stays in use for as long as Belvo is
+/// out of reach. Only the very first list is waited for, and one so old that a user may well choose a bank that left
+/// it; and that only while nothing says that Belvo is away.
 package final class InstitutionCatalog: Sendable {
     /// How long a list counts as fresh.
     static let lifetime = Duration.seconds(600)
     /// How old a list may be that is given while a new one can be waited for: a night without users makes it older.
     static let ageMax = Duration.seconds(3_600)
     /// How long after a refresh that failed the next one begins, at the earliest; later if Belvo asks for it. Until
-    /// then who has no list is told the same failure.
+    /// then a request without a list gets the same failure.
     static let pause = Duration.seconds(5)
 
     private struct State {
@@ -68,7 +68,7 @@ package final class InstitutionCatalog: Sendable {
         }
     }
 
-    /// Waits for the refresh that is under way, if any: before its loop ends.
+    /// Waits for the running refresh, if any: before its loop ends.
     package func finish() async {
         _ = await state.withLock(\.refresh)?.result
     }

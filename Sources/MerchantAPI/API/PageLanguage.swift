@@ -106,7 +106,7 @@ enum PageLanguage: Sendable {
         }
     }
 
-    /// Where the user goes on, after a verb of rest.
+    /// Where the user continues, after a verb of rest.
     private func there(_ home: CallbackPage.Home) -> String {
         switch (self, home) {
         case (.portuguese, .app): "no aplicativo"

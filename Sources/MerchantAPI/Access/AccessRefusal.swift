@@ -9,9 +9,9 @@ enum AccessRefusal: Error, Sendable, Equatable {
     case tooManyWrongTokens(retryAfter: Duration)
     /// Too many different redirects have come.
     case tooManyRedirects(retryAfter: Duration)
-    /// As many requests are under way as may be.
+    /// As many requests are in flight as may be.
     case busy
-    /// As many requests of this user are under way as may be.
+    /// As many requests of this user are in flight as may be.
     case tooManyOfUserUnderWay
     /// As many long polls wait as may.
     case tooManyLongPolls(retryAfter: Duration)

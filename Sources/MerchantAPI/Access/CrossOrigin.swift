@@ -41,7 +41,7 @@ package struct CrossOrigin: Sendable {
         fileprivate let exposes: Bool
 
         func apply(to response: inout Response) {
-            // Also for those who are told nothing: a cache must not give their answer to a page that may read it.
+            // Also where no header is sent: a cache must not give their answer to a page that may read it.
             response.headers.append("vary", "origin")
             guard let origin else { return }
             response.headers.append("access-control-allow-origin", origin)

@@ -2,13 +2,13 @@ import MerchantModel
 import Payments
 import Synchronization
 
-/// How much may be under way at a time: what `ServerConfiguration` does not know, because it knows neither users nor
-/// long polls. docs/limits.md has it all in one table.
+/// How many requests may be in flight at a time: what `ServerConfiguration` does not know, because it knows neither
+/// users nor long polls. docs/limits.md has it all in one table.
 package struct InFlightLimits: Sendable, Equatable {
     /// Requests in all, long polls that wait and probes of `/livez` and `/readyz` not counted: 503 past it.
     ///
-    /// Each holds memory and a place in the lines for the database and Belvo. Who gets no place is told at once, while
-    /// those that have one are answered in time.
+    /// Each holds memory and a place in the lines for the database and Belvo. A request without a place is refused at
+    /// once, while those that have one are answered in time.
     package var requestsMax = 2_048
 
     /// Requests of one user, long polls that wait included, each until its answer has left; 0 is no limit: 429 past it.
@@ -24,7 +24,7 @@ package struct InFlightLimits: Sendable, Equatable {
     package init() {}
 }
 
-/// The requests that are under way, in all and of each user: past the bounds, those that come are told to come again.
+/// The requests in flight, in all and of each user: past the limits, new ones are refused with `Retry-After`.
 ///
 /// A request costs an addition when it begins and one when it ends, and a user's two readings of a table under a lock
 /// that is seldom met.
@@ -88,7 +88,7 @@ package final class InFlightLimit: Sendable {
     }
 }
 
-/// A user's request among the others that are under way, given back by letting go of it.
+/// A user's request among the others in flight; releasing it gives its place back.
 ///
 /// Its connection keeps it until the answer has left: a client that does not read uses up its own share only.
 final class InFlightPermit: Sendable {

@@ -50,8 +50,8 @@ final class StrangerLimits: Sendable {
 
     /// Compares a token that everybody on the other side shares.
     ///
-    /// From an address that has asked too often it is not even compared: guessing must not go on at the speed of the
-    /// network. Where the right one has come from lately it always is: no other client, behind a proxy that is
+    /// From an address that has asked too often it is not even compared: guessing must not continue at the speed of the
+    /// network. Where the right one was sent from lately it always is: no other client, behind a proxy that is
     /// not trusted for instance, shall lock the holder out.
     func check(
         _ bearer: SharedBearer, _ fields: [String], _ scheme: SharedBearer.Scheme, of client: IPAddress,

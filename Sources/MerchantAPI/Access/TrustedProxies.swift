@@ -5,7 +5,8 @@ import Transport
 /// The proxies whose word about a client's address is believed (`TRUSTED_PROXIES`).
 ///
 /// What they say is read from `X-Forwarded-For` alone. `Forwarded` (RFC 7239) says the same in other words: a proxy
-/// that writes one of the two passes the other on as the client sent it, so a reader of both could be told anything.
+/// that writes one of the two passes the other on as the client sent it, so a client could tell a reader of both
+/// anything.
 package struct TrustedProxies: Sendable {
     private let networks: [IPNetwork]
 

@@ -62,7 +62,7 @@ package struct JSONLogHandler: LogHandler {
 }
 
 extension Logger {
-    /// A logger of JSON lines, on standard output unless told otherwise. Each line has the trace that it belongs to.
+    /// A logger of JSON lines, on standard output by default. Each line has the trace that it belongs to.
     package static func jsonLines(
         label: String, level: Logger.Level, to output: LogOutput = .standardOutput,
         now: @escaping @Sendable () -> Timestamp

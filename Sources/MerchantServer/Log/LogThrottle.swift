@@ -9,7 +9,7 @@ import Transport
 final class LogThrottle: Sendable {
     /// Lines of one event in a second, and in a burst.
     static let rate = (perSecond: Int64(10), burst: Int64(100))
-    /// Events that are told apart; what comes under further names shares one bucket.
+    /// Events with buckets of their own; further names share one bucket.
     static let eventsMax = 1_024
 
     /// Events of which every line is written: who switches them on wants all of them.

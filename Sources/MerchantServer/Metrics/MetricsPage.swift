@@ -63,7 +63,7 @@ struct MetricsPage: Sendable {
             body: text.bytes)
     }
 
-    /// Nothing when the database does not say it in time; the log tells why.
+    /// Nothing when the database does not answer in time; the log says why.
     private func workload() async -> [Workload]? {
         do {
             return try await dependencies.store.workload(within: Self.databasePatience)

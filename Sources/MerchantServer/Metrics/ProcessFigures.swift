@@ -13,7 +13,7 @@ enum ProcessFigures {
         return words.count > 1 ? Int(words[1]).map { $0 * pageBytes } : nil
     }
 
-    /// Descriptors that are open. The directory's size tells without reading it (Linux 6.2 and later).
+    /// Descriptors that are open. The directory's size gives it without reading it (Linux 6.2 and later).
     static var openDescriptors: Int? {
         FileStatus.size(of: "/proc/self/fd").flatMap { $0 > 0 ? $0 : countedDescriptors }
     }

@@ -244,7 +244,7 @@ extension Probe {
             beside == nil ? "a second open intent gets \(status)" : "a second intent was opened beside the first"
     }
 
-    /// Hands authorize what is no signature, and hears from the refusal whether `platform` belongs there.
+    /// Sends authorize what is no signature, and learns from the refusal whether `platform` belongs there.
     private func askForPlatform(_ intent: Belvo.PaymentIntent, _ report: inout ProbeReport) async {
         guard let signals = try? RawJSON(parsing: RiskSignalsOfNobody.json("probe", since: nil)),
             let assertion = try? RawJSON(parsing: Array("{}".utf8))

@@ -17,7 +17,7 @@ enum ProbeQuestion: Int, Sendable, CaseIterable {
         case .webhookIDs: "meaning of `webhook_id`; order; signature"
         case .authorizePlatform: "whether authorize takes or wants `platform`"
         case .duplicateCustomers: "a second customer with the same identifier"
-        case .takingBack: "whether an enrollment can be taken back by the API, and what webhook tells of it"
+        case .takingBack: "whether an enrollment can be revoked by the API, and which webhook says so"
         case .enrollmentEnd: "how long an enrollment is good (`details.expires_at`), and its limits"
         case .intentLife: "how long an intent lives, and when Belvo sets it to `FAILED`"
         case .textLengths: "greatest lengths of texts"

@@ -83,7 +83,7 @@ extension ServerConfiguration {
 }
 
 extension DatabaseConfiguration {
-    /// The defaults, with what happens to connections told to the log.
+    /// The defaults, with what happens to connections logged.
     static func logged(to log: Logger) -> DatabaseConfiguration {
         var configuration = DatabaseConfiguration()
         configuration.onEvent = { event in
@@ -112,7 +112,7 @@ extension DatabaseConfiguration {
 }
 
 extension AuthenticatorDependencies {
-    /// Keys over TLS where they have an address, and what becomes of them told to the log.
+    /// Keys over TLS where they have an address, and their changes logged.
     static func live(
         _ rules: TokenRules, _ clock: IntervalClock, _ log: Logger
     ) throws -> AuthenticatorDependencies {

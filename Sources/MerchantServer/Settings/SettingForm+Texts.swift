@@ -53,7 +53,7 @@ extension SettingForm<UUID> {
 }
 
 extension SettingForm<Money> {
-    /// More than nothing. The reason why a text is no amount is told by the expectation.
+    /// More than nothing. The expectation says why a text is no amount.
     static let amount = SettingForm("an amount above zero, such as 500.00") { text in
         (try? Money(text)).flatMap { $0 > .zero ? $0 : nil }
     }

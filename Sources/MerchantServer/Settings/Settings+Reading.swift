@@ -7,7 +7,7 @@ import Payments
 import Transport
 
 extension Settings {
-    /// Asks for every setting, so that everything wrong is known in the end; nil when one is missing for good.
+    /// Asks for every setting, so that everything wrong is known in the end; nil when one is missing.
     init?(_ reader: SettingsReader) {
         let databaseURL = reader.required(.databaseURL, .connectionString)
         let publicBaseURL = reader.required(.publicBaseURL, .secureBaseURL)

@@ -11,7 +11,7 @@ import Transport
 import class FoundationEssentials.ProcessInfo
 import struct FoundationEssentials.UUID
 
-/// Everything that the server is told from outside, read once and never changed (merchant-api.md, "Configuration").
+/// All settings of the server, read once and never changed (merchant-api.md, "Configuration").
 ///
 /// What is secret is of a type that prints as `‹redacted›`, so the whole may be interpolated by mistake without harm.
 package struct Settings: Sendable {
@@ -32,7 +32,7 @@ package struct Settings: Sendable {
     package var belvoCAFile: String?
     /// `BELVO_RATE`: calls to Belvo per second; 0 is no limit.
     package var belvoRate: Int
-    /// `BELVO_CALLS_MAX`: calls to Belvo under way at a time.
+    /// `BELVO_CALLS_MAX`: calls to Belvo in flight at a time.
     package var belvoCallsMax: Int
     /// `BELVO_USER_RATE`: those of one user per second; 0 is no limit.
     package var belvoUserRate: Int

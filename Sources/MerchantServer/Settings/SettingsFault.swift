@@ -23,7 +23,7 @@ package struct SettingsProblem: Equatable, Sendable {
         case contradictory
         /// The file holds a name that no setting has.
         case unknown
-        /// It works, and makes an attack easier than it has to be: no fault, but something to be told.
+        /// It works, and makes an attack easier than it has to be: no fault, but a warning.
         case weak
     }
 

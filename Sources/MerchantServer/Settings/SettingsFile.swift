@@ -5,7 +5,7 @@ import Transport
 ///
 /// The value is what stands behind the first `=` without the blanks around it: no quotes, no escapes, no variables,
 /// no comment behind it, so that a password may hold any of these signs. What is wrong is kept beside what is right,
-/// to be told together with all else that is wrong with the settings.
+/// to be reported together with all else that is wrong with the settings.
 package struct SettingsFile: Sendable {
     /// What the file says, by name. Redacted like the secrets among them.
     private(set) var values: [String: Secret] = [:]

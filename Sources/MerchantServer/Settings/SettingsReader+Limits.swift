@@ -38,7 +38,7 @@ extension SettingsReader {
         return limits
     }
 
-    /// What one user may have under way, beside his requests.
+    /// What one user may have open, beside requests.
     func userBounds() -> UserBounds {
         var bounds = UserBounds()
         let count = SettingForm<Int>.number(0...1_000_000)
@@ -48,7 +48,7 @@ extension SettingsReader {
         return bounds
     }
 
-    /// The bounds of all that is under way.
+    /// The limits of all that is in flight.
     func inFlightLimits() -> InFlightLimits {
         var limits = InFlightLimits()
         limits.requestsMax = optional(.requestsMax, .number(1...1_000_000_000), default: limits.requestsMax)

@@ -4,7 +4,7 @@ import Transport
 /// Reads settings by name, remembering everything that is wrong with them.
 ///
 /// The environment wins over the file, name by name. Nothing stops at the first fault: what could not be read is nil,
-/// and `fault` tells all of it in the end.
+/// and `fault` lists all of it in the end.
 final class SettingsReader {
     private let environment: [String: String]
     private let file: SettingsFile

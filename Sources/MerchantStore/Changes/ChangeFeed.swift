@@ -8,7 +8,7 @@ import Transport
 /// Which requests wait for a record to change, and their wake-up: on whichever loop they wait, in whichever instance
 /// the change was made.
 ///
-/// A watcher begins to watch before it reads, so that no change comes between. What it hears is a hint: it reads again
+/// A watcher begins to watch before it reads, so that no change comes between. What it gets is a hint: it reads again
 /// and sees for itself. A hint may be lost with a connection to the database, so a waiting request also reads at the
 /// end.
 package final class ChangeFeed: Sendable {
@@ -17,7 +17,7 @@ package final class ChangeFeed: Sendable {
     private let notifier: ChangeNotifier
     private let listening = Mutex<Task<Void, any Error>?>(nil)
 
-    /// Watchers may wait on any of the loops. Other instances are listened to and told from the first one.
+    /// Watchers may wait on any of the loops. The first one listens to other instances and notifies them.
     package init(loops: [EventLoop], database: Database) {
         counts = loops.map(LoopWatchCount.init)
         self.database = database
@@ -40,7 +40,7 @@ package final class ChangeFeed: Sendable {
         notifier.notify(record.uuid)
     }
 
-    /// Begins to listen to other instances, and to tell them. Comes before the first watcher.
+    /// Begins to listen to other instances, and to notify them. Comes before the first watcher.
     package func start() {
         let task = counts[0].loop.task { [self, database] in
             let notifications = Notifications(of: database, channels: [ChangeNotice.channel], mark: notifier.mark)

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// What instances tell each other through PostgreSQL: who speaks, and the ids of records that have changed, with a
+/// What instances send each other through PostgreSQL: who sends, and the ids of records that have changed, with a
 /// blank between them.
 struct ChangeNotice: Sendable {
     static let channel = "record_changes"

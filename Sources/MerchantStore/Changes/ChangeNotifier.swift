@@ -7,7 +7,7 @@ import Transport
 ///
 /// What could not be sent is forgotten: it is a hint, and a waiting request reads at the end in any case.
 final class ChangeNotifier: Sendable {
-    /// The least time between two statements. The first change after it is told at once, and what comes meanwhile
+    /// The least time between two statements. The first change after it is sent at once, and what comes meanwhile
     /// goes together: a busy server sends two hundred statements a second, not thousands.
     static let pause = Duration.milliseconds(5)
 

@@ -6,7 +6,7 @@ import Postgres
 package enum DueTable: Sendable, CaseIterable {
     case customers, redirectReceipts, webhookReceipts, enrollments, payments, moneyAlarms, events
     /// The redirects that belong to no enrollment known here: a table of their own as far as work goes, so that those
-    /// that are made up keep no others waiting.
+    /// that are invented keep no others waiting.
     case unknownRedirects
 
     fileprivate var name: SQL {
@@ -82,7 +82,7 @@ extension Store {
 
     /// Takes a row for a call that is about to be sent again, until the next poll is due. Nothing comes back when
     /// another writer was faster, or has the row now; who `isHeld` has had it since it was read. Without a deadline the
-    /// one that there is goes on.
+    /// one that there is stays.
     package func claimSending<Record>(
         _ before: Stored<Record>, id: UUID, in table: DueTable, isHeld: Bool, firstPoll: Duration,
         deadline: Duration?

@@ -11,7 +11,7 @@ package struct Erasure: Sendable, Equatable {
     package let payments: Int
 }
 
-/// A person cannot be forgotten while something of theirs is under way.
+/// A person cannot be erased while a record of theirs is open.
 package struct RecordsStillOpen: Error, CustomStringConvertible {
     let records: [String]
 
@@ -25,7 +25,7 @@ extension Store {
     /// Nothing comes back when there is no such user.
     ///
     /// Throws `RecordsStillOpen`, and changes nothing, while something of the user's is not at its end or the shop has
-    /// yet to be told of it. A transaction that writes a record of the user's is waited for before that is read, and
+    /// yet to get its event. A transaction that writes a record of the user's is waited for before that is read, and
     /// waits from then on, so that nothing begins and nothing ends in between.
     package func erase(_ subject: UserSubject, as pseudonym: UserSubject) async throws -> Erasure? {
         try await database.transaction { transaction in
@@ -92,9 +92,9 @@ extension Store {
         }
     }
 
-    /// What is not at its end of the user's, and what the shop has yet to be told of it. A token that the user may hold
-    /// counts: who comes back under the same id could sign with it what is not known here to be signable any more. So
-    /// does a webhook about an unknown object: it may be about money of this user's.
+    /// What is not at its end of the user's, and the events about it that the shop has yet to get. A token that the
+    /// user may hold counts: who comes back under the same id could sign with it what is not known here to be signable
+    /// any more. So does a webhook about an unknown object: it may be about money of this user's.
     private static func openRecords(of subject: UserSubject, in transaction: Transaction) async throws -> [String] {
         try await transaction.execute(
             """

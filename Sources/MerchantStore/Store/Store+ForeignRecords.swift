@@ -28,7 +28,7 @@ extension Store {
         }
     }
 
-    /// Whether the creation of one of the user's enrollments is under way, so that Belvo may have it under an id that
+    /// Whether the creation of one of the user's enrollments is in flight, so that Belvo may have it under an id that
     /// is not known here.
     package func hasEnrollmentInFlight(of subject: UserSubject) async throws -> Bool {
         try await !database.rows(

@@ -29,7 +29,7 @@ package enum IdempotencySettlement: Sendable {
     case unchanged
     /// From now on the key gives this answer.
     case answer(IdempotencyClaim, StoredAnswer)
-    /// The app is told 202: from now on the key answers with what became of the record.
+    /// The app gets 202: from now on the key answers with the record as it is.
     case outcomeUnknown(IdempotencyClaim)
     /// Nothing happened: the key can be used as if it were new.
     case release(IdempotencyClaim)
@@ -52,7 +52,7 @@ package struct UsedKey: Sendable {
     package let recordID: UUID
     /// Nothing while the outcome is not known.
     package let answer: StoredAnswer?
-    /// Whether the app was told that the outcome is unknown.
+    /// Whether the answer was that the outcome is unknown.
     package let isOutcomeUnknown: Bool
     /// How long ago the key was claimed.
     package let age: Duration

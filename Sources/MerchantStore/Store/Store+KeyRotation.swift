@@ -14,7 +14,7 @@ package struct RotatedColumn: Sendable, Equatable {
 
 extension Store {
     /// Encrypts every ciphertext of a column anew that is not under the first of `ENCRYPTION_KEYS`, in batches, while
-    /// the servers go on.
+    /// the servers keep running.
     ///
     /// It can be ended at any moment and begun again: what was done stays done. A row that is changed meanwhile
     /// is left to that change, which encrypts under the first key itself. One that does not open is reported and left.

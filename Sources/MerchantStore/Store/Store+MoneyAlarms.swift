@@ -60,7 +60,7 @@ extension Store {
         return counts
     }
 
-    /// Takes up to `limit` alarms of which the shop may have to be told, for so long. See `claimDue`.
+    /// Takes up to `limit` alarms for which the shop may have to get an event, for so long. See `claimDue`.
     package func claimDueAlarms(limit: Int, lease: Duration) async throws -> [Stored<MoneyAlarm>] {
         let rows = try await claimDue(
             in: .moneyAlarms, limit: limit, lease: lease,
@@ -84,7 +84,7 @@ extension Store {
         ).first.map(readOrderTerms)
     }
 
-    /// Notes that an alarm is told, with the event that tells the shop, where there is one.
+    /// Notes that an alarm is handled, with the event for the shop, where there is one.
     package func noteHandled(_ alarm: Stored<MoneyAlarm>, emitting event: ShopEvent?) async throws {
         try await database.execute(
             """

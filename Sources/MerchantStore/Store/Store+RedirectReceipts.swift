@@ -5,7 +5,7 @@ import Postgres
 
 /// What a bank sent back through the user's browser or app.
 package struct RedirectReceipt: Sendable {
-    /// How far passing it on to Belvo has come.
+    /// How far it has been passed on to Belvo.
     package enum Outcome: String, Sendable, PostgresValue {
         /// Not sent yet.
         case received
@@ -15,7 +15,7 @@ package struct RedirectReceipt: Sendable {
         case taken
         /// Belvo refused it.
         case refused
-        /// It was sent and the answer was lost: only reading the enrollment can tell.
+        /// It was sent and the answer was lost: only reading the enrollment shows it.
         case unknown
         /// It could not be sent in time, or was not needed any more.
         case expired

@@ -5,9 +5,9 @@ import Postgres
 package struct RetentionPeriods: Sendable {
 
     package init() {}
-    /// A settled redirect tells a repeated one from a new one; a week is longer than any browser keeps a page.
+    /// A settled redirect distinguishes a repeated one from a new one; a week is longer than any browser keeps a page.
     var redirects = Duration.seconds(7 * 86_400)
-    /// One that belongs to no enrollment known here and that Belvo did not take is most likely made up; a bank's code
+    /// One that belongs to no enrollment known here and that Belvo did not take is most likely invented; a bank's code
     /// has long lapsed by then.
     var unknownRedirects = Duration.seconds(3_600)
     /// Webhooks help to find out what Belvo said and when.

@@ -1,7 +1,7 @@
 import Payments
 import Postgres
 
-/// What one user may have under way, beside his requests.
+/// What one user may have open, beside requests.
 package struct UserBounds: Sendable, Equatable {
     /// Enrollments that are not at their end; 0 is no limit.
     package var openEnrollmentsMax = 20

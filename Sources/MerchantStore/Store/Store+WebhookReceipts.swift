@@ -3,7 +3,7 @@ import MerchantModel
 import Payments
 import Postgres
 
-/// What Belvo told by webhook.
+/// A webhook of Belvo's, as it is stored.
 package struct WebhookReceipt: Sendable {
     /// What became of it.
     package enum Outcome: String, Sendable, PostgresValue {
@@ -30,7 +30,7 @@ package struct WebhookReceipt: Sendable {
     package let statement: WebhookStatement
 }
 
-/// What Belvo told a moment ago.
+/// A webhook that has just arrived.
 package struct NewWebhook: Sendable {
     package let id: UUID
     /// Of the body after parsing.

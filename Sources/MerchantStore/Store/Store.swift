@@ -55,7 +55,7 @@ package struct PollPlan: Sendable {
     package let nextPoll: Duration?
     /// From now until the deadline, where the state is new.
     let deadline: Duration?
-    /// The deadline that goes on, where it is not.
+    /// The deadline that stays, where it is not.
     let keptDeadline: Timestamp?
     /// Whether the writer is about to send something, and keeps the row until the next poll.
     var isHeld = false
@@ -65,7 +65,7 @@ package struct PollPlan: Sendable {
         PollPlan(nextPoll: schedule?.firstPoll, deadline: schedule?.deadline, keptDeadline: nil)
     }
 
-    /// A state that goes on.
+    /// A state that lasts.
     package static func goesOn(nextPoll: Duration, deadline: Timestamp?) -> PollPlan {
         PollPlan(nextPoll: nextPoll, deadline: nil, keptDeadline: deadline)
     }

@@ -2,7 +2,7 @@ import Postgres
 import Synchronization
 import Transport
 
-/// Stores what Belvo tells: what comes while a statement is under way goes together with the next one.
+/// Stores Belvo's webhooks: those that arrive while a statement runs are written together by the next one.
 ///
 /// Belvo sends three webhooks for one end at the same moment, and many at once on a busy day. None waits for others:
 /// the first one is written at once, and each is on disk before it is answered.

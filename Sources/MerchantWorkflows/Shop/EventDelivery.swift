@@ -31,7 +31,7 @@ package struct EventDelivery: Sendable {
     static let timeouts = Duration.seconds(3 * 86_400)
 
     /// How long after so many attempts the next one follows: seconds for a hiccup, at most an hour for an outage, so
-    /// that a shop that is back hears everything within the hour.
+    /// that a shop that is back gets everything within the hour.
     static func pause(afterAttempts attempts: Int) -> Duration {
         let seconds: [Int64] = [5, 20, 60, 300, 900]
         return .seconds(attempts <= seconds.count ? seconds[max(attempts, 1) - 1] : 3_600)

@@ -4,7 +4,7 @@ import HTTP
 import MerchantModel
 import Payments
 
-/// How an event is carried so that the shop can tell that it is from here, whole and fresh: the Standard Webhooks
+/// How an event is carried so that the shop can verify that it is from here, whole and fresh: the Standard Webhooks
 /// format (standardwebhooks.com, "Specification").
 package struct StandardWebhook: Sendable {
     /// The answer of the shop counts when it comes within this time, in all.

@@ -7,7 +7,7 @@ import Transport
 /// Has workers make passes when there is something for them, until the task is cancelled.
 ///
 /// One statement for all tables asks what is due, and again after a pause: while little is going on, asking is most of
-/// the work. A worker that has much to do goes on at once, and keeps no other from beginning.
+/// the work. A worker that has much to do continues at once, and keeps no other from beginning.
 package struct DueLoop: Sendable {
     let workers: [any DueWorker]
     /// Tells in which of the tables something is due.

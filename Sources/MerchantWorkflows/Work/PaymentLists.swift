@@ -70,7 +70,7 @@ struct PaymentPoller: DueWorker {
         return told
     }
 
-    /// Takes what a list shows, and gives of how many payments that told. What it shows changed stays due.
+    /// Takes what a list shows, and gives how many payments it showed. What it shows changed stays due.
     private func take(_ shown: [Belvo.PaymentIntent], ahead: Duration) async throws -> Int {
         var quiet: [UUID] = []
         var changed = 0

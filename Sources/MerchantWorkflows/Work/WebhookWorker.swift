@@ -8,7 +8,7 @@ import Transport
 /// Works on the webhooks that wait: those that lead to one object are settled together, by one reading of it, and all
 /// of a pass by one statement.
 ///
-/// A payment's end is told three times, by its intent, its charge and its transaction. The intent is read; the other
+/// Three webhooks name a payment's end, for its intent, its charge and its transaction. The intent is read; the other
 /// two belong to it, or repeat what is known by then. Only a movement that leads to no payment here is read itself.
 struct WebhookWorker: DueWorker {
     let name = "webhooks"
@@ -68,7 +68,7 @@ private struct WebhookPass {
         await read(named.compactMap(\.self))
         for (receipt, target) in zip(left, named) {
             guard let target, let reading = readings[target] else { continue }
-            // An intent that a movement's webhook only named may be a lie or a mistake: the movement itself tells.
+            // An intent that a movement's webhook only named may be false: the movement itself is read.
             if receipt.record.isOfMovement, !reading.hasFoundOurs { continue }
             settle(receipt, after: reading)
         }

@@ -13,7 +13,7 @@ package struct CallbackResult: Sendable {
     package let isRepeat: Bool
     /// Whether the redirect has shown that its bearer was at the bank for this enrollment: Belvo took its
     /// code, or that is unknown, and the enrollment continued by it alone. Before that a `state` may have been found
-    /// somewhere, and a code made up.
+    /// somewhere, and a code invented.
     package let isProven: Bool
     /// Why passing it on just now failed.
     package let failure: (any Error)?
@@ -22,7 +22,7 @@ package struct CallbackResult: Sendable {
 extension RedirectionWorkflow {
     /// Takes a redirect from a browser, and says where it then stands.
     ///
-    /// Throws only what kept it from being stored, or from being read again: then the same redirect may come again.
+    /// Throws only what kept it from being stored, or from being read again: then the same redirect may be sent again.
     /// What went wrong with Belvo stands in the landing.
     package func receiveCallback(_ arrival: Arrival, on context: CallContext) async throws -> CallbackResult {
         let (receipt, isNew) = try await remember(arrival)

@@ -67,7 +67,7 @@ package struct CustomerWorkflow: Sendable {
     private func creation(on context: CallContext) -> RemoteCreation<CustomerWorkflow> {
         RemoteCreation(workflow: self, context: context) { customer, belvo in
             let person = customer.person
-            // Where Belvo has it and does not say since when, reading tells.
+            // Where Belvo has it and does not say since when, reading shows it.
             return Customer.Event(
                 try await belvo.createCustomer(
                     NewCustomer(
@@ -111,7 +111,7 @@ extension CustomerWorkflow: PolledWorkflow {
         guard customer.state == .creating else { return .unreadable }
         do {
             let found = try await belvo.findCustomers(externalID: customer.id.description)
-            // Of several the oldest: its age is what banks have been told.
+            // Of several the oldest: its age is what banks have seen.
             let first = found.min { ($0.createdAt ?? "") < ($1.createdAt ?? "") }
             guard let first else { return .absent }
             for twin in found where twin.id != first.id { logTwin(twin.id.uuid, of: customer) }

@@ -23,7 +23,7 @@ package struct Dependencies: Sendable {
     /// Counts the states that records enter here.
     package let funnelCounts: FunnelCounts
     package let log: Logger
-    /// Stores what Belvo tells.
+    /// Stores Belvo's webhooks.
     let webhookIntake = WebhookIntake()
     /// Which enrollments Belvo has shown to be usable a moment ago.
     let usableEnrollments = UsableEnrollments()
@@ -68,7 +68,7 @@ package struct Policy: Sendable {
     let tokenRefreshPath: String?
     /// Redirects of strangers that may wait for Belvo at a time.
     let unknownRedirectsMax: Int
-    /// What one user may have under way.
+    /// What one user may have open.
     package let userBounds: UserBounds
     /// Where banks may send users back to; the first one unless an app names another.
     package let callbackURLs: [String]
@@ -119,7 +119,7 @@ package final class Identities: Sendable {
     }
 }
 
-/// Under which request something happens: who caused it, and the trace that Belvo is told.
+/// Under which request something happens: who caused it, and the trace that is sent to Belvo.
 package struct CallContext: Sendable {
     let cause: Cause
     let trace: TraceParent?
@@ -151,9 +151,9 @@ package enum WorkflowRefusal: Error, Sendable, Equatable {
     case redirectUnknown
     /// So many redirects of strangers wait that there is no room for another one.
     case unknownRedirectsFull
-    /// The user has so many enrollments under way that there may be no other.
+    /// The user has so many open enrollments that there may be no other.
     case tooManyOpenEnrollments
-    /// The user has so many payments under way that there may be no other.
+    /// The user has so many open payments that there may be no other.
     case tooManyOpenPayments
     /// The user has begun so many enrollments within a day that the next one has to wait.
     case tooManyEnrollments(retryAfter: Duration)
@@ -215,7 +215,7 @@ package struct SignedPart: Sendable, Equatable {
     package let fault: ClientData.Fault
 }
 
-/// What an app is told about a request that reached Belvo.
+/// The answer to an app about a request that reached Belvo.
 package enum Progress<Resource: Sendable>: Sendable {
     /// It is done, and Belvo has said so.
     case done(Resource)
@@ -259,7 +259,7 @@ extension BelvoError {
         if case .unreachable = self { true } else { false }
     }
 
-    /// Whether Belvo said no to the content, for good.
+    /// Whether Belvo refused the content.
     var refusal: Belvo.ErrorResponse? {
         if case .refused(let refusal) = self { refusal } else { nil }
     }
@@ -277,7 +277,7 @@ package struct InternalError: Error, CustomStringConvertible {
 }
 
 extension BelvoError {
-    /// The same, as it is told to who gave nothing that Belvo could have refused.
+    /// The same, for an app that sent nothing that Belvo could have refused.
     package var notCausedByApp: any Error {
         switch self {
         case .refused(let refusal), .conflict(let refusal): InternalError(refusal: refusal)

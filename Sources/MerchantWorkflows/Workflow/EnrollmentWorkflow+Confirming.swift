@@ -53,7 +53,7 @@ extension EnrollmentWorkflow {
             return .done(try await send(confirmation, for: sent, within: nil, on: context))
         } catch let error as BelvoError {
             if let end = try await settle(sent, after: error, from: stored, on: context) { throw end }
-            // It may have arrived. Only reading can tell: now, or when the poller does.
+            // It may have arrived. Only reading shows it: now, or by the poller.
             dependencies.log.warning(
                 "enrollment.confirmation_unknown", metadata: ["enrollment_id": "\(sent.record.id)"])
             return try await goOn(sent, with: confirmation, isHeld: true, until: end, on: context)
@@ -145,7 +145,7 @@ extension EnrollmentWorkflow {
             return WorkflowRefusal.confirmationRefused(failure, belvoRequestID: refusal.requestID)
         }
         if error.leftNothing {
-            // The user's time goes on where it was: trying again and again must not make it longer.
+            // The user's deadline stays: trying again and again must not make it longer.
             try await record(.confirmationNotSent, on: sent, keeping: before.deadline, cause: context.cause)
             return error
         }

@@ -62,7 +62,7 @@ extension EnrollmentWorkflow {
         else {
             return .notOurs
         }
-        // Under whatever name Belvo shows it, it may be the one that is being made here: its answer tells.
+        // Under whatever name Belvo shows it, it may be the one that is being made here: its answer shows it.
         if try await dependencies.store.hasEnrollmentInFlight(of: owner.subject) {
             throw ImportDeferred.mayBeOwn
         }

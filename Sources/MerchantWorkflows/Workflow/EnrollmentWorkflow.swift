@@ -43,7 +43,7 @@ package struct EnrollmentWorkflow: Sendable {
         }
     }
 
-    /// Starts an enrollment. `offered` finds the banks that are offered now; what the app is told is stored with the
+    /// Starts an enrollment. `offered` finds the banks that are offered now; the answer is stored with the
     /// outcome, for the same request under the same key.
     package func create(
         _ requested: CreateRequest, for subject: UserSubject, as request: KeyedRequest<Enrollment>,
@@ -161,7 +161,7 @@ extension EnrollmentWorkflow: PolledWorkflow {
 
     func nextPoll(at stored: Stored<Enrollment>) -> Duration? { plan(stored.record, over: stored).nextPoll }
 
-    /// A redirect that is not being passed on any more: Belvo has it, or the user has to come again.
+    /// A redirect that is not being passed on any more: Belvo has it, or the user has to start again.
     func localEvent(of enrollment: Enrollment) async throws -> Enrollment.Event? {
         guard enrollment.state == .completing else { return nil }
         return try await dependencies.store.hasOpenReceipt(of: enrollment.id) ? nil : .redirectPassedOn
@@ -199,7 +199,7 @@ extension EnrollmentWorkflow: PolledWorkflow {
     private func ask(_ belvo: Belvo.Client, about enrollment: Enrollment) async throws -> Enrollment.Event? {
         guard let belvoID = enrollment.belvoID.map({ Belvo.Enrollment.ID($0) }) else {
             let found = try await belvo.findEnrollments(externalID: enrollment.id.description)
-            // Of several the one that has come furthest, and of those the first: the list begins with the newest.
+            // Of several the one in the latest state, and of those the first: the list begins with the newest.
             guard let chosen = found.reversed().max(by: { rank($0) < rank($1) }) else { return nil }
             for twin in found where twin.id != chosen.id { logTwin(twin.id.uuid, of: enrollment) }
             return .reported(report(chosen, of: enrollment))
@@ -296,7 +296,7 @@ extension EnrollmentWorkflow: PolledWorkflow {
         let rest = next.waitsForPerson ? stored.deadline.map { $0 - stored.clock.now } : nil
         let overdue = stored.isOverdue ? stored.deadline.map { stored.clock.now - $0 } : nil
         let pause = overdue.map(dependencies.timeouts.doubtInterval) ?? rest ?? .zero
-        // What has just changed goes on at the pace of the state that was entered: a person waits for it.
+        // What has just changed is polled at the pace of the state that was entered: a user waits for it.
         let isFresh = stored.clock.now - stored.updatedAt < dependencies.timeouts.pollInterval
         let first = isFresh ? next.schedule(dependencies.timeouts)?.firstPoll : nil
         let interval = min(first ?? dependencies.timeouts.pollInterval, dependencies.timeouts.pollInterval)

@@ -29,7 +29,7 @@ extension ProviderStatus {
         switch status {
         case .succeeded: self = .succeeded
         case .failed, .canceled: self = .failed
-        // SCHEDULE_FINISHED ends a schedule, not a payment: its charge tells (belvo-api.md §6.3).
+        // SCHEDULE_FINISHED ends a schedule, not a payment: its charge shows it (belvo-api.md §6.3).
         case .processing, .scheduled, .scheduleFinished: self = .processing
         case .pending, .requiresPaymentMethod, .requiresAction: self = .pending
         case .unknown: self = .unknown

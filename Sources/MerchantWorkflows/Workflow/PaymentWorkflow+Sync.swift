@@ -61,7 +61,7 @@ extension PaymentWorkflow {
         let named = try await namesake(of: remote, owner)
         // Money that bears the name of a payment of theirs counts also after the person was forgotten.
         if owner.isErased, named == nil { return .notOurs }
-        // Under whatever name Belvo shows it, it may be the one that is being made here: its answer tells.
+        // Under whatever name Belvo shows it, it may be the one that is being made here: its answer shows it.
         if try await dependencies.store.hasPaymentInFlight(of: owner.subject) {
             throw ImportDeferred.mayBeOwn
         }
@@ -108,7 +108,7 @@ extension PaymentWorkflow {
         return .taken
     }
 
-    /// Whose an intent is, and what it is called, decides for good whether it counts. Where it names no customer, no
+    /// Whose an intent is, and what it is called, decides whether it counts. Where it names no customer, no
     /// payment, or a payment of ours for a customer who is not, it is read once more, and both readings have to agree.
     private func confirmNames(of remote: Belvo.PaymentIntent, on context: CallContext) async throws {
         let named = remote.externalID.flatMap { Payment.ID($0) }

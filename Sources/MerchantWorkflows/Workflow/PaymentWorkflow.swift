@@ -36,7 +36,7 @@ package struct PaymentWorkflow: Sendable {
         }
     }
 
-    /// Opens a payment. What the app is told is stored with the outcome, for the same request under the same key.
+    /// Opens a payment. The answer is stored with the outcome, for the same request under the same key.
     package func create(
         _ requested: CreateRequest, by subject: UserSubject, as request: KeyedRequest<Payment>, on context: CallContext
     ) async throws -> Creation<Payment> {

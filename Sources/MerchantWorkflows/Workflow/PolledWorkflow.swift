@@ -7,7 +7,7 @@ protocol PolledWorkflow: Sendable {
     associatedtype Record: Pollable
 
     var dependencies: Dependencies { get }
-    /// Reads Belvo about the record. What hinders it is told to the log.
+    /// Reads Belvo about the record. What hinders it is logged.
     func readRemoteState(of record: Record, from belvo: Belvo.Client) async -> RemoteState<Record.Event>
     /// What follows from our own rows, whatever Belvo says.
     func localEvent(of record: Record) async throws -> Record.Event?

@@ -9,7 +9,7 @@ import Payments
 
 /// How a bank's redirect reaches Belvo: stored before anything else, passed on once, through whichever way it came.
 ///
-/// A `state` that stood in a redirect address tells whose it is. Where the bank hid it, Belvo's answer does.
+/// A `state` from a redirect address says whose it is. Where the bank hid it, Belvo's answer does.
 package struct RedirectionWorkflow: Sendable {
     let dependencies: Dependencies
 
@@ -27,14 +27,14 @@ package struct RedirectionWorkflow: Sendable {
 
     private var enrollments: EnrollmentWorkflow { EnrollmentWorkflow(dependencies: dependencies) }
 
-    /// A redirect that has come, and what is known of it before it is stored.
+    /// A redirect that arrived, and what is known of it before it is stored.
     package struct Arrival: Sendable {
         let redirection: Redirection
         /// The user whose app posted it; nil when it came through a browser.
         let poster: UserSubject?
         /// The enrollment whose `state` it names; nil where that is not known.
         package let enrollment: Stored<Enrollment>?
-        /// Whether the very same has come before.
+        /// Whether the very same arrived before.
         package let isRepeat: Bool
         fileprivate let body: [UInt8]
         fileprivate let digest: [UInt8]
@@ -230,7 +230,7 @@ package struct RedirectionWorkflow: Sendable {
         }
     }
 
-    /// On whose behalf Belvo is told: the enrollment's user, or a stranger where it is not known whose it is.
+    /// On whose behalf Belvo is called: the enrollment's user, or a stranger where it is not known whose it is.
     private func origin(of owner: Stored<Enrollment>?) -> CallOrigin? {
         guard let owner else { return (CallOrigin.current ?? .nobody).asStranger }
         return .user(owner.record.subject)
@@ -356,7 +356,7 @@ extension Redirection {
         if case .rejected = self { true } else { false }
     }
 
-    /// What is encrypted until Belvo has it, and what tells one redirect from another.
+    /// What is encrypted until Belvo has it, and what distinguishes one redirect from another.
     var json: [UInt8] {
         JSONWriter.object { text in
             switch self {

@@ -18,7 +18,7 @@ protocol CreationWorkflow: PolledWorkflow where Record: Creatable {
     func mayBeThere(after error: BelvoError) -> Bool
     /// How such a refusal ends a record that Belvo then does not show; nil when that says nothing.
     func end(after error: BelvoError) -> (event: Record.Event, refusal: WorkflowRefusal)?
-    /// What else is why Belvo refuses the creation: the app is told that, and its key is free again. Nil when it is
+    /// What else is why Belvo refuses the creation: the app gets that, and its key is free again. Nil when it is
     /// what Belvo says.
     func reason(behind refusal: BelvoError, of record: Record, on context: CallContext) async -> WorkflowRefusal?
     /// Keeps that Belvo has another object for the record, which is not used.
@@ -75,11 +75,11 @@ protocol Creatable: Pollable {
     func creationSchedule(_ timeouts: Timeouts) -> Schedule
     static func notCreated(_ failure: Failure) -> Event
     static var creationUnknown: Event { get }
-    /// The object of which the event tells.
+    /// The object that the event names.
     static func belvoID(in event: Event) -> UUID?
 }
 
-/// What a creation has come to.
+/// The outcome of a creation.
 struct CreationOutcome<Record: Sendable>: Sendable {
     let progress: Progress<Stored<Record>>
     /// Whether another writer has taken the record out of its creation: the key may have an answer by now, which is not
@@ -182,7 +182,7 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
                 "\(Record.noun).sent_again_in_vain",
                 metadata: ["\(Record.noun)_id": "\(claimed.record.ownID)", "reason": "\(error)"])
             if error.leftNothing { return try await leaveUnknown(claimed) }
-            // What is refused will not arrive later: the time of the sending before goes on.
+            // What is refused will not arrive later: the deadline of the sending before stays.
             if error.refusal != nil { claimed.deadline = before.deadline }
         }
         if case .event(let found) = await workflow.lookUp(claimed.record) {
@@ -217,7 +217,7 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
     }
 
     /// Records an event. The writer that takes the record out of its creation settles the key, and no later one: what
-    /// an app has been told under it stays what it is told.
+    /// an app got under it stays its answer.
     private func apply(
         _ event: Record.Event, to stored: Stored<Record>, settling: (Stored<Record>) -> IdempotencySettlement
     ) async throws -> CreationOutcome<Record> {

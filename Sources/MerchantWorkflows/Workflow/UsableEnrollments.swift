@@ -5,7 +5,7 @@ import Synchronization
 
 /// Which enrollments Belvo has shown to be usable, and when: within minutes they are not read again before a payment.
 ///
-/// Belvo refuses a payment from one that was taken back anyway; it is read then, so that the app hears the reason. What
+/// Belvo refuses a payment from one that was taken back anyway; it is read then, so that the app gets the reason. What
 /// is forgotten here, or was seen by another instance, costs one reading.
 final class UsableEnrollments: Sendable {
     /// For how long a reading counts.
@@ -31,7 +31,7 @@ final class UsableEnrollments: Sendable {
         moments.withLock { _ = $0.removeValue(forKey: id) }
     }
 
-    /// Whether Belvo has shown it to be usable within minutes, and has told nothing of it since.
+    /// Whether Belvo has shown it to be usable within minutes, and no webhook has named it since.
     func isUsable(_ enrollment: PaymentSurvey.EnrollmentState, at now: Timestamp) -> Bool {
         guard let id = enrollment.belvoID, !enrollment.hasUnreadWebhook, let moment = moments.withLock({ $0[id] }),
             now - moment < Self.lifetime

@@ -4,7 +4,7 @@ import Payments
 extension WebhookStatement {
     /// Whether it says that money moves, or has arrived, where Belvo shows less of the payment.
     ///
-    /// What failed may be told late: only an end in money counts against a failure.
+    /// The webhook of a failure may be late: only an end in money counts against a failure.
     func isAhead(of shown: ProviderStatus, as kind: WebhookWorkflow.Kind) -> Bool {
         let told: String? =
             switch kind {

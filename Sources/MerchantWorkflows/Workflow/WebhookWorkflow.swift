@@ -15,7 +15,7 @@ package struct WebhookWorkflow: Sendable {
         self.dependencies = dependencies
     }
 
-    /// What was told.
+    /// What a webhook says.
     package struct WebhookHint: Sendable {
         let type: String
         let code: String
