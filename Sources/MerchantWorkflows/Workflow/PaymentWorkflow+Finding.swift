@@ -69,12 +69,12 @@ extension PaymentWorkflow: CreationWorkflow {
 
     /// An enrollment that was taken back is why Belvo refuses a payment from it: it is read again then, since it need
     /// not have been read before.
-    func reason(behind refusal: BelvoError, of payment: Payment, on context: CallContext) async -> WorkflowRefusal? {
-        guard let enrollment = payment.parties.enrollment else { return nil }
+    func reason(behind refusal: BelvoError, of payment: Payment, on context: CallContext) async -> RefusalReason {
+        guard let enrollment = payment.parties.enrollment else { return .asBelvoSays }
         guard let stored = try? await dependencies.store.enrollment(belvoID: enrollment),
             let seen = try? await EnrollmentWorkflow(dependencies: dependencies).reread(stored, on: context)
-        else { return nil }
-        return seen.record.state == .succeeded ? nil : .enrollmentNotUsable
+        else { return .unknown }
+        return seen.record.state == .succeeded ? .asBelvoSays : .other(.enrollmentNotUsable)
     }
 
     func noteTwin(_ id: UUID, of record: Payment) async throws {

@@ -18,9 +18,8 @@ protocol CreationWorkflow: PolledWorkflow where Record: Creatable {
     func mayBeThere(after error: BelvoError) -> Bool
     /// How such a refusal ends a record that Belvo then does not show; nil when that says nothing.
     func end(after error: BelvoError) -> (event: Record.Event, refusal: WorkflowRefusal)?
-    /// What else is why Belvo refuses the creation: the app gets that, and its key is free again. Nil when it is
-    /// what Belvo says.
-    func reason(behind refusal: BelvoError, of record: Record, on context: CallContext) async -> WorkflowRefusal?
+    /// Why Belvo refuses the creation.
+    func reason(behind refusal: BelvoError, of record: Record, on context: CallContext) async -> RefusalReason
     /// Keeps that Belvo has another object for the record, which is not used.
     func noteTwin(_ id: UUID, of record: Record) async throws
 }
@@ -29,8 +28,8 @@ extension CreationWorkflow {
     func mayBeThere(after error: BelvoError) -> Bool { false }
     func end(after error: BelvoError) -> (event: Record.Event, refusal: WorkflowRefusal)? { nil }
 
-    func reason(behind refusal: BelvoError, of record: Record, on context: CallContext) async -> WorkflowRefusal? {
-        nil
+    func reason(behind refusal: BelvoError, of record: Record, on context: CallContext) async -> RefusalReason {
+        .asBelvoSays
     }
 
     func noteTwin(_ id: UUID, of record: Record) async throws { logTwin(id, of: record) }
@@ -79,6 +78,15 @@ protocol Creatable: Pollable {
     static func belvoID(in event: Event) -> UUID?
 }
 
+/// Why Belvo refuses a creation. An idempotency key keeps the refusal only where Belvo's own words are the reason.
+enum RefusalReason: Equatable {
+    case asBelvoSays
+    /// The app gets this reason.
+    case other(WorkflowRefusal)
+    /// What may be the reason could not be read, or Belvo has not judged the request.
+    case unknown
+}
+
 /// The outcome of a creation.
 struct CreationOutcome<Record: Sendable>: Sendable {
     let progress: Progress<Stored<Record>>
@@ -114,15 +122,15 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
             if !workflow.mayBeThere(after: error), !error.mayHaveArrived {
                 let reason =
                     error.refusal == nil
-                    ? nil : await workflow.reason(behind: error, of: remembered.record, on: context)
-                let answers = error.refusal != nil && reason == nil
+                    ? RefusalReason.unknown
+                    : await workflow.reason(behind: error, of: remembered.record, on: context)
                 let refused = try await apply(
                     Record.notCreated(
                         error.refusal.map(Failure.refused) ?? (error.neverLeft ? .notSent : .notLetIn)),
                     to: remembered
-                ) { _ in (answers ? key?.answered(error) : key?.released) ?? .unchanged }
+                ) { _ in (reason == .asBelvoSays ? key?.answered(error) : key?.released) ?? .unchanged }
                 if refused.isOvertaken { return refused }
-                if let reason { throw reason }
+                if case .other(let reason) = reason { throw reason }
                 throw error
             }
             failure = error
