@@ -67,6 +67,7 @@ let package = Package(
                 .embedInCode("0021_show_merchants_their_figures.sql"),
                 .embedInCode("0022_dispute_orders_paid_beside.sql"),
                 .embedInCode("0023_hold_the_name_of_twins.sql"),
+                .embedInCode("0024_write_less_for_each_payment.sql"),
             ],
             swiftSettings: strict
         ),

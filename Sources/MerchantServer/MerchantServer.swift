@@ -243,7 +243,7 @@ package final class MerchantServer: Sendable {
         let loop = loops[0]
         let pause = min(dependencies.timeouts.pollInterval / 2, .seconds(1))
         let due = DueLoop(
-            workers: workers, due: { [store = dependencies.store] in try await store.dueTables(among: $0) },
+            workers: workers, due: { [dependencies] in try await dependencies.dueTables(among: $0) },
             pause: pause,
             log: log)
         let retention = WorkLoop(

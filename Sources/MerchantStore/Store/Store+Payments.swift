@@ -226,7 +226,8 @@ extension Store {
                     \(seal(after.failure?.message, in: .paymentsFailureMessage, of: after.id.uuid)),
                 failure_authority = \(after.failure?.authority), \(fragment: terms(ifForeign: after))
                 updated_at = \(moment), version = version + 1, leased_until = NULL,
-                next_poll_at = app_now() + \(plan.nextPollMicroseconds) * interval '1 microsecond',
+                next_poll_at = CASE WHEN \(plan.keepsNextPoll) AND next_poll_at > app_now() THEN next_poll_at
+                    ELSE app_now() + \(plan.nextPollMicroseconds) * interval '1 microsecond' END,
                 deadline_at = coalesce(
                     \(plan.keptDeadline),
                     app_now() + \(plan.deadlineMicroseconds) * interval '1 microsecond')

@@ -29,6 +29,13 @@ extension Store {
         return done
     }
 
+    /// Whether a row has stood as it is for so long. None of these is younger by its id than by its last change, so the
+    /// index of ids says where to stop, and needs no companion that each change would have to be written to.
+    private static func hasStood(_ column: SQL, _ period: Duration) -> SQL {
+        let moment: SQL = "app_now() - \(period.wholeMicroseconds) * interval '1 microsecond'"
+        return "\(fragment: column) < \(fragment: moment) AND id < first_id_at(\(fragment: moment))"
+    }
+
     private func retentionStatements(_ periods: RetentionPeriods, limit: Int) -> [(String, SQL)] {
         [
             (
@@ -63,10 +70,8 @@ extension Store {
                 """
                 DELETE FROM webhook_receipts WHERE id IN (
                     SELECT id FROM webhook_receipts
-                    WHERE outcome <> 'received'
-                        AND last_received_at
-                            < app_now() - \(periods.webhooks.wholeMicroseconds) * interval '1 microsecond'
-                    ORDER BY last_received_at LIMIT \(limit)
+                    WHERE outcome <> 'received' AND \(fragment: Self.hasStood("last_received_at", periods.webhooks))
+                    ORDER BY id LIMIT \(limit)
                 ) RETURNING 1 AS gone
                 """
             ),
@@ -121,8 +126,8 @@ extension Store {
                 WHERE id IN (
                     SELECT id FROM payments
                     WHERE hollowed_at IS NULL AND state IN ('succeeded', 'failed')
-                        AND updated_at < app_now() - \(periods.steps.wholeMicroseconds) * interval '1 microsecond'
-                    ORDER BY updated_at LIMIT \(limit)
+                        AND \(fragment: Self.hasStood("updated_at", periods.steps))
+                    ORDER BY id LIMIT \(limit)
                     FOR UPDATE SKIP LOCKED
                 ) RETURNING 1 AS gone
                 """

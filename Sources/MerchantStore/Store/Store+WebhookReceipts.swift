@@ -97,14 +97,19 @@ extension Store {
     }
 
     /// Stores several that are to be worked on, each with how often it came, by one statement. No two of them are the
-    /// same.
-    package func insertWebhooks(_ webhooks: [(NewWebhook, copies: Int)]) async throws {
+    /// same. With a lease they come back claimed for so long, which need not be written again; without they are due.
+    package func insertWebhooks(
+        _ webhooks: [(NewWebhook, copies: Int)], lease: Duration?
+    ) async throws -> [Stored<WebhookReceipt>] {
         let told = webhooks.map(\.0)
-        try await database.execute(
+        let (isLeased, microseconds) = (lease != nil, lease?.wholeMicroseconds ?? 0)
+        let rows = try await database.execute(
             """
             INSERT INTO webhook_receipts (
-                id, digest, webhook_type, webhook_code, object_id, body_ciphertext, received_count, next_poll_at)
-            SELECT told.*, app_now()
+                id, digest, webhook_type, webhook_code, object_id, body_ciphertext, received_count, next_poll_at,
+                leased_until)
+            SELECT told.*, app_now() + \(microseconds) * interval '1 microsecond',
+                CASE WHEN \(isLeased) THEN app_now() + \(microseconds) * interval '1 microsecond' END
             FROM unnest(
                 \(told.map(\.id)), \(told.map { ByteString($0.digest) }), \(told.map(\.type)), \(told.map(\.code)),
                 \(told.compactMap(\.object)),
@@ -114,8 +119,11 @@ extension Store {
             ON CONFLICT ON CONSTRAINT one_receipt_per_webhook DO UPDATE SET
                 received_count = webhook_receipts.received_count + excluded.received_count,
                 last_received_at = app_now(), outcome = excluded.outcome, next_poll_at = excluded.next_poll_at,
-                processed_at = NULL, leased_until = NULL, version = webhook_receipts.version + 1
+                leased_until = excluded.leased_until,
+                processed_at = NULL, version = webhook_receipts.version + 1
+            RETURNING \(fragment: Self.webhookColumns)
             """)
+        return isLeased ? readEach(rows, of: "webhook_receipts", readWebhook) : []
     }
 
     /// Takes up to `limit` webhooks that are due, for so long, oldest first. See `claimDue`.

@@ -59,6 +59,8 @@ package struct PollPlan: Sendable {
     let keptDeadline: Timestamp?
     /// Whether the writer is about to send something, and keeps the row until the next poll.
     var isHeld = false
+    /// Whether a next poll that is ahead stays as it is.
+    var keepsNextPoll = false
 
     /// A state that was just entered.
     package static func entered(_ schedule: Schedule?) -> PollPlan {
@@ -68,6 +70,13 @@ package struct PollPlan: Sendable {
     /// A state that lasts.
     package static func goesOn(nextPoll: Duration, deadline: Timestamp?) -> PollPlan {
         PollPlan(nextPoll: nextPoll, deadline: nil, keptDeadline: deadline)
+    }
+
+    /// The same, but for a next poll that is ahead: what is due when stands in an index, and need not be written again.
+    package var keepingNextPoll: PollPlan {
+        var plan = self
+        plan.keepsNextPoll = true
+        return plan
     }
 
     /// The same, for a writer that is about to send something.

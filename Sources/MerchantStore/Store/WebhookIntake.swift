@@ -1,3 +1,4 @@
+import MerchantModel
 import Postgres
 import Synchronization
 import Transport
@@ -6,7 +7,16 @@ import Transport
 ///
 /// Belvo sends three webhooks for one end at the same moment, and many at once on a busy day. None waits for others:
 /// the first one is written at once, and each is on disk before it is answered.
+///
+/// While the worker of this server asks, what comes is stored as claimed by it, and handed over: claiming by itself
+/// would write every row once more. If this server dies, the lease ends and any server works on it.
 package final class WebhookIntake: Sendable {
+    /// What the worker gets, and when it was stored at the earliest.
+    package struct Handed: Sendable {
+        package let receipt: Stored<WebhookReceipt>
+        package let since: Monotonic
+    }
+
     private struct Waiting {
         let webhook: NewWebhook
         let continuation: CheckedContinuation<Void, any Error>
@@ -15,6 +25,9 @@ package final class WebhookIntake: Sendable {
     private struct State {
         var isWriting = false
         var waiting: [Waiting] = []
+        /// Until when the worker is believed to come.
+        var attendedUntil: Monotonic?
+        var handed: [Handed] = []
     }
 
     private let state = Mutex(State())
@@ -23,9 +36,46 @@ package final class WebhookIntake: Sendable {
 
     /// Those that go together at most.
     package static let widthMax = 64
+    /// Those that are handed over and wait for the worker at most; what comes beyond that is due for everybody.
+    static let handedMax = 512
+    /// For how long the worker counts as there after it has asked.
+    static let attendance = Duration.seconds(3)
 
-    /// Returns when it is on disk.
-    package func insert(_ webhook: NewWebhook, into store: Store) async throws {
+    /// Says that the worker is there, and whether something was handed over to it.
+    package func attend(at now: Monotonic) -> Bool {
+        state.withLock { state in
+            state.attendedUntil = now + Self.attendance
+            return !state.handed.isEmpty
+        }
+    }
+
+    /// Gives the worker up to `limit` of what was handed over, what came first before what came later.
+    package func take(limit: Int) -> [Handed] {
+        state.withLock { state in
+            defer { state.handed.removeFirst(min(limit, state.handed.count)) }
+            return Array(state.handed.prefix(limit))
+        }
+    }
+
+    private func isTaken(_ count: Int, at now: Monotonic) -> Bool {
+        state.withLock { state in
+            guard let end = state.attendedUntil, now < end else { return false }
+            return state.handed.count + count <= Self.handedMax
+        }
+    }
+
+    /// Hands over what is stored as claimed by this server since so long.
+    func hand(_ receipts: [Stored<WebhookReceipt>], since: Monotonic) {
+        state.withLock { state in
+            // What came once more is another version of its row, and is worked on once.
+            let again = Set(receipts.map(\.record.id))
+            state.handed.removeAll { again.contains($0.receipt.record.id) }
+            state.handed += receipts.map { Handed(receipt: $0, since: since) }
+        }
+    }
+
+    /// Returns when it is on disk. What is handed over to the worker is leased for so long.
+    package func insert(_ webhook: NewWebhook, into store: Store, lease: Duration) async throws {
         // What means nothing here, or names nothing, has nothing to hurry for.
         guard webhook.outcome == .received, webhook.object != nil, let loop = EventLoop.current else {
             return try await store.insertWebhook(webhook)
@@ -36,7 +86,7 @@ package final class WebhookIntake: Sendable {
                 defer { state.isWriting = true }
                 return !state.isWriting
             }
-            if isFirst { _ = loop.task { await self.writeWaiting(to: store) } }
+            if isFirst { _ = loop.task { await self.writeWaiting(to: store, lease: lease) } }
         }
     }
 
@@ -48,17 +98,17 @@ package final class WebhookIntake: Sendable {
         }
     }
 
-    private func writeWaiting(to store: Store) async {
+    private func writeWaiting(to store: Store, lease: Duration) async {
         repeat {
             let taken = state.withLock { state in
                 defer { state.waiting.removeFirst(min(Self.widthMax, state.waiting.count)) }
                 return Array(state.waiting.prefix(Self.widthMax))
             }
-            await write(taken, to: store)
+            await write(taken, to: store, lease: lease)
         } while hasCompany
     }
 
-    private func write(_ taken: [Waiting], to store: Store) async {
+    private func write(_ taken: [Waiting], to store: Store, lease: Duration) async {
         var kinds: [(NewWebhook, copies: Int)] = []
         for webhook in taken.map(\.webhook) {
             if let place = kinds.firstIndex(where: { $0.0.digest == webhook.digest }) {
@@ -68,11 +118,13 @@ package final class WebhookIntake: Sendable {
             }
         }
         do {
-            try await store.insertWebhooks(kinds)
+            let begin = store.monotonic()
+            let claimed = isTaken(kinds.count, at: begin) ? lease : nil
+            hand(try await store.insertWebhooks(kinds, lease: claimed), since: begin)
             for one in taken { one.continuation.resume() }
         } catch let error as DatabaseError where error.isAboutContent && taken.count > 1 {
             // One of them cannot be stored, and must not take the others with it.
-            for one in taken { await write([one], to: store) }
+            for one in taken { await write([one], to: store, lease: lease) }
         } catch {
             // What hinders one hinders all: those who came meanwhile need not wait until their time is over, too.
             let hindered = state.withLock { state in

@@ -3,12 +3,23 @@ import MerchantStore
 import Payments
 
 extension Dependencies {
+    /// For how long after a claim polls may begin.
+    var workWindow: Duration { .seconds(5) }
+
+    /// For how long a record is claimed: a poll is one or two calls, and a worker that holds a record for longer
+    /// has died.
+    var workLease: Duration { timeouts.callDeadline * 2 + workWindow }
+
+    /// In which of the tables something may be due, or was handed over to the worker of this server, which asks this.
+    package func dueTables(among tables: [DueTable]) async throws -> Set<DueTable> {
+        let isHanded = tables.contains(.webhookReceipts) && webhookIntake.attend(at: store.monotonic())
+        let due = try await store.dueTables(among: tables)
+        return isHanded ? due.union([.webhookReceipts]) : due
+    }
+
     /// Everything that polls records by itself.
     package var workers: [any DueWorker] {
-        // A poll is one or two calls, begun within the poller's window; a worker that holds a record for longer has
-        // died.
-        let window = Duration.seconds(5)
-        let lease = timeouts.callDeadline * 2 + window
+        let (window, lease) = (workWindow, workLease)
         return [
             Poller<Customer>(
                 name: "customers", table: .customers, limit: 64, width: 8, log: log, gate: gate, window: window,

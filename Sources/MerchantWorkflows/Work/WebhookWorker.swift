@@ -29,7 +29,9 @@ struct WebhookWorker: DueWorker {
         let isShut = dependencies.gate.isShut
         let limit = isShut ? min(batchSizer.limit, pollsWhileShut) : batchSizer.limit
         let begin = Monotonic.now()
-        let waiting = try await dependencies.store.claimDueWebhooks(limit: limit, lease: lease)
+        let handed = try await takeHanded(limit: limit)
+        let waiting = try await
+            (handed + dependencies.store.claimDueWebhooks(limit: limit - handed.count, lease: lease))
             .sorted { $0.record.id < $1.record.id }
         guard !waiting.isEmpty else { return Pass() }
         var work = WebhookPass(waiting, for: WebhookWorkflow(dependencies: dependencies), until: begin + window)
@@ -42,6 +44,24 @@ struct WebhookWorker: DueWorker {
         return Pass(
             examined: waiting.count - work.left.count, failed: work.interrupted,
             wasFull: waiting.count == limit && !isShut)
+    }
+}
+
+extension WebhookWorker {
+    /// What was stored as claimed by this server. What has waited for so long that its lease might end before its
+    /// reading is due for everybody from now on.
+    private func takeHanded(limit: Int) async throws -> [Stored<WebhookReceipt>] {
+        let now = dependencies.store.monotonic()
+        var (fresh, late): ([Stored<WebhookReceipt>], [Reschedule]) = ([], [])
+        for one in dependencies.webhookIntake.take(limit: limit) {
+            if now - one.since < window {
+                fresh.append(one.receipt)
+            } else {
+                late.append(Reschedule(id: one.receipt.record.id, version: one.receipt.version, wait: .zero))
+            }
+        }
+        if !late.isEmpty { try await dependencies.store.reschedule(late, in: .webhookReceipts) }
+        return fresh
     }
 }
 

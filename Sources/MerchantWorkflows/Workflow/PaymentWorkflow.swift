@@ -374,7 +374,10 @@ extension PaymentWorkflow: PolledWorkflow {
         }
         let waitsForUser = next.state == .awaitingSignature && !next.isMaybeSigned
         let rest = waitsForUser ? stored.deadline.map { $0 - moment } : nil
-        return .goesOn(nextPoll: max(rest ?? .zero, dependencies.timeouts.pollInterval), deadline: stored.deadline)
+        let plan = PollPlan.goesOn(
+            nextPoll: max(rest ?? .zero, dependencies.timeouts.pollInterval), deadline: stored.deadline)
+        // The signature left a moment ago: that Belvo has taken it changes nothing about when to look.
+        return next.isAuthorizationAccepted && !stored.record.isAuthorizationAccepted ? plan.keepingNextPoll : plan
     }
 
     /// The schedule of a state just entered. The time for the signature runs from the challenge, and does not begin

@@ -46,7 +46,8 @@ package struct WebhookWorkflow: Sendable {
         let receipt = NewWebhook(
             id: dependencies.identities.next(), digest: digest, type: hint.type, code: hint.code, object: hint.object,
             outcome: isKnown ? .received : .ignored, body: hint.body)
-        try await dependencies.webhookIntake.insert(receipt, into: dependencies.store)
+        try await dependencies.webhookIntake.insert(
+            receipt, into: dependencies.store, lease: dependencies.workLease + dependencies.workWindow)
     }
 
     /// The types that say something about a record.

@@ -85,6 +85,30 @@ import Transport
         }
     }
 
+    @Test func `neither a claim nor Belvo's taking the signature moves the moment at which a payment is due`()
+        async throws
+    {
+        try await TestHarness.open { harness in
+            try await harness.database.execute(all: [
+                "CREATE TABLE moments (state text, version bigint, due timestamptz)",
+                """
+                CREATE FUNCTION note_moment() RETURNS trigger LANGUAGE plpgsql
+                AS 'BEGIN INSERT INTO moments VALUES (NEW.state, NEW.version, NEW.next_poll_at); RETURN NULL; END'
+                """,
+                "CREATE TRIGGER noted AFTER UPDATE ON payments FOR EACH ROW EXECUTE FUNCTION note_moment()",
+            ])
+            var client = try await AppClient.arrive(on: harness)
+            try await client.authorize(client.bill(client.enroll()))
+            try await harness.advance(by: .seconds(3))
+            let store = harness.merchant.dependencies.store
+            #expect(try await store.claimDuePayments(limit: 8, lease: .seconds(25)).count == 1)
+            #expect(try await store.claimDuePayments(limit: 8, lease: .seconds(25)).isEmpty)
+            let moments = try await harness.lines(
+                "SELECT count(*) || ' ' || count(DISTINCT due) AS line FROM moments WHERE state = 'authorizing'")
+            #expect(moments == ["3 1"])
+        }
+    }
+
     @Test func `what a paused server records too late is lost to whoever looked meanwhile`() async throws {
         try await TestHarness.open { harness in
             let (payment, _) = try await Self.authorized(on: harness)

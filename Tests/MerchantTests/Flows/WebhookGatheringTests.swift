@@ -123,7 +123,6 @@ import Testing
             try await harness.work()
             #expect(Self.readings(harness) == before)
             #expect(try await Self.outcomes(harness) == ["done", "done"])
-            // Each row was written twice: when it came and when it was settled, but for the lease between them.
             #expect(try await harness.lines("SELECT attempts::text AS line FROM webhook_receipts") == ["1", "1"])
         }
     }

@@ -60,8 +60,8 @@ struct SimulatedServer: Sendable {
         self.background = background
         let store = dependencies.store
         due = DueLoop(
-            workers: background.workers, due: { try await store.dueTables(among: $0) }, pause: .seconds(1), log: log,
-            sleep: clock.sleep)
+            workers: background.workers, due: { try await dependencies.dueTables(among: $0) }, pause: .seconds(1),
+            log: log, sleep: clock.sleep)
         let authenticator = Authenticator(
             settings.auth, now: { SimulatedTime.moment(scheduler.elapsed) },
             dependencies: try .live(settings.auth, clock, log))

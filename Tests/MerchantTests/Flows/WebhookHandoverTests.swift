@@ -1,0 +1,110 @@
+import BelvoSandbox
+import HTTP
+import JSON
+import Payments
+import Postgres
+import Testing
+import Transport
+
+@testable import MerchantServer
+@testable import MerchantStore
+@testable import MerchantWorkflows
+
+/// What Belvo tells is stored as claimed by the server that it came to, while that server's worker is there: each row
+/// is written when it comes and when it is settled, and survives the server all the same.
+@Suite struct WebhookHandoverTests {
+    private static func open(
+        _ body: @escaping @Sendable (TestHarness, inout AppClient, AppClient.Bill) async throws -> Void
+    ) async throws {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let bill = try await client.bill(client.enroll())
+            try await client.authorize(bill)
+            try harness.sandbox.settle(intent: bill.belvoID)
+            try await body(harness, &client, bill)
+        }
+    }
+
+    private static func tell(_ harness: TestHarness, _ intent: String) async throws {
+        let belvo = App(client: harness.client, token: "webhook-token-of-the-tests")
+        let answer = try await belvo.send(
+            .post, "/webhooks/belvo",
+            """
+            {"webhook_id": "1f", "webhook_type": "PAYMENT_INTENTS", "webhook_code": "STATUS_UPDATE",
+            "object_id": "\(intent)", "data": {"status": "SUCCEEDED"}}
+            """)
+        #expect(answer.status == 200)
+    }
+
+    /// What the loop of a server's workers asks again and again.
+    private static func isDue(_ harness: TestHarness) async throws -> Bool {
+        try await harness.merchant.dependencies.dueTables(among: [.webhookReceipts]).contains(.webhookReceipts)
+    }
+
+    private static func lines(_ harness: TestHarness) async throws -> [String] {
+        try await harness.lines(
+            """
+            SELECT outcome || ' ' || version || CASE WHEN leased_until > app_now() THEN ' leased' ELSE '' END AS line
+            FROM webhook_receipts
+            """)
+    }
+
+    @Test func `what comes while the worker is there is written when it comes and when it is settled`() async throws {
+        try await Self.open { harness, client, bill in
+            #expect(try await !Self.isDue(harness))
+            try await Self.tell(harness, bill.belvoID)
+            #expect(try await Self.lines(harness) == ["received 1 leased"])
+            #expect(try await Self.isDue(harness))
+            try await harness.work()
+            #expect(try await Self.lines(harness) == ["done 2"])
+            #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
+        }
+    }
+
+    @Test func `what comes while no worker is there is due for everybody`() async throws {
+        try await Self.open { harness, _, bill in
+            _ = harness.merchant.dependencies.webhookIntake.attend(at: .now() + .seconds(-4))
+            try await Self.tell(harness, bill.belvoID)
+            #expect(try await Self.lines(harness) == ["received 1"])
+        }
+    }
+
+    @Test func `what a server had that died is worked on by another one after the lease`() async throws {
+        try await Self.open { harness, _, bill in
+            _ = try await Self.isDue(harness)
+            try await Self.tell(harness, bill.belvoID)
+            try await harness.withAnotherInstance { other in
+                try await harness.advance(by: .seconds(29))
+                try await other.work()
+                #expect(try await Self.lines(harness) == ["received 1 leased"])
+                try await harness.advance(by: .seconds(1))
+                try await other.work()
+                #expect(try await Self.lines(harness) == ["done 3"])
+            }
+        }
+    }
+
+    @Test func `what has waited too long for the worker is claimed anew before it is read`() async throws {
+        try await Self.open { harness, client, bill in
+            _ = try await Self.isDue(harness)
+            try await Self.tell(harness, bill.belvoID)
+            let intake = harness.merchant.dependencies.webhookIntake
+            intake.hand(intake.take(limit: 8).map(\.receipt), since: .now() + .seconds(-6))
+            try await harness.work()
+            // Given back, claimed and settled.
+            #expect(try await Self.lines(harness) == ["done 4"])
+            #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
+        }
+    }
+
+    @Test func `what comes again while it waits is one reading`() async throws {
+        try await Self.open { harness, _, bill in
+            _ = try await Self.isDue(harness)
+            let before = harness.countCalls(.getPaymentIntent)
+            for _ in 0..<3 { try await Self.tell(harness, bill.belvoID) }
+            try await harness.work()
+            #expect(try await Self.lines(harness) == ["done 4"])
+            #expect(harness.countCalls(.getPaymentIntent) == before + 1)
+        }
+    }
+}
