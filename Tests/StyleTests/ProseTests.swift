@@ -33,7 +33,7 @@ import Testing
     @Test func `code, and tables that programs write, are no prose`() {
         let text = "One.\n\n```sh\nnobody\n```\n\n    nobody\n| nobody |\nTwo."
         func lines(_ path: String) -> [Int] { Self.proseLines(of: TextFile(path: path, text: text)).map(\.line) }
-        #expect(lines("docs/limits.md") == [0, 1, 5, 8])
+        #expect(lines("docs/reliability.md") == [0, 1, 5, 8])
         #expect(lines("docs/apps.md") == [0, 1, 5, 7, 8])
     }
 
@@ -68,7 +68,7 @@ import Testing
         .compactMap { Checkout.text(at: $0) }
 
     /// In these pages programs write tables, or tests make them from what the code says.
-    private static let pagesWithTables: Set = ["docs/limits.md", "docs/belvo-failures.md", "docs/reliability.md"]
+    private static let pagesWithTables: Set = ["docs/belvo-failures.md", "docs/reliability.md"]
 
     /// The lines of a page that are neither code nor output.
     private static func proseLines(of page: TextFile) -> [(line: Int, text: Substring)] {
