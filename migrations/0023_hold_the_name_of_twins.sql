@@ -8,12 +8,13 @@ COMMENT ON COLUMN payments.bears_name_of IS
     'another amount for example, or the same one twice.';
 
 CREATE FUNCTION is_twin(one payments, other payments) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
-    SELECT (one.bears_name_of = other.id OR other.bears_name_of = one.id)
-        AND one.amount_centavos = other.amount_centavos
+    SELECT (one.bears_name_of = other.id OR other.bears_name_of = one.id OR one.bears_name_of = other.bears_name_of)
+        AND one.amount_centavos = other.amount_centavos AND one.id <> other.id
 $$;
 
 COMMENT ON FUNCTION is_twin(payments, payments) IS
-    'Whether Belvo has two intents for one payment, and these are they; with a reference they have that in common.';
+    'Whether Belvo has several intents for one payment, and these are two of them; with a reference they have that in '
+    'common.';
 
 CREATE OR REPLACE FUNCTION guard_payment() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
@@ -88,7 +89,9 @@ BEGIN
     IF NEW.bears_name_of IS NOT NULL AND NEW.state = 'succeeded' THEN
         INSERT INTO money_alarms (kind, payment_id, detail)
         VALUES ('paid_beside_order', NEW.bears_name_of, 'another intent of its name was paid: ' || NEW.belvo_id)
-        ON CONFLICT DO NOTHING;
+        -- Each of several that are paid stands in the alarm.
+        ON CONFLICT (payment_id, kind) WHERE settled_at IS NULL
+            DO UPDATE SET detail = money_alarms.detail || '; ' || excluded.detail;
     END IF;
     SELECT string_agg(id::text, ', ' ORDER BY id) INTO others FROM (
         SELECT id FROM payments
@@ -96,7 +99,7 @@ BEGIN
             AND reference = NEW.reference AND id <> NEW.id AND (state = 'succeeded' OR contradicted_at IS NOT NULL)
         UNION
         SELECT id FROM payments
-        WHERE (id = NEW.bears_name_of OR bears_name_of = NEW.id) AND is_twin(payments, NEW)
+        WHERE (id = NEW.bears_name_of OR bears_name_of IN (NEW.id, NEW.bears_name_of)) AND is_twin(payments, NEW)
             AND (state = 'succeeded' OR contradicted_at IS NOT NULL)
     ) AS paid;
     IF others IS NOT NULL THEN
@@ -111,5 +114,15 @@ BEGIN
         ON CONFLICT DO NOTHING;
     END IF;
     RETURN NULL;
+END
+$$;
+
+-- Belvo's clock need not be this one's: a token counts as held for two minutes longer than it says.
+CREATE OR REPLACE FUNCTION note_token_holder() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NEW.access_ciphertext IS NOT NULL THEN
+        NEW.held_until = greatest(NEW.held_until, coalesce(NEW.expires_at + interval '2 minutes', 'infinity'));
+    END IF;
+    RETURN NEW;
 END
 $$;

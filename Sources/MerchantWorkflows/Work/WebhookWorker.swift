@@ -85,7 +85,7 @@ private struct WebhookPass {
         settle { $0.record.kind == nil || $0.record.object == nil ? .ignored : nil }
         try await settleRepetitions()
         let named = left.map(\.record.target)
-        await read(named.compactMap(\.self))
+        await read(zip(left, named).compactMap { receipt, target in target.map { ($0, receipt.age) } })
         for (receipt, target) in zip(left, named) {
             guard let target, let reading = readings[target] else { continue }
             // An intent that a movement's webhook only named may be false: the movement itself is read.
@@ -114,9 +114,9 @@ private struct WebhookPass {
         for receipt in movements {
             if let movement = receipt.record.object.flatMap({ known[$0] }) { found.append((receipt, movement)) }
         }
-        let targets = found.compactMap { _, movement -> WebhookWorkflow.Target? in
+        let targets = found.compactMap { receipt, movement -> (WebhookWorkflow.Target, Duration)? in
             guard case .belongs(let intent) = movement else { return nil }
-            return WebhookWorkflow.Target(kind: .intent, id: intent)
+            return (WebhookWorkflow.Target(kind: .intent, id: intent), receipt.age)
         }
         await read(targets)
         for (receipt, movement) in found {
@@ -141,10 +141,14 @@ private struct WebhookPass {
     }
 
     /// Reads each target that was not read in this pass: all webhooks here came before.
-    private mutating func read(_ targets: [WebhookWorkflow.Target]) async {
-        let unread = firsts(targets.filter { readings[$0] == nil })
-        let answers: [(WebhookWorkflow.Target, WebhookWorkflow.Reading)] = await gathered(unread) { [workflow] target in
-            (target, await workflow.read(target))
+    /// With each comes for how long its webhook has waited.
+    private mutating func read(_ targets: [(WebhookWorkflow.Target, Duration)]) async {
+        var ages: [WebhookWorkflow.Target: Duration] = [:]
+        for (target, age) in targets { ages[target] = max(ages[target] ?? .zero, age) }
+        let unread = firsts(targets.map(\.0).filter { readings[$0] == nil })
+        let answers: [(WebhookWorkflow.Target, WebhookWorkflow.Reading)] = await gathered(unread) {
+            [workflow, ages] target in
+            (target, await workflow.read(target, after: ages[target] ?? .zero))
         }
         for (target, reading) in answers { readings[target] = reading }
     }
@@ -204,6 +208,11 @@ extension WebhookWorkflow.Reading {
     fileprivate var hasFoundOurs: Bool {
         if case .read(isOurs: true, _) = self { true } else { false }
     }
+}
+
+extension Stored<WebhookReceipt> {
+    /// For how long it has waited.
+    fileprivate var age: Duration { clock.now - record.lastReceivedAt }
 }
 
 extension WebhookReceipt {

@@ -18,6 +18,8 @@ enum ImportDeferred: Error, Sendable, Equatable {
     case mayBeOwn
     /// Belvo does not show this member, or not so that a record could be made of it.
     case incomplete(String)
+    /// Two readings, one after the other, show it differently.
+    case readingsDiffer
 }
 
 extension Owner {

@@ -109,12 +109,11 @@ extension PaymentWorkflow {
 
     /// Why the payment cannot be authorized: which other one for its reference is in the way.
     private func refusal(toAuthorize payment: Payment) async throws -> WorkflowRefusal {
-        guard let reference = payment.reference else {
-            let twin = try await dependencies.store.payments(twiceAt: payment.id).first
-            return twin.map { Self.refusal(by: $0.record, to: payment.subject) } ?? .contended
+        var others = try await dependencies.store.payments(twiceAt: payment.id)
+        if let reference = payment.reference {
+            others += try await dependencies.store.payments(
+                taking: reference, of: payment.subject, isPricedByOrder: payment.isPricedByOrder)
         }
-        let others = try await dependencies.store.payments(
-            taking: reference, of: payment.subject, isPricedByOrder: payment.isPricedByOrder)
         return others.first { $0.record.id != payment.id }.map { Self.refusal(by: $0.record, to: payment.subject) }
             ?? .contended
     }

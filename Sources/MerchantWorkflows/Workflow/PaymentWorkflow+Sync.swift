@@ -9,11 +9,15 @@ import Payments
 extension PaymentWorkflow {
     /// Reads an intent that a webhook named, and records Belvo's status, which is returned; one that is new here is
     /// imported. Nil when its customer is none of ours.
-    func syncFromBelvo(_ id: Belvo.PaymentIntent.ID, on context: CallContext) async throws -> ProviderStatus? {
+    ///
+    /// `age` is for how long the webhook has waited: what an intent that is new does not name yet may come later.
+    func syncFromBelvo(
+        _ id: Belvo.PaymentIntent.ID, after age: Duration = WebhookWorkflow.lagMax, on context: CallContext
+    ) async throws -> ProviderStatus? {
         let remote = try await dependencies.belvo.readPaymentIntent(id, trace: context.trace)
         for _ in 0..<attemptsMax {
             guard let stored = try await stored(remote) else {
-                switch try await importForeign(remote, on: context) {
+                switch try await importForeign(remote, after: age, on: context) {
                 case .taken: return ProviderStatus(remote.status)
                 case .notOurs: return nil
                 // Another writer was faster: there is a row now.
@@ -51,10 +55,13 @@ extension PaymentWorkflow {
     ///
     /// Its price is from no order: an app cannot pay an order by making an intent itself. It names a reference only
     /// where it is a payment of ours that Belvo has twice: whichever of the two is paid, the reference is.
-    private func importForeign(_ remote: Belvo.PaymentIntent, on context: CallContext) async throws
-        -> ForeignRecordImport
-    {
-        try await confirmNames(of: remote, on: context)
+    private func importForeign(
+        _ remote: Belvo.PaymentIntent, after age: Duration, on context: CallContext
+    ) async throws -> ForeignRecordImport {
+        if remote.customer == nil, age < WebhookWorkflow.lagMax { throw ImportDeferred.incomplete("customer") }
+        // Many have no name of their own, so that is believed within seconds.
+        if remote.externalID == nil, age < .seconds(5) { throw ImportDeferred.incomplete("external_id") }
+        try await confirm(remote, on: context)
         guard let payer = remote.customer, let owner = try await dependencies.store.owner(belvoID: payer.uuid) else {
             return .notOurs
         }
@@ -108,18 +115,11 @@ extension PaymentWorkflow {
         return .taken
     }
 
-    /// Whose an intent is, and what it is called, decides whether it counts. Where it names no customer, no
-    /// payment, or a payment of ours for a customer who is not, it is read once more, and both readings have to agree.
-    private func confirmNames(of remote: Belvo.PaymentIntent, on context: CallContext) async throws {
-        let named = remote.externalID.flatMap { Payment.ID($0) }
-        var isClear = remote.customer != nil && named != nil
-        if isClear, let named, let payer = remote.customer, let known = try await dependencies.store.payment(named) {
-            isClear = known.record.parties.customer == payer.uuid
-        }
-        guard !isClear else { return }
+    /// Whose an intent is, what it is called and what it is of decides for good whether it counts, and for what: two
+    /// readings have to agree on all of it.
+    private func confirm(_ remote: Belvo.PaymentIntent, on context: CallContext) async throws {
         let again = try await dependencies.belvo.readPaymentIntent(remote.id, trace: context.trace)
-        if again.customer != remote.customer { throw ImportDeferred.incomplete("customer") }
-        if again.externalID != remote.externalID { throw ImportDeferred.incomplete("external_id") }
+        guard report(again) == report(remote) else { throw ImportDeferred.readingsDiffer }
     }
 
     /// The same user's payment whose name it bears: that one twice, where they are equal in all but Belvo's id, or

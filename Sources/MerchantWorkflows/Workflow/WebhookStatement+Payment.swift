@@ -2,9 +2,9 @@ import MerchantModel
 import Payments
 
 extension WebhookStatement {
-    /// Whether it says that money moves, or has arrived, where Belvo shows less of the payment.
+    /// Whether it says that money moves, has arrived or was taken back, where Belvo does not show that of the payment.
     ///
-    /// The webhook of a failure may be late: only an end in money counts against a failure.
+    /// The webhooks of steps before the end may be late: only one of an end counts against another end.
     func isAhead(of shown: ProviderStatus, as kind: WebhookWorkflow.Kind) -> Bool {
         let told: String? =
             switch kind {
@@ -14,6 +14,7 @@ extension WebhookStatement {
             }
         return switch told {
         case "SUCCEEDED": shown != .succeeded
+        case "FAILED", "CANCELED": shown == .succeeded
         case "PROCESSING": shown == .pending
         default: false
         }

@@ -69,9 +69,9 @@ package struct WebhookWorkflow: Sendable {
         case interrupted
     }
 
-    /// Reads what a webhook is about, and records what Belvo says of it. What is new here and a customer's of ours is
-    /// imported: an app's SDK can make it without us (belvo-api.md §2.1).
-    func read(_ target: Target) async -> Reading {
+    /// Reads what a webhook is about that has waited for so long, and records what Belvo says of it. What is new here
+    /// and a customer's of ours is imported: an app's SDK can make it without us (belvo-api.md §2.1).
+    func read(_ target: Target, after age: Duration) async -> Reading {
         await reading(target.id) {
             switch target.kind {
             case .enrollment:
@@ -80,7 +80,7 @@ package struct WebhookWorkflow: Sendable {
                         Belvo.Enrollment.ID(target.id), on: .webhook))
             case .intent:
                 let status = try await PaymentWorkflow(dependencies: dependencies).syncFromBelvo(
-                    Belvo.PaymentIntent.ID(target.id), on: .webhook)
+                    Belvo.PaymentIntent.ID(target.id), after: age, on: .webhook)
                 return .read(isOurs: status != nil, shows: status)
             }
         }

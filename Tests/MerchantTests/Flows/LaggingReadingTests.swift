@@ -27,13 +27,15 @@ import Testing
         }
     }
 
-    private static func tell(_ harness: TestHarness, _ payment: AppClient.OpenedPayment) async throws {
+    private static func tell(_ harness: TestHarness, _ payment: AppClient.OpenedPayment, _ status: String = "SUCCEEDED")
+        async throws
+    {
         let belvo = App(client: harness.client, token: "webhook-token-of-the-tests")
         let answer = try await belvo.send(
             .post, "/webhooks/belvo",
             """
             {"webhook_id": "1f", "webhook_type": "PAYMENT_INTENTS", "webhook_code": "STATUS_UPDATE",
-            "object_id": "\(payment.belvoID)", "data": {"status": "SUCCEEDED"}}
+            "object_id": "\(payment.belvoID)", "data": {"status": "\(status)"}}
             """)
         #expect(answer.status == 200)
     }
@@ -107,8 +109,17 @@ import Testing
         }
     }
 
-    @Test(arguments: ["/customer", "/external_id"])
-    func `whose an unknown intent is, is not decided by one reading that leaves it out`(member: String) async throws {
+    /// What one reading of an intent shows that is not known here, and the others do not.
+    private static let misreadings: [(member: String, text: String)] = [
+        ("/customer", "null"), ("/external_id", "null"), ("/amount", #""1.00""#), ("/status", #""FAILED""#),
+        ("/customer", #""99999999-9999-4999-8999-999999999998""#),
+        ("/external_id", #""99999999-9999-4999-8999-999999999998""#),
+    ]
+
+    @Test(arguments: misreadings)
+    func `whose an unknown intent is, and of what, is not decided by one reading`(member: String, text: String)
+        async throws
+    {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
             let enrollment = try await client.enroll()
@@ -119,12 +130,45 @@ import Testing
             let payment = try await client.openPayment(enrollment)
             let twin = try #require(harness.sandbox.intentIDs(externalID: payment.id).first { $0 != payment.belvoID })
             try harness.sandbox.settle(intent: twin)
-            harness.sandbox.next(.altered([Fault.Alteration(member, "null")]), on: .getPaymentIntent)
+            harness.sandbox.next(.altered([Fault.Alteration(member, text)]), on: .getPaymentIntent)
             try await harness.tell("PAYMENT_INTENTS", of: twin)
             try await harness.work()
             try await harness.pass(.seconds(2))
             #expect(try await client.authorize(payment).status == 409)
             #expect(harness.countCalls(.authorizePaymentIntent) == 0)
+        }
+    }
+
+    @Test func `an intent that names no customer yet is not called another merchant's`() async throws {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let intent = try await client.openPaymentBySDK(from: client.enrollBySDK()).description
+            try harness.sandbox.settle(intent: intent)
+            harness.sandbox.next(
+                .altered([Fault.Alteration("/customer", "null")]), on: .getPaymentIntent, count: 4)
+            try await harness.tell("PAYMENT_INTENTS", of: intent)
+            try await harness.work()
+            for _ in 0..<4 { try await harness.pass(.seconds(5)) }
+            #expect(try await harness.lines("SELECT status AS line FROM payments") == ["SUCCEEDED"])
+        }
+    }
+
+    @Test func `a payment that Belvo takes back is alarmed of though the first reading after its webhook lags`()
+        async throws
+    {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let payment = try await client.openPayment(client.enroll())
+            try await client.authorize(payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            try await harness.poll()
+            try await Self.tell(harness, payment, "FAILED")
+            try await harness.work()
+            #expect(try await Self.outcome(harness) == "received")
+            harness.sandbox.next(Self.failed, on: .getPaymentIntent)
+            try await harness.pass(.seconds(2))
+            #expect(try await Self.outcome(harness) == "done")
+            #expect(try await harness.lines("SELECT kind AS line FROM ops.money_alarms") == ["contradiction"])
         }
     }
 

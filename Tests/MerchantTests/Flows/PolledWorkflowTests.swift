@@ -98,7 +98,7 @@ import Transport
                 "CREATE TRIGGER noted AFTER UPDATE ON payments FOR EACH ROW EXECUTE FUNCTION note_moment()",
             ])
             var client = try await AppClient.arrive(on: harness)
-            try await client.authorize(client.bill(client.enroll()))
+            try await client.authorize(client.openPayment(client.enroll()))
             try await harness.advance(by: .seconds(3))
             let store = harness.merchant.dependencies.store
             #expect(try await store.claimDuePayments(limit: 8, lease: .seconds(25)).count == 1)

@@ -14,14 +14,14 @@ import Transport
 /// is written when it comes and when it is settled, and survives the server all the same.
 @Suite struct WebhookHandoverTests {
     private static func open(
-        _ body: @escaping @Sendable (TestHarness, inout AppClient, AppClient.Bill) async throws -> Void
+        _ body: @escaping @Sendable (TestHarness, inout AppClient, AppClient.OpenedPayment) async throws -> Void
     ) async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
-            let bill = try await client.bill(client.enroll())
-            try await client.authorize(bill)
-            try harness.sandbox.settle(intent: bill.belvoID)
-            try await body(harness, &client, bill)
+            let payment = try await client.openPayment(client.enroll())
+            try await client.authorize(payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            try await body(harness, &client, payment)
         }
     }
 
@@ -50,29 +50,29 @@ import Transport
     }
 
     @Test func `what comes while the worker is there is written when it comes and when it is settled`() async throws {
-        try await Self.open { harness, client, bill in
+        try await Self.open { harness, client, payment in
             #expect(try await !Self.isDue(harness))
-            try await Self.tell(harness, bill.belvoID)
+            try await Self.tell(harness, payment.belvoID)
             #expect(try await Self.lines(harness) == ["received 1 leased"])
             #expect(try await Self.isDue(harness))
             try await harness.work()
             #expect(try await Self.lines(harness) == ["done 2"])
-            #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
+            #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
         }
     }
 
     @Test func `what comes while no worker is there is due for everybody`() async throws {
-        try await Self.open { harness, _, bill in
+        try await Self.open { harness, _, payment in
             _ = harness.merchant.dependencies.webhookIntake.attend(at: .now() + .seconds(-4))
-            try await Self.tell(harness, bill.belvoID)
+            try await Self.tell(harness, payment.belvoID)
             #expect(try await Self.lines(harness) == ["received 1"])
         }
     }
 
     @Test func `what a server had that died is worked on by another one after the lease`() async throws {
-        try await Self.open { harness, _, bill in
+        try await Self.open { harness, _, payment in
             _ = try await Self.isDue(harness)
-            try await Self.tell(harness, bill.belvoID)
+            try await Self.tell(harness, payment.belvoID)
             try await harness.withAnotherInstance { other in
                 try await harness.advance(by: .seconds(29))
                 try await other.work()
@@ -85,23 +85,23 @@ import Transport
     }
 
     @Test func `what has waited too long for the worker is claimed anew before it is read`() async throws {
-        try await Self.open { harness, client, bill in
+        try await Self.open { harness, client, payment in
             _ = try await Self.isDue(harness)
-            try await Self.tell(harness, bill.belvoID)
+            try await Self.tell(harness, payment.belvoID)
             let intake = harness.merchant.dependencies.webhookIntake
             intake.hand(intake.take(limit: 8).map(\.receipt), since: .now() + .seconds(-6))
             try await harness.work()
             // Given back, claimed and settled.
             #expect(try await Self.lines(harness) == ["done 4"])
-            #expect(try await client.payment(bill).string("status") == "SUCCEEDED")
+            #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
         }
     }
 
     @Test func `what comes again while it waits is one reading`() async throws {
-        try await Self.open { harness, _, bill in
+        try await Self.open { harness, _, payment in
             _ = try await Self.isDue(harness)
             let before = harness.countCalls(.getPaymentIntent)
-            for _ in 0..<3 { try await Self.tell(harness, bill.belvoID) }
+            for _ in 0..<3 { try await Self.tell(harness, payment.belvoID) }
             try await harness.work()
             #expect(try await Self.lines(harness) == ["done 4"])
             #expect(harness.countCalls(.getPaymentIntent) == before + 1)
