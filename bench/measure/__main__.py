@@ -5,7 +5,7 @@ import pathlib
 import signal
 import sys
 
-from . import attack, hiccups, http, night, payment, speed
+from . import attack, hiccups, http, night, payment, scale, speed
 from .amounts import Amounts
 from .processes import Failure
 from .site import Site
@@ -13,7 +13,7 @@ from .site import Site
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="measure")
-    parser.add_argument("what", choices=["speed", "http", "attack", "night", "hiccups", "payment"])
+    parser.add_argument("what", choices=["speed", "http", "attack", "night", "hiccups", "payment", "scale"])
     parser.add_argument("sections", nargs="*")
     parser.add_argument("--programs", type=pathlib.Path, required=True, help="where the built programs are")
     parser.add_argument("--peers", type=pathlib.Path, help="where the servers that are compared are")
@@ -23,7 +23,7 @@ def main() -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda received, _: sys.exit(128 + received))
     try:
-        sites = {"night": night.NightSite, "payment": payment.PaymentSite}
+        sites = {"night": night.NightSite, "payment": payment.PaymentSite, "scale": scale.ScaleSite}
         with sites.get(options.what, Site)(options.programs) as site:
             if options.what == "night":
                 text = night.run(site, keep=not options.least)
@@ -33,6 +33,9 @@ def main() -> None:
             elif options.what == "payment":
                 amounts = (5, (20,)) if options.least else (40, (150, 10_000))
                 text = payment.run(site, *amounts, keep=not options.least)
+            elif options.what == "scale":
+                amounts = scale.ScaleAmounts.least() if options.least else scale.ScaleAmounts()
+                text = scale.run(site, amounts, keep=not options.least)
             elif options.what == "attack":
                 amounts = attack.Amounts.least() if options.least else attack.Amounts()
                 text = attack.run(site, amounts, "floods" in options.sections, keep=not options.least)
