@@ -100,4 +100,28 @@ import Transport
             #expect(try await Self.numbers(in: database) == [1, 2])
         }
     }
+
+    @Test func `a migration that does not get a lock lets others pass, and tries again`() async throws {
+        try await TestDatabase.open { database in
+            let loop = try #require(EventLoop.current)
+            try await Migrator([Self.first], of: database).migrate()
+            let change = Migration(name: "0002_widen", text: "ALTER TABLE numbers ADD COLUMN more text;")
+            var task: Task<[String], any Error>?
+            var seen: [Int32] = []
+            try await database.transaction { transaction in
+                try await transaction.execute("LOCK TABLE numbers IN ACCESS SHARE MODE")
+                task = loop.task { try await Migrator([Self.first, change], of: database).migrate() }
+                // It waits for this transaction, and everybody who comes now waits behind it.
+                let waiting: SQL = """
+                    SELECT count(*) AS count FROM pg_locks WHERE NOT granted AND relation = 'numbers'::regclass
+                    """
+                while try await database.rows(waiting)[0]["count", as: Int.self] == 0 {
+                    try await loop.sleep(for: .milliseconds(5))
+                }
+                seen = try await Self.numbers(in: database)
+            }
+            #expect(seen == [1])
+            #expect(try await task?.value == [change.name])
+        }
+    }
 }

@@ -92,22 +92,42 @@ struct MigrationSession {
                 """, until: end)
     }
 
+    /// Applies one migration. Servers of the version before work meanwhile, and a statement that waits for the lock of
+    /// a table stops every later one for that table. So none waits for long, and for less than PostgreSQL's
+    /// `deadlock_timeout`. Without its locks the migration rolls back, lets the servers pass and tries again.
     private func apply(_ migration: Migration, version: Int, checksum: String) async throws {
-        do {
-            try await connection.execute("BEGIN", until: end)
-            try await connection.run(script: migration.text, until: end)
-            guard connection.isInTransaction else { throw MigrationError.endsItsTransaction(name: migration.name) }
-            try await connection.execute(
-                """
-                INSERT INTO schema_migrations (version, name, checksum)
-                VALUES (\(version), \(migration.name), \(checksum))
-                """, until: end)
-            try await connection.execute("COMMIT", until: end)
-        } catch let error as DatabaseError {
-            // The session ends with this error, and the open transaction with it.
-            throw MigrationError.failed(name: migration.name, error)
+        let end = end
+        var attempt = 0
+        while true {
+            do {
+                return try await applyAtOnce(migration, version: version, checksum: checksum)
+            } catch let error as DatabaseError {
+                guard let state = error.state, Self.locksMissed.contains(state), Monotonic.now() < end else {
+                    // The session ends with this error, and the open transaction with it.
+                    throw MigrationError.failed(name: migration.name, error)
+                }
+                try await connection.execute("ROLLBACK", until: end)
+                attempt = min(attempt + 1, 10)
+                try await EventLoop.current?.sleep(for: .milliseconds(Int.random(in: 20...100) * attempt))
+            }
         }
     }
+
+    private func applyAtOnce(_ migration: Migration, version: Int, checksum: String) async throws {
+        try await connection.execute("BEGIN", until: end)
+        try await connection.execute("SELECT set_config('lock_timeout', '500ms', true)", until: end)
+        try await connection.run(script: migration.text, until: end)
+        guard connection.isInTransaction else { throw MigrationError.endsItsTransaction(name: migration.name) }
+        try await connection.execute(
+            """
+            INSERT INTO schema_migrations (version, name, checksum)
+            VALUES (\(version), \(migration.name), \(checksum))
+            """, until: end)
+        try await connection.execute("COMMIT", until: end)
+    }
+
+    /// What a migration that came too near to servers at work is refused with.
+    private static let locksMissed: Set<SQLState> = [.lockNotAvailable, .deadlockDetected]
 
     private var end: Monotonic { Monotonic.now() + timeouts }
 }
