@@ -93,6 +93,14 @@ extension Operators {
             return usable > 0
                 ? finding(.ok, "TLS and credentials are good; \(usable) institutions offer Biometric Pix")
                 : finding(.warning, "TLS and credentials are good, but no institution offers Biometric Pix")
+        } catch .denied(let refusal) where refusal.status == 403 && refusal.items.isEmpty {
+            // An answer of Belvo's API names its reason; a page of a firewall does not.
+            return finding(
+                .failed,
+                """
+                a firewall before Belvo refuses us (403 without a word of Belvo's API): ask Belvo to let in the \
+                addresses of the servers; the credentials are not the first suspect
+                """)
         } catch .denied {
             return finding(.failed, "Belvo did not let us in: look at BELVO_SECRET_ID and BELVO_SECRET_PASSWORD")
         } catch .unreachable(let reason, _) {

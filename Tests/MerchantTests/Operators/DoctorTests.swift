@@ -111,6 +111,15 @@ import Transport
         }
     }
 
+    @Test func `a firewall before Belvo that refuses us, which is not the credentials' doing`() async throws {
+        try await TestHarness.open { harness in
+            harness.sandbox.next(.forbiddenPage, on: .listInstitutions, count: nil)
+            let found = try await examine(harness)
+            #expect(found["belvo"]?.severity == .failed)
+            #expect(found["belvo"]?.detail.hasPrefix("a firewall before Belvo refuses us") == true, "\(found)")
+        }
+    }
+
     @Test func `a Belvo that cannot be reached, and one whose certificate nobody vouches for`() async throws {
         try await TestHarness.open { harness in
             let away = try await examine(harness, ["BELVO_BASE_URL": "http://127.0.0.1:1"])
