@@ -51,7 +51,8 @@ struct MetricsPage: Sendable {
         write(dependencies.gate.snapshot, to: &text)
         text.write(.databaseUp, .flag(workload != nil))
         if let workload { write(workload, to: &text) }
-        if let alarms = await openAlarms() {
+        // Who did not answer once is not waited for again: the page would come too late for who scrapes it.
+        if workload != nil, let alarms = await openAlarms() {
             text.write(.moneyAlarms) { samples in
                 for kind in MoneyAlarm.Kind.allCases { samples.add([kind.rawValue], .whole(alarms[kind] ?? 0)) }
             }
