@@ -8,17 +8,18 @@ cd "$(dirname "$0")/.."
 . scripts/lib/toolchain.sh
 . scripts/lib/section.sh
 
-# ./dev package [PROGRAMS=DIRECTORY] [BASE=DIRECTORY] [only]: with the programs that are built there, statically linked,
-# or a release build of its own; with a Debian that was made before, or one that debootstrap makes. `only` makes the
-# package and nothing else.
+# ./dev package [PROGRAMS=DIRECTORY] [MANUAL=DIRECTORY] [BASE=DIRECTORY] [only]: with the programs that are built there,
+# statically linked, or a release build of its own; with what ./dev manual wrote there, or its pages made anew; with a
+# Debian that was made before, or one that debootstrap makes. `only` makes the package and nothing else.
 main() {
-    local wish programs='' base='' only=''
+    local wish programs='' manual='' base='' only=''
     for wish in "$@"; do
         case $wish in
         PROGRAMS=*) programs=$(readlink -f "${wish#*=}") ;;
+        MANUAL=*) manual=$(readlink -f "${wish#*=}") ;;
         BASE=*) base=$(readlink -f "${wish#*=}") ;;
         only) only=1 ;;
-        *) fail "say PROGRAMS=DIRECTORY, BASE=DIRECTORY or only." ;;
+        *) fail "say PROGRAMS=DIRECTORY, MANUAL=DIRECTORY, BASE=DIRECTORY or only." ;;
         esac
     done
     at_exit clean_up
@@ -28,8 +29,12 @@ main() {
         build_programs phone
     fi
     mkdir -p .local/packages
+    if [[ -z $manual ]]; then
+        manual=.local/manual
+        attend bash scripts/manual.sh "$manual" || fail "the manual pages could not be made; see above."
+    fi
     local package
-    package=$(python3 deploy/debian/make_package.py "$programs/merchant" .local/packages) ||
+    package=$(python3 deploy/debian/make_package.py "$programs/merchant" "$manual" .local/packages) ||
         fail "the package could not be made; see above."
     say "Made $package."
     [[ -z $only ]] || return 0
@@ -45,7 +50,7 @@ main() {
     fi
     # An upgrade is one to a higher number.
     local newer
-    newer=$(python3 deploy/debian/make_package.py "$programs/merchant" "$scratch" --version 9999.0.0)
+    newer=$(python3 deploy/debian/make_package.py "$programs/merchant" "$manual" "$scratch" --version 9999.0.0)
     # The machine has a network of its own, in which its ports are free.
     # shellcheck disable=SC2016 # The inner shell's.
     attend unshare --net --mount bash -c 'ip link set lo up && exec "$@"' network \

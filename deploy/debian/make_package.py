@@ -1,6 +1,7 @@
-"""Makes the Debian package: make_package.py PROGRAM DIRECTORY [--version VERSION]; prints its path.
+"""Makes the Debian package: make_package.py PROGRAM MANUAL DIRECTORY [--version VERSION]; prints its path.
 
-PROGRAM is a `merchant` linked with --static-swift-stdlib. Which packages it needs is asked of dpkg-shlibdeps.
+PROGRAM is a `merchant` linked with --static-swift-stdlib, MANUAL what `./dev manual` wrote. Which packages it needs is
+asked of dpkg-shlibdeps.
 """
 
 import argparse
@@ -17,6 +18,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SECRETS = [
     "DATABASE_URL", "BELVO_SECRET_ID", "BELVO_SECRET_PASSWORD", "BELVO_WEBHOOK_TOKEN", "ENCRYPTION_KEYS",
     "LOOKUP_KEY", "SHOP_TOKEN"]
+
+COPYRIGHT = """\
+Copyright: the authors of biometric-pix-merchant
+License: Apache-2.0, whose text is in /usr/share/common-licenses/Apache-2.0
+"""
 
 
 def output_of(*command, **options):
@@ -50,7 +56,7 @@ def needed_packages(program):
     return said.removeprefix("shlibs:Depends=")
 
 
-def fill(tree, program):
+def fill(tree, program, manual):
     """Everything but the control files."""
     def put(source, place, mode=0o644):
         target = tree / place
@@ -71,11 +77,22 @@ def fill(tree, program):
         put(drop_in, f"{documents}/drop-ins/{drop_in.name}")
     put("deploy/debian/README.md", f"{documents}/README.md")
     put("docs/operations.md", f"{documents}/operations.md")
-    put("LICENSE", f"{documents}/copyright")
-    put(gzip.compress((ROOT / "CHANGELOG.md").read_bytes(), mtime=0), f"{documents}/changelog.gz")
+    pages = sorted(manual.glob("man1/*.1"))
+    if not any(page.name == "merchant.1" for page in pages):
+        raise SystemExit(f"{manual} has no manual pages.")
+    for page in pages:
+        put(gzip.compress(page.read_bytes(), mtime=0), f"usr/share/man/man1/{page.name}.gz")
+    for shell, place in {
+            "bash": "bash-completion/completions/merchant", "zsh": "zsh/vendor-completions/_merchant",
+            "fish": "fish/vendor_completions.d/merchant.fish"}.items():
+        # It is read by a shell, not run.
+        text = re.sub(r"\A#!.*\n", "", (manual / f"completions/merchant.{shell}").read_text())
+        put(text.encode(), f"usr/share/{place}")
+    put(COPYRIGHT.encode(), f"{documents}/copyright")
+    put(gzip.compress((ROOT / "CHANGELOG.md").read_bytes(), mtime=0), f"{documents}/CHANGELOG.md.gz")
 
 
-def make(program, directory, version=None):
+def make(program, manual, directory, version=None):
     version = version or version_of(program)
     architecture = output_of("dpkg", "--print-architecture")
     with tempfile.TemporaryDirectory() as scratch:
@@ -83,7 +100,7 @@ def make(program, directory, version=None):
         tree.mkdir(mode=0o755)
         old = os.umask(0o022)
         try:
-            fill(tree, program)
+            fill(tree, program, pathlib.Path(manual).resolve())
             size = sum(path.stat().st_size for path in tree.rglob("*") if path.is_file())
             control = tree / "DEBIAN"
             control.mkdir()
@@ -107,10 +124,11 @@ def make(program, directory, version=None):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("program")
+    parser.add_argument("manual")
     parser.add_argument("directory")
     parser.add_argument("--version")
     wishes = parser.parse_args()
-    print(make(wishes.program, wishes.directory, wishes.version))
+    print(make(wishes.program, wishes.manual, wishes.directory, wishes.version))
 
 
 if __name__ == "__main__":

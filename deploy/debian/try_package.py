@@ -227,6 +227,18 @@ def make_certificates(directory):
     return place
 
 
+def check_help(machine):
+    """There is a manual page for each command, and the shell completes them."""
+    said = machine.enter("sh", "-c", "merchant --help; zcat /usr/share/man/man1/merchant*.1.gz").stdout
+    listing = said[said.index("SUBCOMMANDS:"):said.index("See 'merchant help")]
+    commands = re.findall(r"^  ([a-z-]+) ", listing, re.MULTILINE)
+    lost = [name for name in commands if f'.Nm "merchant {name}"' not in said]
+    completed = machine.enter(
+        "bash", "-c", ". /usr/share/bash-completion/completions/merchant && complete -p merchant").stdout
+    if len(commands) < 10 or lost or "merchant" not in completed.split():
+        raise Failure(f"no manual for {lost} of {commands}, or no completion: {completed}")
+
+
 def play(machine, wishes, directory, tls):
     steps, page = blocks(), Transcript(machine)
     shutil.copy(wishes.package, machine.root / "root")
@@ -250,6 +262,7 @@ def play(machine, wishes, directory, tls):
             raise Failure("the installation does not say what comes next")
     if '"status":"ok"' not in said or "failed  " in said:
         raise Failure(f"it is not ready:\n{said}")
+    check_help(machine)
 
     page.say("## The first payment")
     page.say("The shop places the order; the rest is done by the app and the phone (`phone`, in software).")
@@ -288,10 +301,10 @@ def play(machine, wishes, directory, tls):
     page.say("## Remove")
     page.run(steps["remove"])
     left = machine.enter(
-        "sh", "-c", "ls /usr/bin/merchant /etc/merchant/merchant.env; getent passwd merchant; "
-        "systemctl is-active merchant.service merchant.socket").stdout
+        "sh", "-c", "ls /usr/bin/merchant /usr/share/man/man1/merchant.1.gz /etc/merchant/merchant.env; "
+        "getent passwd merchant; systemctl is-active merchant.service merchant.socket").stdout
     page.run("ls /etc/merchant /etc/merchant/credentials\n")
-    if "/usr/bin/merchant\n" in left or re.search(r"^active", left, re.MULTILINE) or "merchant:x:" in left:
+    if re.search(r"/merchant$|\.gz$|^active|merchant:x:", left, re.MULTILINE):
         raise Failure(f"something is left: {left}")
     page.say(f"{page.clock()}: done.")
     return page.text
