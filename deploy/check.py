@@ -54,6 +54,8 @@ def faults_of_compose(compose):
     for name, service in {**servers, "migrate": compose["services"]["migrate"]}.items():
         files = {f"/run/secrets/{secret}" for secret in service["secrets"]}
         faults += faults_of_settings(f"compose {name}", service["environment"], files)
+        if service.get("build") != {"context": "../..", "target": "server"}:
+            faults.append(f"compose {name}: its image is not built from this checkout")
         if not (service["read_only"] and service["cap_drop"] == ["ALL"] and service["user"] == image_user()):
             faults.append(f"compose {name}: has more rights than it needs")
     for name, service in compose["services"].items():
