@@ -8,6 +8,7 @@ cd "$(dirname "$0")/.."
 . scripts/lib/toolchain.sh
 . scripts/lib/postgres.sh
 . scripts/lib/contract-world.sh
+. scripts/lib/monitored-world.sh
 
 scratch=
 
@@ -36,18 +37,6 @@ build_programs() {
         done
     fi
     programs=${MONITOR_PROGRAMS:-$(swift build --show-bin-path)}
-}
-
-# In place of those of contract-world.sh: the check starts and stops the server itself.
-start_merchant() { :; }
-
-start_sandbox() {
-    start belvo-sandbox TERM "$scratch/belvo-sandbox.log" "$programs/belvo-sandbox" serve --mode test \
-        --listen "127.0.0.1:$sandbox_port" --public-url "$sandbox_url" \
-        --tls-cert-file "$scratch/secrets/server.pem" --tls-key-file "$scratch/secrets/server.key"
-    wait_for 30 "$started" answers "$sandbox_url/" || fail_for "$started" "belvo-sandbox does not answer"
-    export MONITOR_PROGRAMS=$programs MONITOR_SETTINGS=$settings MONITOR_SCRATCH=$scratch
-    export MONITOR_PSQL=$postgres_programs/psql MONITOR_DATABASE_DATA=$scratch/data
 }
 
 clean_up() {

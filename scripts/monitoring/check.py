@@ -45,7 +45,8 @@ def check_dashboard(files, monitoring):
 def inhibitors(files):
     """Which alerts silence which others."""
     text = (pathlib.Path(files) / "alertmanager.yml").read_text(encoding="utf-8")
-    pairs = re.findall(r'source_matchers: \[alertname="(\w+)"\]\s+target_matchers: .*?alertname=~?"([\w|]+)"', text)
+    pairs = re.findall(
+        r'source_matchers: \[alertname="(\w+)"\]\s+target_matchers:[-\s\[\']*alertname=~?"([\w|]+)"', text)
     return {(target, source) for source, targets in pairs for target in targets.split("|")}
 
 
@@ -53,6 +54,7 @@ def check_alert(name, site, monitoring, silencers):
     begin = time.monotonic()
     if name in monitoring.firing():
         wait_until(f"the end of {name} before its fault", lambda: name not in monitoring.firing(), 120)
+    site.wait_for_belvo()
     fault = FAULTS[name](site, monitoring)
     next(fault)
     try:

@@ -1,4 +1,4 @@
-"""A Prometheus and an Alertmanager of their own, with the repository's files, in which a minute takes a second."""
+"""A Prometheus and an Alertmanager of their own, with the repository's files, in which a minute is a second or two."""
 
 import json
 import pathlib
@@ -9,24 +9,24 @@ import urllib.request
 
 from site_under_watch import Listener, free_port, wait_until
 
-SCRAPE_SECONDS = 2
 
-
-def hastened(rules):
-    """The rules with each minute of a pause or a window as a second; thresholds stay as they are."""
+def hastened(rules, minute):
+    """The rules with each minute of a pause or a window as so many seconds; thresholds stay as they are."""
     def seconds(match):
-        return f"{match.group(1)}{match.group(2)}s{match.group(3)}"
+        return f"{match.group(1)}{minute * int(match.group(2))}s{match.group(3)}"
     rules = re.sub(r"(for: )(\d+)m()", seconds, rules)
     return re.sub(r"(\[)(\d+)m(\])", seconds, rules)
 
 
 class Monitoring:
-    def __init__(self, files, scratch, target):
+    def __init__(self, files, scratch, target, minute=1, scrape=2):
+        self.minute, self.scrape = minute, scrape
         self.files = pathlib.Path(files)
         self.scratch = pathlib.Path(scratch) / "monitoring"
         self.scratch.mkdir()
         self.target = target
         self.port, self.alertmanager_port = free_port(), free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
         self.receiver = Listener(free_port())
         self.processes = []
         self.opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -34,9 +34,9 @@ class Monitoring:
     def start(self):
         self.receiver.start()
         rules = (self.files / "rules.yml").read_text(encoding="utf-8")
-        (self.scratch / "rules.yml").write_text(hastened(rules), encoding="utf-8")
+        (self.scratch / "rules.yml").write_text(hastened(rules, self.minute), encoding="utf-8")
         config = (self.files / "prometheus.yml").read_text(encoding="utf-8")
-        config = re.sub(r"(scrape_interval|scrape_timeout): \d+s", rf"\1: {SCRAPE_SECONDS}s", config)
+        config = re.sub(r"(scrape_interval|scrape_timeout): \d+s", rf"\1: {self.scrape}s", config)
         config = config.replace("evaluation_interval: 15s", "evaluation_interval: 1s")
         config = config.replace("127.0.0.1:8081", self.target)
         config = config.replace("127.0.0.1:9093", f"127.0.0.1:{self.alertmanager_port}")

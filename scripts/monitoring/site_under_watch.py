@@ -55,16 +55,17 @@ class Listener:
     def __init__(self, port):
         self.port = port
         self.taken = []
+        self.status = 200
         self.server = None
 
     def start(self):
-        taken = self.taken
+        taken, listener = self.taken, self
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_POST(self):
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
                 taken.append((self.path, body))
-                self.send_response(200)
+                self.send_response(listener.status)
                 self.send_header("Content-Length", "0")
                 self.end_headers()
 
@@ -99,7 +100,10 @@ class Site:
         self.settings = {name: value.strip() for name, value in settings.items()}
         self.sandbox_url = self.settings["BELVO_BASE_URL"]
         self.admin_url = "http://" + self.settings["ADMIN_LISTEN"]
+        self.psql = os.environ["MONITOR_PSQL"]
         self.shop = Listener(free_port())
+        # Beside the settings of the file.
+        self.environment = {**SETTINGS, "SHOP_WEBHOOK_URL": f"http://127.0.0.1:{self.shop.port}/events"}
         self.server = None
         handlers = [urllib.request.ProxyHandler({}), NoRedirect(),
                     urllib.request.HTTPSHandler(context=ssl.create_default_context(cafile=world["ca"]))]
@@ -112,10 +116,9 @@ class Site:
     # The server.
 
     def start(self, expect_ready=True):
-        environment = {**os.environ, **SETTINGS, "SHOP_WEBHOOK_URL": f"http://127.0.0.1:{self.shop.port}/events"}
         log = open(self.scratch / "merchant.log", "ab")
         self.server = subprocess.Popen(
-            [self.programs / "merchant", "serve", "--config", self.settings_file], env=environment,
+            [self.programs / "merchant", "serve", "--config", self.settings_file], env=os.environ | self.environment,
             stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         if expect_ready:
             wait_until("a ready server", lambda: self.ask("GET", "/readyz", token=False)[0] == 200)
@@ -128,15 +131,14 @@ class Site:
             self.server = None
 
     def run_merchant(self, *arguments):
-        environment = {**os.environ, **SETTINGS, "SHOP_WEBHOOK_URL": f"http://127.0.0.1:{self.shop.port}/events"}
         return subprocess.run([self.programs / "merchant", *arguments, "--config", self.settings_file],
-                              env=environment, capture_output=True, text=True, check=False)
+                              env=os.environ | self.environment, capture_output=True, text=True, check=False)
 
     # The database.
 
     def sql(self, statement, keep=False):
         """Runs a statement; with `keep` in a session that stays, and its process is given back."""
-        command = [os.environ["MONITOR_PSQL"], "--no-psqlrc", "--quiet", "--tuples-only", "--no-align",
+        command = [self.psql, "--no-psqlrc", "--quiet", "--tuples-only", "--no-align",
                    "--set=ON_ERROR_STOP=1", self.settings["DATABASE_URL"]]
         if keep:
             session = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -154,7 +156,7 @@ class Site:
     def admin_sql(self, statement):
         """As the superuser, beside the merchant's database."""
         address = self.settings["DATABASE_URL"].rsplit("/", 1)[0] + "/postgres"
-        subprocess.run([os.environ["MONITOR_PSQL"], "--no-psqlrc", "--quiet", address, "--command", statement],
+        subprocess.run([self.psql, "--no-psqlrc", "--quiet", address, "--command", statement],
                        capture_output=True, check=True)
 
     def release(self, session):
@@ -309,6 +311,11 @@ class Site:
     def ask_belvo(self):
         """Something that asks Belvo, for a new user each time: one user's failures alone open no circuit."""
         self.ask("POST", "/v1/widget-token", token=self.token(f"other-{next(self.strangers)}"))
+
+    def wait_for_belvo(self):
+        """Until a call goes through: Belvo may have asked for silence."""
+        wait_until("an answer of Belvo's", lambda: self.ask(
+            "POST", "/v1/widget-token", token=self.token(f"other-{next(self.strangers)}"))[0] in (200, 201))
 
     def nudge(self):
         """While the end of a fault is awaited: somebody goes on calling Belvo."""
