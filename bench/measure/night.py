@@ -199,11 +199,13 @@ class Night:
                 "figures_by_bank": 10}
         views = (
             "payments_open enrollments_open in_doubt orphans overdue workload webhooks_unprocessed redirects_unsettled"
-            " events_undelivered late_corrections double_paid taken_in orders totals_per_day failures_per_day history"
+            " events_undelivered late_corrections double_paid money_alarms may_be_paid taken_in orders"
+            " totals_per_day failures_per_day history"
             " enrollment_figures_per_day payment_figures_per_day figures_by_bank")
         outputs = {name: self._view(name, rows.get(name, 2)) for name in views.split()}
         steps: dict[str, Callable[[], str]] = {
             "readonly": self._readonly_role,
+            "status": lambda: self._merchant("status"),
             "doctor": lambda: self._merchant("doctor"),
             "inspect": lambda: self._merchant("inspect", self.corrected),
             "reconcile": lambda: self._merchant("reconcile", "--day", self.evening),
