@@ -279,7 +279,7 @@ import Transport
             await #expect(throws: DatabaseError.self) {
                 try await harness.database.execute("DELETE FROM widget_tokens")
             }
-            try await harness.pass(.seconds(700))
+            try await harness.pass(.seconds(800))
             try await harness.database.execute("DELETE FROM widget_tokens")
         }
     }

@@ -92,7 +92,7 @@ import Testing
                 try await harness.poll()
                 // While she may hold a token for the SDK nobody is forgotten: what she signs with it is not known yet.
                 await #expect(throws: RecordsStillOpen.self) { try await erase(Self.subject, on: harness) }
-                try await harness.pass(.seconds(601))
+                try await harness.pass(.seconds(725))
                 let totals = try await harness.texts("SELECT * FROM ops.totals_per_day")
                 let others = try await rows(of: "user-8842-ben", on: harness)
                 #expect(others.count >= 6)
