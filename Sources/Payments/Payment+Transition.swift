@@ -71,7 +71,11 @@ extension Payment {
     public func differences(from report: Report) -> [String] {
         let isWhole = report.status == .succeeded
         func differs<Value: Equatable>(_ theirs: Value?, _ ours: Value?) -> Bool {
-            theirs != ours && (isWhole || theirs != nil) && (ours != nil || origin == .own)
+            theirs != ours && (isWhole || theirs != nil)
+        }
+        // Of a foreign one Belvo may leave out any of these, at any time.
+        func partyDiffers(_ theirs: UUID?, _ ours: UUID?) -> Bool {
+            differs(theirs, ours) && (origin == .own || theirs != nil && ours != nil)
         }
         var names: [String] = []
         if let belvoID, belvoID != report.belvoID { names.append("id") }
@@ -79,10 +83,10 @@ extension Payment {
         if differs(report.amount, amount) { names.append("amount") }
         if differs(report.currency, Money.currency) { names.append("currency") }
         if differs(report.customer, parties.customer) { names.append("customer") }
-        if differs(report.beneficiaryBankAccount, parties.beneficiaryBankAccount) {
+        if partyDiffers(report.beneficiaryBankAccount, parties.beneficiaryBankAccount) {
             names.append("beneficiary_bank_account")
         }
-        if differs(report.enrollment, parties.enrollment) { names.append("enrollment") }
+        if partyDiffers(report.enrollment, parties.enrollment) { names.append("enrollment") }
         if isWhole, origin == .own, report.facts.endToEndID == nil { names.append("end_to_end_id") }
         return names
     }

@@ -7,15 +7,15 @@ import Payments
 
 // What comes from outside about an enrollment: a webhook.
 extension EnrollmentWorkflow {
-    /// Reads an enrollment that a webhook or a list names, and records what Belvo says; one that is new here is
-    /// imported. False when it belongs to no customer of ours.
-    func syncFromBelvo(_ id: Belvo.Enrollment.ID, on context: CallContext) async throws -> Bool {
+    /// Reads an enrollment that a webhook or a list names, and records Belvo's status, which is returned; one that is
+    /// new here is imported. Nil when it belongs to no customer of ours.
+    func syncFromBelvo(_ id: Belvo.Enrollment.ID, on context: CallContext) async throws -> ProviderStatus? {
         let remote = try await dependencies.belvo.readEnrollment(id, trace: context.trace)
         for _ in 0..<attemptsMax {
             guard let stored = try await stored(remote) else {
                 switch try await importForeign(remote, on: context) {
-                case .taken: return true
-                case .notOurs: return false
+                case .taken: return ProviderStatus(remote.status)
+                case .notOurs: return nil
                 // Another writer was faster: there is a row now.
                 case .overtaken: continue
                 }
@@ -30,7 +30,7 @@ extension EnrollmentWorkflow {
             if now.record.status == .pending, now.record.state != .foreign, !now.record.waitsForPerson {
                 try await dependencies.store.hasten(enrollment: now.record.id)
             }
-            return true
+            return ProviderStatus(remote.status)
         }
         throw WorkflowRefusal.contended
     }

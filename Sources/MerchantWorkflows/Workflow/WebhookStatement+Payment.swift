@@ -2,17 +2,20 @@ import MerchantModel
 import Payments
 
 extension WebhookStatement {
-    /// Whether it says that money moves, has arrived or was taken back, where Belvo does not show that of the payment.
+    /// Whether it says that money moves, has arrived or was taken back, or that an enrollment has succeeded or ended,
+    /// where Belvo does not show that.
     ///
     /// The webhooks of steps before the end may be late: only one of an end counts against another end.
     func isAhead(of shown: ProviderStatus, as kind: WebhookWorkflow.Kind) -> Bool {
         let told: String? =
             switch kind {
-            case .paymentIntents, .charges: status
-            case .transactions: direction == "INFLOW" ? status ?? "SUCCEEDED" : nil
-            case .enrollments: nil
+            case .paymentIntents, .charges, .enrollments: status
+            case .transactions where direction == "INFLOW": status ?? "SUCCEEDED"
+            case .transactions: direction == nil ? status : nil
             }
         return switch told {
+        // An enrollment may end after it has succeeded.
+        case "SUCCEEDED" where kind == .enrollments: shown == .pending
         case "SUCCEEDED": shown != .succeeded
         case "FAILED", "CANCELED": shown == .succeeded
         case "PROCESSING": shown == .pending

@@ -60,7 +60,7 @@ package struct WebhookWorkflow: Sendable {
 
     /// What reading an object brought.
     enum Reading: Sendable {
-        /// Whether it is a customer's of ours, and of a payment the status that Belvo shows.
+        /// Whether it is a customer's of ours, and the status that Belvo shows of it.
         case read(isOurs: Bool, shows: ProviderStatus? = nil)
         /// Belvo does not know it.
         case absent(BelvoError)
@@ -73,16 +73,16 @@ package struct WebhookWorkflow: Sendable {
     /// and a customer's of ours is imported: an app's SDK can make it without us (belvo-api.md §2.1).
     func read(_ target: Target, after age: Duration) async -> Reading {
         await reading(target.id) {
-            switch target.kind {
-            case .enrollment:
-                return .read(
-                    isOurs: try await EnrollmentWorkflow(dependencies: dependencies).syncFromBelvo(
-                        Belvo.Enrollment.ID(target.id), on: .webhook))
-            case .intent:
-                let status = try await PaymentWorkflow(dependencies: dependencies).syncFromBelvo(
-                    Belvo.PaymentIntent.ID(target.id), after: age, on: .webhook)
-                return .read(isOurs: status != nil, shows: status)
-            }
+            let status =
+                switch target.kind {
+                case .enrollment:
+                    try await EnrollmentWorkflow(dependencies: dependencies).syncFromBelvo(
+                        Belvo.Enrollment.ID(target.id), on: .webhook)
+                case .intent:
+                    try await PaymentWorkflow(dependencies: dependencies).syncFromBelvo(
+                        Belvo.PaymentIntent.ID(target.id), after: age, on: .webhook)
+                }
+            return .read(isOurs: status != nil, shows: status)
         }
     }
 
@@ -115,7 +115,7 @@ package struct WebhookWorkflow: Sendable {
 
     /// What becomes of a webhook about which this was found out; nil where nothing is to be written.
     ///
-    /// Where a payment's webhook says more than Belvo shows, the reading may lag: it is read again before the webhook
+    /// Where a webhook says more than Belvo shows, the reading may lag: it is read again before the webhook
     /// is closed, because that payment may not be polled any more.
     func settlement(of receipt: Stored<WebhookReceipt>, after reading: Reading) -> WebhookSettlement? {
         let age = receipt.clock.now - receipt.record.lastReceivedAt
@@ -171,7 +171,7 @@ package struct WebhookWorkflow: Sendable {
 }
 
 extension WebhookReceipt {
-    /// Whether it says more of a payment than Belvo shows.
+    /// Whether it says more than Belvo shows.
     fileprivate func isAhead(of shown: ProviderStatus) -> Bool {
         WebhookWorkflow.Kind(rawValue: type).map { statement.isAhead(of: shown, as: $0) } ?? false
     }

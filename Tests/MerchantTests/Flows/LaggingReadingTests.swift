@@ -27,15 +27,21 @@ import Testing
         }
     }
 
-    private static func tell(_ harness: TestHarness, _ payment: AppClient.OpenedPayment, _ status: String = "SUCCEEDED")
-        async throws
-    {
+    private static func tell(
+        _ harness: TestHarness, _ payment: AppClient.OpenedPayment, _ status: String = "SUCCEEDED"
+    ) async throws {
+        try await tell(harness, "PAYMENT_INTENTS", payment.belvoID, status)
+    }
+
+    private static func tell(
+        _ harness: TestHarness, _ type: String, _ object: String, _ status: String
+    ) async throws {
         let belvo = App(client: harness.client, token: "webhook-token-of-the-tests")
         let answer = try await belvo.send(
             .post, "/webhooks/belvo",
             """
-            {"webhook_id": "1f", "webhook_type": "PAYMENT_INTENTS", "webhook_code": "STATUS_UPDATE",
-            "object_id": "\(payment.belvoID)", "data": {"status": "\(status)"}}
+            {"webhook_id": "1f", "webhook_type": "\(type)", "webhook_code": "STATUS_UPDATE",
+            "object_id": "\(object)", "data": {"status": "\(status)"}}
             """)
         #expect(answer.status == 200)
     }
@@ -136,6 +142,23 @@ import Testing
             try await harness.pass(.seconds(2))
             #expect(try await client.authorize(payment).status == 409)
             #expect(harness.countCalls(.authorizePaymentIntent) == 0)
+        }
+    }
+
+    @Test func `an enrollment that the bank takes back ends though the first reading after its webhook lags`()
+        async throws
+    {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let enrollment = try await client.enroll()
+            try harness.sandbox.revoke(enrollment: enrollment.belvoID)
+            harness.sandbox.next(.altered([Fault.Alteration("/status", #""SUCCEEDED""#)]), on: .getEnrollment)
+            try await Self.tell(harness, "ENROLLMENTS", enrollment.belvoID, "FAILED")
+            try await harness.work()
+            #expect(try await Self.outcome(harness) == "received")
+            try await harness.pass(.seconds(2))
+            #expect(try await Self.outcome(harness) == "done")
+            #expect(try await client.enrollment(enrollment).string("status") == "FAILED")
         }
     }
 

@@ -14,6 +14,8 @@ final class Shop: @unchecked Sendable {
     private(set) var prices: [String: Set<String>] = [:]
     /// Of each order, the prices that were asked for and never answered.
     private var unanswered: [String: Set<String>] = [:]
+    /// Of each order, the prices that were confirmed, one after the other.
+    private var confirmed: [String: [String]] = [:]
     /// The payments of which it has heard that they were paid, as often as it has.
     private(set) var heard: [String] = []
 
@@ -54,13 +56,19 @@ final class Shop: @unchecked Sendable {
             headers: ["authorization": "Bearer \(Simulation.shopToken)", "content-type": "application/json"],
             body: Array(body.utf8))
         prices[reference, default: []].insert(amount)
-        let answer = await fleet.send(request, of: "shop", by: .fate("shop"))
         // What was never answered may be carried out at any time, also after what was answered since.
-        if answer == nil { unanswered[reference, default: []].insert(amount) }
-        if let answer, answer.status.isSuccess {
-            prices[reference] = unanswered[reference, default: []].union([amount])
+        unanswered[reference, default: []].insert(amount)
+        let confirmedBefore = confirmed[reference, default: []].count
+        let answer = await fleet.send(request, of: "shop", by: .fate("shop"))
+        guard let answer, answer.status.code < 500 else { return }
+        unanswered[reference]?.remove(amount)
+        if answer.status.isSuccess {
+            confirmed[reference, default: []].append(amount)
+            // Of several at once the last one to be answered need not be the last one to be carried out.
+            let sinceItWasSent = confirmed[reference, default: []].dropFirst(confirmedBefore)
+            prices[reference] = unanswered[reference, default: []].union(sinceItWasSent)
         }
-        if let answer, answer.status == .conflict, prices[reference]?.count ?? 0 > 1 {
+        if answer.status == .conflict, prices[reference]?.count ?? 0 > 1 {
             prices[reference]?.remove(amount)
         }
     }
