@@ -105,7 +105,9 @@ struct ThreeInstances: Sendable {
         var finding = Finding()
         // Nobody tells of anything: what is read is read by looks.
         try await site.belvo.setVariants(["payment_settlement": "when_told", "webhook_copies": "0"])
-        let purchases = site.users.enumerated().map { number, user in
+        // So few that each is read by itself: from eight on one list tells of many.
+        let users = site.users.prefix(6)
+        let purchases = users.enumerated().map { number, user in
             Loop.task { await user.buy("waiting-\(number)") }
         }
         let open = LockedBox<[String]>([])
@@ -113,7 +115,7 @@ struct ThreeInstances: Sendable {
             // A sandbox that does not answer is asked again.
             let intents = (try? await site.belvo.intents()) ?? []
             open.value = intents.filter { $0.authorized > 0 && $0.succeeded == 0 }.flatMap(\.ids)
-            return open.value.count == site.users.count
+            return open.value.count == users.count
         }
         guard areSigned else { throw CommandFailed(description: "not all payments were signed") }
         let begin = try await site.belvo.lastCall()
