@@ -193,9 +193,11 @@ package final class MerchantServer: Sendable {
         // The port is closed as soon as its listener is released.
         listeners.withLock { $0 = [] }
         let tasks = work.withLock { $0 }
+        dependencies.closeWebhookIntake()
         for task in tasks { task.cancel() }
         await server.drain(loops: loops, within: Self.drainDeadline)
         for task in tasks { _ = await task.result }
+        _ = await loops[0].task { [dependencies] in await dependencies.giveBackWebhooks() }.result
         await institutions.finish()
         await dependencies.changes.stop()
         await adminServer.drain(loops: [loops[0]], within: .seconds(1))

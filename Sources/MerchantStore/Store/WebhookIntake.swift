@@ -28,6 +28,8 @@ package final class WebhookIntake: Sendable {
         /// Until when the worker is believed to come.
         var attendedUntil: Monotonic?
         var handed: [Handed] = []
+        /// Whether this server stops: nothing is handed over any more.
+        var isClosed = false
     }
 
     private let state = Mutex(State())
@@ -49,6 +51,11 @@ package final class WebhookIntake: Sendable {
         }
     }
 
+    /// From now on what comes is due for every server.
+    package func close() {
+        state.withLock { $0.isClosed = true }
+    }
+
     /// Gives the worker up to `limit` of what was handed over, what came first before what came later.
     package func take(limit: Int) -> [Handed] {
         state.withLock { state in
@@ -59,7 +66,7 @@ package final class WebhookIntake: Sendable {
 
     private func isTaken(_ count: Int, at now: Monotonic) -> Bool {
         state.withLock { state in
-            guard let end = state.attendedUntil, now < end else { return false }
+            guard !state.isClosed, let end = state.attendedUntil, now < end else { return false }
             return state.handed.count + count <= Self.handedMax
         }
     }

@@ -1,3 +1,4 @@
+import Logging
 import MerchantModel
 import MerchantStore
 import Payments
@@ -15,6 +16,22 @@ extension Dependencies {
         let isHanded = tables.contains(.webhookReceipts) && webhookIntake.attend(at: store.monotonic())
         let due = try await store.dueTables(among: tables)
         return isHanded ? due.union([.webhookReceipts]) : due
+    }
+
+    /// From now on webhooks that come are due for every server: the worker of this one is about to end.
+    package func closeWebhookIntake() { webhookIntake.close() }
+
+    /// Makes what was handed over to the worker of this server, which has ended, due for every server.
+    package func giveBackWebhooks() async {
+        let handed = webhookIntake.take(limit: .max)
+        guard !handed.isEmpty else { return }
+        let due = handed.map { Reschedule(id: $0.receipt.record.id, version: $0.receipt.version, wait: .zero) }
+        do {
+            try await store.reschedule(due, in: .webhookReceipts)
+        } catch {
+            // Their lease ends by itself.
+            log.warning("webhooks.not_given_back", metadata: ["count": "\(handed.count)", "reason": "\(error)"])
+        }
     }
 
     /// Everything that polls records by itself.

@@ -84,6 +84,29 @@ import Transport
         }
     }
 
+    @Test func `what a server has that stops is due for the others at once`() async throws {
+        try await Self.open { harness, _, payment in
+            try await harness.withAnotherInstance { other in
+                _ = try await Self.isDue(harness)
+                try await Self.tell(harness, payment.belvoID)
+                #expect(try await Self.lines(harness) == ["received 1 leased"])
+                await harness.merchant.stop()
+                #expect(try await Self.lines(harness) == ["received 2"])
+                try await other.work()
+                #expect(try await Self.lines(harness) == ["done 4"])
+            }
+        }
+    }
+
+    @Test func `what comes to a server that stops is due for everybody`() async throws {
+        try await Self.open { harness, _, payment in
+            harness.merchant.dependencies.webhookIntake.close()
+            _ = try await Self.isDue(harness)
+            try await Self.tell(harness, payment.belvoID)
+            #expect(try await Self.lines(harness) == ["received 1"])
+        }
+    }
+
     @Test func `what has waited too long for the worker is claimed anew before it is read`() async throws {
         try await Self.open { harness, client, payment in
             _ = try await Self.isDue(harness)

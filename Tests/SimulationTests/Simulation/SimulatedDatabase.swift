@@ -12,6 +12,8 @@ final class SimulatedDatabase: @unchecked Sendable {
     private let scheduler: Scheduler
     private let mutant: Mutant?
     private var told: Duration?
+    /// What happens where a payment has been decided on and is not remembered yet.
+    var meanwhile: @Sendable () async -> Void = {}
 
     init(_ connectionString: String, scheduler: Scheduler, mutant: Mutant?) throws {
         self.connectionString = connectionString
@@ -68,7 +70,13 @@ final class SimulatedDatabase: @unchecked Sendable {
             try await tellTime()
             try await send(statement.rewritten(mutant?.rewrite(statement.text) ?? statement.text))
         }
-        guard kind != .read else { return }
+        guard kind != .read else {
+            let isSurvey = statement.text.contains("is_reference_taken")
+            if isSurvey, scheduler.fault(among: [.priceChangesMeanwhile]) != nil {
+                _ = scheduler.loop.task { [meanwhile] in await meanwhile() }
+            }
+            return
+        }
         await scheduler.pause(server, "database has done \(name)")
         if scheduler.fault(among: Fault.afterWrite) != nil {
             throw DatabaseError.outcomeUnknown(reason: "the connection was lost")

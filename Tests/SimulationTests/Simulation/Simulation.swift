@@ -55,6 +55,7 @@ struct Simulation {
         webhookDelivery.fleet = fleet
         let shop = Shop(fleet: fleet, scheduler: scheduler)
         belvo.meanwhile = { await shop.changePrice() }
+        database.meanwhile = { await shop.changePrice() }
         var clients: [AppClient] = []
         for number in 0..<scheduler.number(1...2) {
             let user = "user-\(number)"
