@@ -62,6 +62,9 @@ package struct PollPlan: Sendable {
     /// Whether a next poll that is ahead stays as it is.
     var keepsNextPoll = false
 
+    /// Until when the state may last, as it is written at this moment.
+    package func deadline(at moment: Timestamp) -> Timestamp? { keptDeadline ?? deadline.map { moment + $0 } }
+
     /// A state that was just entered.
     package static func entered(_ schedule: Schedule?) -> PollPlan {
         PollPlan(nextPoll: schedule?.firstPoll, deadline: schedule?.deadline, keptDeadline: nil)

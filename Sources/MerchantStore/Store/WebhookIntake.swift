@@ -115,6 +115,17 @@ package final class WebhookIntake: Sendable {
         } while hasCompany
     }
 
+    /// The worker settles rows in another order than they are inserted in: of the two one may have to begin anew.
+    private func insert(
+        _ webhooks: [(NewWebhook, copies: Int)], into store: Store, lease: Duration?
+    ) async throws -> [Stored<WebhookReceipt>] {
+        do {
+            return try await store.insertWebhooks(webhooks, lease: lease)
+        } catch let error as DatabaseError where error.state?.isTransient == true {
+            return try await store.insertWebhooks(webhooks, lease: lease)
+        }
+    }
+
     private func write(_ taken: [Waiting], to store: Store, lease: Duration) async {
         var kinds: [(NewWebhook, copies: Int)] = []
         for webhook in taken.map(\.webhook) {
@@ -127,7 +138,7 @@ package final class WebhookIntake: Sendable {
         do {
             let begin = store.monotonic()
             let claimed = isTaken(kinds.count, at: begin) ? lease : nil
-            hand(try await store.insertWebhooks(kinds, lease: claimed), since: begin)
+            hand(try await insert(kinds, into: store, lease: claimed), since: begin)
             for one in taken { one.continuation.resume() }
         } catch let error as DatabaseError where error.isAboutContent && taken.count > 1 {
             // One of them cannot be stored, and must not take the others with it.

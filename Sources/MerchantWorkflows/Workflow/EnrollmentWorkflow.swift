@@ -271,6 +271,7 @@ extension EnrollmentWorkflow: PolledWorkflow {
             deadline.map { PollPlan.goesOn(nextPoll: max($0 - stored.clock.now, .zero), deadline: $0) }
             ?? self.plan(next, over: stored)
         if isHeld { plan = PollPlan.entered(next.sendingSchedule(dependencies.timeouts)).held }
+        preview.deadline = plan.deadline(at: stored.clock.now)
         let written = try await refusingRepeatedID(of: next) {
             try await dependencies.store.update(
                 stored, to: next, redirectState: next.redirectURL.flatMap(redirectState), event: event,

@@ -310,11 +310,13 @@ extension PaymentWorkflow: PolledWorkflow {
         let moment = next == stored.record ? stored.updatedAt : stored.clock.now
         // The answer that is stored with the change shows the record as it will be.
         var preview = stored
+        let plan = plan(next, over: stored)
         preview.record = next
         preview.updatedAt = moment
+        preview.deadline = plan.deadline(at: stored.clock.now)
         do {
             let written = try await dependencies.store.update(
-                stored, to: next, event: event, plan: plan(next, over: stored), cause: cause, at: moment,
+                stored, to: next, event: event, plan: plan, cause: cause, at: moment,
                 key: settling(preview), emitting: dependencies.event(next, before: stored.record, at: moment))
             if let written { try await publish(written, after: stored, cause: cause) }
             return written

@@ -304,7 +304,10 @@ extension InvariantChecker {
             bodies[name, default: []].insert(said.response.body)
             if said.response.headers["idempotent-replayed"] != nil { replayed.insert(name) }
         }
-        for name in replayed where bodies[name]?.count ?? 0 > 1 { blame(.wrong, "\(name) was answered in two ways") }
+        for name in replayed where bodies[name]?.count ?? 0 > 1 {
+            let texts = (bodies[name] ?? []).map { String(decoding: $0, as: UTF8.self) }.sorted()
+            blame(.wrong, "\(name) was answered in two ways: \(texts.joined(separator: " and "))")
+        }
     }
 
     /// The shop was told once of each payment that was paid, and of no other.
