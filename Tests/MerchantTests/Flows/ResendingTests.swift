@@ -177,22 +177,6 @@ import Testing
             #expect(answers.map { $0.response.headers["idempotent-replayed"] } == ["true", "true"])
         }
     }
-
-    @Test func `what is found after its time is answered as it will be from then on`() async throws {
-        try await TestHarness.open { harness in
-            let request = try await Creation.payment.prepare(on: harness)
-            harness.sandbox.variants.listLagMilliseconds = 600_000
-            harness.sandbox.next(.dropAnswer, on: .createPaymentIntent)
-            harness.sandbox.next(.refused(425, code: "too_early"), on: .createPaymentIntent)
-            #expect(try await request.send().status == 202)
-            harness.sandbox.variants.listLagMilliseconds = 0
-            // Nobody polls meanwhile, and its creation has lasted too long.
-            harness.clock.advance(by: .seconds(120))
-            let found = try await request.send()
-            #expect(try found.string("next_action", "type") == "sign")
-            #expect(try await request.send().text == found.text)
-        }
-    }
 }
 
 /// Belvo has made two of one request, because the first arrived after all: the one that is known here stays, and the
