@@ -119,7 +119,7 @@ extension PaymentWorkflow {
     /// readings have to agree on all of it.
     private func confirm(_ remote: Belvo.PaymentIntent, on context: CallContext) async throws {
         let again = try await dependencies.belvo.readPaymentIntent(remote.id, trace: context.trace)
-        guard report(again) == report(remote) else { throw ImportDeferred.readingsDiffer }
+        guard again.isSame(as: remote) else { throw ImportDeferred.readingsDiffer }
     }
 
     /// The same user's payment whose name it bears: that one twice, where they are equal in all but Belvo's id, or
@@ -166,6 +166,17 @@ extension PaymentWorkflow {
                 "payment_id": "\(taken.record.id)", "belvo_id": "\(remote.id)",
                 "state": "\(taken.record.state.rawValue)",
             ])
+    }
+}
+
+extension Belvo.PaymentIntent {
+    /// Whether both show the same payment in the same status. What Belvo may make anew for each reading, such as a
+    /// challenge or the id of a request, does not count.
+    fileprivate func isSame(as other: Belvo.PaymentIntent) -> Bool {
+        status == other.status && externalID == other.externalID && amountCentavos == other.amountCentavos
+            && currency == other.currency && customer == other.customer && enrollment == other.enrollment
+            && beneficiaryBankAccount == other.beneficiaryBankAccount
+            && biometricPix.endToEndID == other.biometricPix.endToEndID
     }
 }
 
