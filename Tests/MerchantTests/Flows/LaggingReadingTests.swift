@@ -30,20 +30,7 @@ import Testing
     private static func tell(
         _ harness: TestHarness, _ payment: AppClient.OpenedPayment, _ status: String = "SUCCEEDED"
     ) async throws {
-        try await tell(harness, "PAYMENT_INTENTS", payment.belvoID, status)
-    }
-
-    private static func tell(
-        _ harness: TestHarness, _ type: String, _ object: String, _ status: String
-    ) async throws {
-        let belvo = App(client: harness.client, token: "webhook-token-of-the-tests")
-        let answer = try await belvo.send(
-            .post, "/webhooks/belvo",
-            """
-            {"webhook_id": "1f", "webhook_type": "\(type)", "webhook_code": "STATUS_UPDATE",
-            "object_id": "\(object)", "data": {"status": "\(status)"}}
-            """)
-        #expect(answer.status == 200)
+        try await harness.tell("PAYMENT_INTENTS", of: payment.belvoID, data: #""status": "\#(status)""#)
     }
 
     private static func outcome(_ harness: TestHarness) async throws -> String? {
@@ -129,12 +116,8 @@ import Testing
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
             let enrollment = try await client.enroll()
-            // Belvo makes two of one request, and the one that is not known here is paid.
-            harness.sandbox.variants.listLagMilliseconds = 3_600_000
-            harness.sandbox.variants.keyReuse = .forgotten
-            harness.sandbox.next(.dropAnswer, on: .createPaymentIntent)
-            let payment = try await client.openPayment(enrollment)
-            let twin = try #require(harness.sandbox.intentIDs(externalID: payment.id).first { $0 != payment.belvoID })
+            // The one that is not known here is paid.
+            let (payment, twin) = try await client.openPaymentTwice(enrollment)
             try harness.sandbox.settle(intent: twin)
             harness.sandbox.next(.altered([Fault.Alteration(member, text)]), on: .getPaymentIntent)
             try await harness.tell("PAYMENT_INTENTS", of: twin)
@@ -153,12 +136,25 @@ import Testing
             let enrollment = try await client.enroll()
             try harness.sandbox.revoke(enrollment: enrollment.belvoID)
             harness.sandbox.next(.altered([Fault.Alteration("/status", #""SUCCEEDED""#)]), on: .getEnrollment)
-            try await Self.tell(harness, "ENROLLMENTS", enrollment.belvoID, "FAILED")
+            try await harness.tell("ENROLLMENTS", of: enrollment.belvoID, data: #""status": "FAILED""#)
             try await harness.work()
             #expect(try await Self.outcome(harness) == "received")
             try await harness.pass(.seconds(2))
             #expect(try await Self.outcome(harness) == "done")
             #expect(try await client.enrollment(enrollment).string("status") == "FAILED")
+        }
+    }
+
+    @Test func `what Belvo makes anew for each reading does not hold an import up`() async throws {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let intent = try await client.openPaymentBySDK(from: client.enrollBySDK()).description
+            let member = "/payment_method_information/open_finance_biometric_pix/provider_request_id"
+            harness.sandbox.next(.altered([Fault.Alteration(member, #""once""#)]), on: .getPaymentIntent)
+            try await harness.tell("PAYMENT_INTENTS", of: intent)
+            try await harness.work()
+            #expect(try await Self.outcome(harness) == "done")
+            #expect(try await harness.lines("SELECT status AS line FROM payments") == ["PENDING"])
         }
     }
 

@@ -221,11 +221,7 @@ import Testing
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
             let enrollment = try await client.enroll()
-            harness.sandbox.variants.listLagMilliseconds = 3_600_000
-            harness.sandbox.variants.keyReuse = .forgotten
-            harness.sandbox.next(.dropAnswer, on: .createPaymentIntent)
-            let payment = try await client.openPayment(enrollment, reference: reference)
-            let twin = try #require(harness.sandbox.intentIDs(externalID: payment.id).first { $0 != payment.belvoID })
+            let (payment, twin) = try await client.openPaymentTwice(enrollment, reference: reference)
             if !isTwinFirst { #expect(try await client.authorize(payment).status == 204) }
             try harness.sandbox.settle(intent: twin)
             try await harness.tell("PAYMENT_INTENTS", of: twin)

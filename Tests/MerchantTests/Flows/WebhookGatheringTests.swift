@@ -47,24 +47,11 @@ import Testing
         return try JSONDocument(parsing: try await harness.bank.send(request, deadline: .seconds(10)).body).root
     }
 
-    private static func tell(
-        _ harness: TestHarness, _ type: String, _ object: String, _ data: String, code: String = "STATUS_UPDATE"
-    ) async throws {
-        let belvo = App(client: harness.client, token: "webhook-token-of-the-tests")
-        let answer = try await belvo.send(
-            .post, "/webhooks/belvo",
-            """
-            {"webhook_id": "1f", "webhook_type": "\(type)", "webhook_code": "\(code)", "object_id": "\(object)",
-            "data": {\(data)}}
-            """)
-        #expect(answer.status == 200)
-    }
-
     private static func tellOfCharge(
         _ harness: TestHarness, _ told: Told, _ status: String = "SUCCEEDED"
     ) async throws {
-        try await tell(
-            harness, "CHARGES", told.charge, #""status": "\#(status)", "end_to_end_id": "\#(told.endToEndID)""#)
+        try await harness.tell(
+            "CHARGES", of: told.charge, data: #""status": "\#(status)", "end_to_end_id": "\#(told.endToEndID)""#)
     }
 
     private static func tellOfTransaction(
@@ -74,7 +61,7 @@ import Testing
             "transaction_type": "INFLOW", "amount": "19.90", "currency": "BRL",
             "payment_intent": "\(told.payment.belvoID)", "end_to_end_id": "\(told.endToEndID)"
             """
-        try await tell(harness, "TRANSACTIONS", told.transaction, change(data), code: "OBJECT_CREATED")
+        try await harness.tell("TRANSACTIONS", of: told.transaction, data: change(data), code: "OBJECT_CREATED")
     }
 
     /// How often each kind of object was read.
@@ -91,7 +78,7 @@ import Testing
             let before = Self.readings(harness)
             try await Self.tellOfCharge(harness, told)
             try await Self.tellOfTransaction(harness, told)
-            try await Self.tell(harness, "PAYMENT_INTENTS", told.payment.belvoID, #""status": "SUCCEEDED""#)
+            try await harness.tell("PAYMENT_INTENTS", of: told.payment.belvoID, data: #""status": "SUCCEEDED""#)
             try await harness.work()
             #expect(try await client.payment(told.payment).string("status") == "SUCCEEDED")
             #expect(try await Self.outcomes(harness) == ["done", "done", "done"])
@@ -105,7 +92,7 @@ import Testing
         try await Self.open { harness, client, told in
             let before = Self.readings(harness)
             try await Self.tellOfTransaction(harness, told)
-            try await Self.tell(harness, "CHARGES", told.charge, #""status": "SUCCEEDED""#)
+            try await harness.tell("CHARGES", of: told.charge, data: #""status": "SUCCEEDED""#)
             try await harness.work()
             #expect(try await client.payment(told.payment).string("status") == "SUCCEEDED")
             #expect(Self.readings(harness) == [before[0] + 1, before[1] + 1, before[2]])
@@ -144,7 +131,7 @@ import Testing
             try await harness.work()
             #expect(Self.readings(harness) == [before[0] + 1, before[1] + 1, before[2]])
             // What the intent itself is said to have come to is always looked up.
-            try await Self.tell(harness, "PAYMENT_INTENTS", told.payment.belvoID, #""status": "SUCCEEDED""#)
+            try await harness.tell("PAYMENT_INTENTS", of: told.payment.belvoID, data: #""status": "SUCCEEDED""#)
             try await harness.work()
             #expect(Self.readings(harness)[0] == before[0] + 2)
         }
@@ -156,8 +143,8 @@ import Testing
                 let (client, payment) = try await Self.givenUp(on: harness)
                 try harness.sandbox.settle(intent: payment.belvoID)
                 let object = try #require(harness.sandbox.movement(type, of: payment.belvoID))
-                try await Self.tell(
-                    harness, type, object, #""status": "SUCCEEDED", "payment_intent": "\#(payment.belvoID)""#)
+                try await harness.tell(
+                    type, of: object, data: #""status": "SUCCEEDED", "payment_intent": "\#(payment.belvoID)""#)
                 try await harness.work()
                 #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
                 #expect(try await harness.lines("SELECT kind AS line FROM ops.money_alarms") == ["late_success"])
@@ -183,9 +170,9 @@ import Testing
             for number in 1...2 {
                 let before = harness.countCalls(.getPaymentIntent)
                 let object = try #require(harness.sandbox.movement("TRANSACTIONS", of: payment.belvoID))
-                try await Self.tell(
-                    harness, "TRANSACTIONS", object,
-                    #""transaction_type": "INFLOW", "payment_intent": "\#(payment.belvoID)""#)
+                try await harness.tell(
+                    "TRANSACTIONS", of: object,
+                    data: #""transaction_type": "INFLOW", "payment_intent": "\#(payment.belvoID)""#)
                 try await harness.work()
                 #expect(harness.countCalls(.getPaymentIntent) == before + 1, "\(number)")
             }
@@ -209,8 +196,8 @@ import Testing
             try await withThrowingTaskGroup { group in
                 for number in 100..<200 {
                     group.addTask {
-                        try await Self.tell(
-                            harness, "PAYMENT_INTENTS", "1b3a1c7e-90d4-4f26-8a51-0d6c2e9b7\(number)", "")
+                        try await harness.tell(
+                            "PAYMENT_INTENTS", of: "1b3a1c7e-90d4-4f26-8a51-0d6c2e9b7\(number)")
                         let stored = try await harness.lines(
                             """
                             SELECT outcome AS line FROM webhook_receipts

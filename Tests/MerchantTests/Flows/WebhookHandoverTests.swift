@@ -26,14 +26,7 @@ import Transport
     }
 
     private static func tell(_ harness: TestHarness, _ intent: String) async throws {
-        let belvo = App(client: harness.client, token: "webhook-token-of-the-tests")
-        let answer = try await belvo.send(
-            .post, "/webhooks/belvo",
-            """
-            {"webhook_id": "1f", "webhook_type": "PAYMENT_INTENTS", "webhook_code": "STATUS_UPDATE",
-            "object_id": "\(intent)", "data": {"status": "SUCCEEDED"}}
-            """)
-        #expect(answer.status == 200)
+        try await harness.tell("PAYMENT_INTENTS", of: intent, data: #""status": "SUCCEEDED""#)
     }
 
     /// What the loop of a server's workers asks again and again.

@@ -134,6 +134,18 @@ struct AppClient {
         return OpenedPayment(id: try answer.string("id"), belvoID: try answer.string("belvo_id"), answer: answer)
     }
 
+    /// Belvo makes two intents of one request: the payment, and the id of the one that is not known here.
+    func openPaymentTwice(_ enrollment: Enrollment, reference: String? = "order-1") async throws -> (
+        payment: OpenedPayment, twin: String
+    ) {
+        let sandbox = harness.sandbox
+        sandbox.variants.listLagMilliseconds = 3_600_000
+        sandbox.variants.keyReuse = .forgotten
+        sandbox.next(.dropAnswer, on: .createPaymentIntent)
+        let payment = try await openPayment(enrollment, reference: reference)
+        return (payment, try #require(sandbox.intentIDs(externalID: payment.id).first { $0 != payment.belvoID }))
+    }
+
     /// The body that authorizes, with a new signature of the phone.
     mutating func authorization(of payment: OpenedPayment) throws -> String {
         let pix = try payment.answer.json["payment_method_information"]?["open_finance_biometric_pix"]

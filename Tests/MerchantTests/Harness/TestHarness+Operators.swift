@@ -37,13 +37,14 @@ extension TestHarness {
         try Settings.read(environment: environment.merging(changes) { $1 })
     }
 
-    /// Belvo tells of an object.
-    func tell(_ type: String, of object: String) async throws {
+    /// Belvo's webhook names an object; `data` is what it says of it, the members of a JSON object.
+    func tell(_ type: String, of object: String, data: String? = nil, code: String = "STATUS_UPDATE") async throws {
+        let said = data.map { #", "data": {\#($0)}"# } ?? ""
         let belvo = App(client: client, token: "webhook-token-of-the-tests")
         let answer = try await belvo.send(
             .post, "/webhooks/belvo",
             """
-            {"webhook_id": "1f", "webhook_type": "\(type)", "webhook_code": "STATUS_UPDATE", "object_id": "\(object)"}
+            {"webhook_id": "1f", "webhook_type": "\(type)", "webhook_code": "\(code)", "object_id": "\(object)"\(said)}
             """)
         #expect(answer.status == 200)
     }
