@@ -42,17 +42,30 @@ struct ShopVisitor: Sendable {
 
     /// Waits until an element stands there that can be used.
     func see(_ selector: String) async throws {
+        try await wait(
+            for: """
+                const element = document.querySelector("\(selector)");
+                return element && !element.disabled && element.ariaDisabled !== "true" && element.checkVisibility();
+                """, orSay: "never seen: \(selector)")
+    }
+
+    /// Waits until an element is gone. A dialog that a key closes gives the focus back at once and is taken away by an
+    /// event that comes after it.
+    func miss(_ selector: String) async throws {
+        try await wait(
+            for: #"return document.querySelector("\#(selector)") === null;"#, orSay: "still there: \(selector)")
+    }
+
+    /// Waits until the page is as the body of a JavaScript function says, and fails after a minute.
+    private func wait(for body: String, orSay failure: String) async throws {
         _ = try await tab.value(
             """
             new Promise((done, fail) => {
-              setTimeout(() => fail(new Error(`never seen: \(selector)`)), 60_000);
-              const isThere = () => {
-                const element = document.querySelector("\(selector)");
-                return element && !element.disabled && element.ariaDisabled !== "true" && element.checkVisibility();
-              };
-              if (isThere()) return done(true);
+              setTimeout(() => fail(new Error(`\(failure)`)), 60_000);
+              const isSo = () => { \(body) };
+              if (isSo()) return done(true);
               const observer = new MutationObserver(() => {
-                if (isThere()) { observer.disconnect(); done(true); }
+                if (isSo()) { observer.disconnect(); done(true); }
               });
               observer.observe(document, {subtree: true, childList: true, attributes: true, characterData: true});
             })
