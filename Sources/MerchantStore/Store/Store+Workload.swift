@@ -29,7 +29,8 @@ extension Store {
                 (extract(epoch FROM oldest_pending) * 1000000)::bigint AS oldest_pending_us,
                 (extract(epoch FROM most_overdue) * 1000000)::bigint AS most_overdue_us,
                 CASE WHEN what = 'payments' THEN (
-                    SELECT (extract(epoch FROM app_now() - min(updated_at)) * 1000000)::bigint
+                    -- Doubt begins at the deadline; the row may change in it.
+                    SELECT (extract(epoch FROM greatest(app_now() - min(deadline_at), interval '0')) * 1000000)::bigint
                     FROM payments WHERE in_doubt AND next_poll_at IS NOT NULL
                 ) END AS oldest_in_doubt_us,
                 CASE WHEN what = 'events' THEN (SELECT count(*) FROM events WHERE parked_at IS NOT NULL) END AS parked
