@@ -41,6 +41,7 @@ extension Dependencies {
                     "store.unreadable_row", metadata: ["table": "\(table)", "id": "\(id)", "reason": "\(error)"])
             }, belvo: belvo, gate: gate, timeouts: settings.timeouts, policy: Policy(settings),
             identities: identities, changes: changes, funnelCounts: FunnelCounts(), log: log)
+        listPolling = ListPolling(rate: settings.belvoRate)
     }
 }
 

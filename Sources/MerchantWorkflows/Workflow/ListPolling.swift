@@ -9,8 +9,18 @@ package struct ListPolling: Sendable {
     /// Payments read by themselves beside each list, one after the other in turn, though the list shows them as they
     /// are known: a list that lags is noticed by them.
     var samples = 2
+    /// As many readings a second as Belvo allows: whether a list that took long spared any time.
+    var readingsPerSecond = 50
     /// For how long no list is asked after one that was wrong, or did not show what it was asked for.
     var mistrust = Duration.seconds(60)
+
+    /// `rate` is the number of calls a second that Belvo allows; 0 where no bound is set.
+    package init(rate: Int = 0) {
+        if rate > 0 { readingsPerSecond = rate }
+    }
+
+    /// Whether reading so many payments one by one takes less time than the list did.
+    func isSlow(_ elapsed: Duration, count: Int) -> Bool { elapsed > .seconds(count) / readingsPerSecond }
 }
 
 /// What one process knows of Belvo's lists.
