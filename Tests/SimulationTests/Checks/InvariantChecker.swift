@@ -166,8 +166,21 @@ extension InvariantChecker {
                     blame(
                         .double, "payment \(payment.id) was opened without asking about \(earlier.id), which was paid")
                 }
+                if isSignable(other, beside: opening, since: payment.createdAt) {
+                    blame(
+                        .double, "payment \(payment.id) was opened while a token could sign \(earlier.id)")
+                }
             }
         }
+    }
+
+    /// Whether a user could sign one intent with a token when another one was opened or authorized, and had the token
+    /// before the row said so.
+    private func isSignable(
+        _ intent: PaymentIntent, beside opening: SimulatedBelvo.Opening, since moment: Payments.Timestamp?
+    ) -> Bool {
+        guard let moment, !intent.status.isTerminal, !belvo.takenBack.contains(intent.id) else { return false }
+        return belvo.isSignable(intent, at: opening.time, begun: moment - SimulatedTime.beginning)
     }
 
     /// Nothing was authorized beside what had been signed, by us or elsewhere, and that Belvo had not closed.
@@ -181,6 +194,9 @@ extension InvariantChecker {
                 let wasSigned = other.isAuthorized && belvo.paidElsewhere[other.id] == nil
                 if wasSigned, other.status != .failed, other.status != .canceled {
                     blame(.double, "\(payment.id) was authorized while \(earlier.id) was \(other.status.rawValue)")
+                }
+                if isSignable(other, beside: authorization, since: payment.authorizedAt) {
+                    blame(.double, "\(payment.id) was authorized while a token could sign \(earlier.id)")
                 }
             }
         }
@@ -201,6 +217,18 @@ extension InvariantChecker {
             if !rows.contains(where: { alarms[$0.id]?.contains("double_paid") ?? false }) {
                 blame(.wrong, "\(reference) was paid \(rows.count) times and nobody is alarmed")
             }
+        }
+        let late = try await database.rows(
+            """
+            SELECT DISTINCT record_id::text AS id FROM state_history
+            WHERE record_type = 'payment' AND state_before = 'failed' AND state_after = 'succeeded'
+            """)
+        for row in late where alarms[try row.text("id")]?.contains("late_success") != true {
+            blame(.wrong, "payment \(try row.text("id")) was paid after it had been given up, and nobody is alarmed")
+        }
+        for payment in payments.values
+        where payment.isContradicted && alarms[payment.id]?.contains("contradiction") != true {
+            blame(.wrong, "Belvo took its last word on payment \(payment.id) back, and nobody is alarmed")
         }
         let orders = try await database.rows(
             """
@@ -385,6 +413,10 @@ struct PaymentRow {
     let belvoID: String?
     let amount: String
     let isSigned: Bool
+    let isContradicted: Bool
+    let createdAt: Payments.Timestamp
+    /// When its row said first that it is authorized.
+    let authorizedAt: Payments.Timestamp?
 }
 
 extension InvariantChecker {
@@ -393,7 +425,8 @@ extension InvariantChecker {
             """
             SELECT id::text, subject, coalesce(reference, '') AS reference, state, failure_code, belvo_id::text,
                 CASE WHEN in_doubt THEN 'in_doubt' ELSE state END AS history_state,
-                (amount_centavos / 100.0)::numeric(18, 2)::text AS amount, authorize_sent_at IS NOT NULL AS is_signed
+                (amount_centavos / 100.0)::numeric(18, 2)::text AS amount, authorize_sent_at IS NOT NULL AS is_signed,
+                contradicted_at IS NOT NULL AS is_contradicted, created_at, authorize_sent_at
             FROM payments ORDER BY id
             """
         ).map { row in
@@ -402,7 +435,8 @@ extension InvariantChecker {
                 state: try row.text("state"), failureCode: try row.decode("failure_code"),
                 historyState: try row.text("history_state"),
                 belvoID: try row.decode("belvo_id"), amount: try row.text("amount"),
-                isSigned: try row.decode("is_signed"))
+                isSigned: try row.decode("is_signed"), isContradicted: try row.decode("is_contradicted"),
+                createdAt: try row.decode("created_at"), authorizedAt: try row.decode("authorize_sent_at"))
         }
     }
 }

@@ -138,6 +138,8 @@ final class AppClient: @unchecked Sendable {
             }
         }
         guard let options else { return nil }
+        // Also when an earlier attempt has been given up already.
+        await getToken(by: app)
         if scheduler.chance(20) {
             await scheduler.pause(app, "looks for the finger", for: scheduler.span(.seconds(5), .seconds(420)))
         }

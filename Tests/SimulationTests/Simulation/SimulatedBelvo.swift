@@ -26,8 +26,8 @@ final class SimulatedBelvo: @unchecked Sendable {
     private(set) var takenBack: Set<String> = []
     /// In which step each of them was.
     private(set) var takenBackAt: [String: Int] = [:]
-    /// Until when the users whom Belvo knows by these ids have a token.
-    private var tokens: [String: Duration] = [:]
+    /// The tokens for the SDK that apps have heard.
+    private var tokens: [Token] = []
     /// Signatures that reached Belvo, and what was there already.
     private(set) var authorizations: [Opening] = []
     /// At which steps servers have heard how an intent stands.
@@ -60,16 +60,35 @@ final class SimulatedBelvo: @unchecked Sendable {
         let others: [PaymentIntent]
         /// The step at which it was done.
         let step: Int
+        /// When it was done.
+        let time: Duration
     }
 
-    /// A user has a token for the SDK, for so long.
+    /// A token for the SDK, held by an app of the user whom Belvo knows by the customer's id.
+    private struct Token {
+        let customer: String
+        let beginning: Duration
+        let end: Duration
+    }
+
+    /// A user has a token for the SDK from now on, for so long.
     func give(tokenTo customer: String, until end: Duration) {
-        tokens[customer] = max(tokens[customer] ?? .zero, end)
+        tokens.append(Token(customer: customer, beginning: scheduler.elapsed, end: end))
     }
 
-    /// Whether somebody could sign the intent without us.
-    private func isSignable(_ intent: PaymentIntent) -> Bool {
-        tokens[intent.customer].map { scheduler.elapsed < $0 } ?? false
+    /// Whether its user holds a token with which an intent can be signed without us; with `begun` one that the user's
+    /// app had heard before that.
+    func isSignable(_ intent: PaymentIntent, at time: Duration, begun: Duration? = nil) -> Bool {
+        tokens.contains {
+            $0.customer == intent.customer && $0.beginning < begun ?? time && time < $0.end
+        }
+    }
+
+    private func isSignable(_ intent: PaymentIntent) -> Bool { isSignable(intent, at: scheduler.elapsed) }
+
+    private func opening(_ externalID: String?, beside others: [PaymentIntent]) -> Opening {
+        Opening(
+            externalID: externalID ?? "", others: others, step: scheduler.trace.count, time: scheduler.elapsed)
     }
 
     init(sandbox: Sandbox, scheduler: Scheduler) {
@@ -210,8 +229,7 @@ final class SimulatedBelvo: @unchecked Sendable {
             }
         }
         if path.hasSuffix("/authorize/"), let intent = intents.first(where: { path.contains($0.id) }) {
-            authorizations.append(
-                Opening(externalID: intent.externalID ?? "", others: intents, step: scheduler.trace.count))
+            authorizations.append(opening(intent.externalID, beside: intents))
         }
         attempts[subject, default: []].append(attempt)
         return attempt
@@ -224,7 +242,7 @@ final class SimulatedBelvo: @unchecked Sendable {
         let before = intents
         let answer = await sandbox.respond(to: request)
         if let opened = intents.last, intents.count > before.count {
-            openings.append(Opening(externalID: opened.externalID ?? "", others: before, step: scheduler.trace.count))
+            openings.append(opening(opened.externalID, beside: before))
             if scheduler.fault(among: [.belvoDiffers]) != nil {
                 everFalsified.insert(opened.id)
                 falsified[opened.id] = scheduler.pick([
