@@ -68,6 +68,7 @@ let package = Package(
                 .embedInCode("0022_dispute_orders_paid_beside.sql"),
                 .embedInCode("0023_hold_the_name_of_twins.sql"),
                 .embedInCode("0024_write_less_for_each_payment.sql"),
+                .embedInCode("0025_plan_the_guards_once.sql"),
             ],
             swiftSettings: strict
         ),

@@ -36,6 +36,7 @@ public let migrations: [Migration] = [
     Migration("0022_dispute_orders_paid_beside", PackageResources._022_dispute_orders_paid_beside_sql),
     Migration("0023_hold_the_name_of_twins", PackageResources._023_hold_the_name_of_twins_sql),
     Migration("0024_write_less_for_each_payment", PackageResources._024_write_less_for_each_payment_sql),
+    Migration("0025_plan_the_guards_once", PackageResources._025_plan_the_guards_once_sql),
 ]
 
 extension Migration {
