@@ -4,8 +4,8 @@ import Payments
 
 /// What a webhook about a charge or a transaction says, beside the name of its object.
 ///
-/// None of it is believed. It only leads to the payment whose reading settles it, and distinguishes a webhook that
-/// repeats what is known of a closed payment from one that may have something to say.
+/// None of it enters a record. It leads to the payment that is read, and it decides whether the reading is needed: a
+/// webhook that only repeats what is known of a closed payment is done without one.
 package struct WebhookStatement: Sendable, Equatable {
     /// The intent that the movement belongs to.
     package var intent: UUID?

@@ -7,7 +7,9 @@ import Payments
 
 /// How Belvo's webhooks are worked on: stored first, and then taken as a hint to read the object again.
 ///
-/// A webhook may be forged, late, doubled or out of order. So nothing in it is believed but the name of the object.
+/// A webhook may be forged, late, doubled or out of order. So nothing that it says enters a record: the object that it
+/// names is read. What it says decides about the webhook alone: one that only repeats what a closed payment shows is
+/// done without a reading (`onlyRepeats`), and one that is ahead of Belvo's readings is kept for a while (`isAhead`).
 package struct WebhookWorkflow: Sendable {
     let dependencies: Dependencies
 
