@@ -90,9 +90,10 @@ public struct Payment: Sendable, Equatable {
     public package(set) var isCancelRequested = false
     public package(set) var failure: Failure?
 
-    // What decides whether Belvo may still pay it. Each is said once and stays.
+    // What decides whether Belvo may still pay it. No answer of Belvo takes one of the first four back.
 
-    /// Something of its authorize has left this machine, or may have. No answer of any status takes that back.
+    /// Something of its authorize has left this machine, or may have. It is written before the call; false again only
+    /// where this call, and none before it, provably sent nothing (`authorizationKeptBack`).
     public package(set) var wasAuthorizeSent = false
     /// Belvo has shown it as anything but unsigned, by whichever signature.
     public package(set) var wasSeenSigned = false
@@ -100,10 +101,11 @@ public struct Payment: Sendable, Equatable {
     public package(set) var isClosedAtBelvo = false
     /// It was given up and is known to be unsigned: Belvo was read since, or never had it.
     public package(set) var isReleased = false
-    /// Belvo called it FAILED, and shows it as pending or SUCCEEDED since: an operator has to find out which is true.
+    /// Belvo called it FAILED, and shows it as processing or SUCCEEDED since: an operator has to find out which is
+    /// true. False again when Belvo shows FAILED again; the alarm stays open.
     public package(set) var isContradicted = false
-    /// Its user may hold a token for Belvo's SDK, which can sign it without us (belvo-api.md §2.1). As it was read;
-    /// unlike the others it changes by itself.
+    /// Its user may hold a token for Belvo's SDK, which can sign it without us (belvo-api.md §2.1). It is true of the
+    /// moment of the reading: the token expires.
     public package(set) var isSignableElsewhere = false
 
     /// A new payment: about to be asked for, or seen at Belvo.
@@ -131,10 +133,14 @@ public struct Payment: Sendable, Equatable {
         facts = ProviderFacts()
     }
 
-    /// The one question that decides about money (reliability.md, promise 1): may Belvo still pay this?
+    /// Whether Belvo may still pay this payment (reliability.md, promise 1). While it may, the payment is polled,
+    /// whatever its own state says.
     ///
-    /// While it may, no other payment for the same reference is opened or authorized, its order stays as it is, and it
-    /// is polled, whatever its own state says. `may_belvo_pay` says the same in the database, tokens aside.
+    /// This property decides about this payment alone: whether it is polled, what an app does next, and which alarms
+    /// are raised. Whether another payment for the reference may be opened or authorized is decided in the database, by
+    /// the trigger function `guard_payment`: it refuses while a payment for which `takes_reference` is true exists,
+    /// that is one that was paid or is still polled. The two agree because the constraint `what_may_be_paid_is_polled`
+    /// holds (`may_belvo_pay` is this property without the token).
     public var mayBelvoStillPay: Bool {
         if isContradicted { return true }
         if isClosedAtBelvo { return false }
