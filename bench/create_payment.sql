@@ -1,6 +1,7 @@
--- What the server asks of PostgreSQL for one POST /v1/payment-intents that goes well, without the server: three
--- reads and the two transactions around the call to Belvo. A script for pgbench, started with first=1 and the number
--- of the round. The statements are those of the store. Each client is one of the users whose phones were
+-- One POST /v1/payment-intents as PostgreSQL sees it, without the server: three reads and the two transactions around
+-- the call to Belvo. A script for pgbench, started with first=1 and the number of the round. It is a fixed workload, so
+-- that figures of different versions can be compared: the store asks the three reads by one statement today
+-- (Store.surveyPayment), and its two writes set more columns. Each client is one of the users whose phones were
 -- enrolled before, and its payments look like one of that user's: bench_users holds one for each.
 \if :first
 SELECT * FROM bench_users WHERE subject = 'load-' || :client_id \gset
@@ -38,11 +39,11 @@ WITH claimed AS (
     RETURNING record_id
 ), made AS (
     INSERT INTO payments (
-        id, subject, enrollment_id, state, belvo_idempotency_key, reference, holds_reference,
+        id, subject, enrollment_id, state, belvo_idempotency_key, reference,
         amount_centavos, description, statement_description, belvo_customer_id, belvo_enrollment_id,
         beneficiary_bank_account, metadata, created_at, updated_at, next_poll_at, deadline_at)
     SELECT
-        record_id, :subject, :enrollment::uuid, 'creating', gen_random_uuid(), NULL, false, 1990, 'Two coffees',
+        record_id, :subject, :enrollment::uuid, 'creating', gen_random_uuid(), NULL, 1990, 'Two coffees',
         'Two coffees', :customer::uuid, :belvo_enrollment::uuid, :account::uuid, NULL, app_now(), app_now(),
         app_now() + 15000000 * interval '1 microsecond', app_now() + 60000000 * interval '1 microsecond'
     FROM claimed
@@ -60,9 +61,6 @@ SELECT * FROM made \gset made_
 WITH changed AS (
     UPDATE payments SET
         state = 'awaiting_signature', in_doubt = false, belvo_id = gen_random_uuid(),
-        holds_reference = false AND (holds_reference OR NOT EXISTS (
-            SELECT FROM payments AS other
-            WHERE other.subject = :subject AND other.reference = NULL AND other.holds_reference)),
         provider_status = 'REQUIRES_ACTION', provider = 'mockbank', consent_id = gen_random_uuid()::text,
         end_to_end_id = NULL, external_payment_id = NULL, provider_request_id = NULL,
         fido_options = :fido_options::json, assertion_digest = NULL, authorization_accepted = false,

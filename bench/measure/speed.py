@@ -249,7 +249,7 @@ without a log; its answer has {nginx_bytes} bytes with all fields, the server's 
 ## POST /v1/payment-intents
 
 {amounts.creation_users} users who open one payment after the other, {amounts.creation_rounds} rounds. pgbench runs
-the same five statements
+five statements for the same work
 (`bench/create_payment.sql`: three reads and two transactions, prepared) on as many connections, from the server's core,
 with PostgreSQL alone on the other; the server shares that other core between PostgreSQL, the sandbox, which answers
 over
