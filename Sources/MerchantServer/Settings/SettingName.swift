@@ -1,4 +1,5 @@
-/// The name of every setting, in the order in which they are documented (merchant-api.md, "Configuration").
+/// The name of every setting, in the order in which faults in them are reported. `config/merchant.env` says what each
+/// one means.
 enum SettingName: String, CaseIterable {
     case databaseURL = "DATABASE_URL"
     case publicBaseURL = "PUBLIC_BASE_URL"
