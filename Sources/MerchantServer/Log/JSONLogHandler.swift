@@ -5,7 +5,7 @@ import Payments
 /// Writes each event as one line of JSON: `time`, `level`, `label`, `event`, `error` where there is one, and the
 /// metadata as further members in the order of their names.
 ///
-/// The event's message is its name, such as `payment.settled`; what varies belongs into the metadata. Values are
+/// The event's message is its name, such as `payment.succeeded`; what varies belongs into the metadata. Values are
 /// written by their own descriptions, so a redacted type stays redacted. Integers and booleans that come as values,
 /// not as interpolated text, are written as such.
 package struct JSONLogHandler: LogHandler {

@@ -229,7 +229,7 @@ package enum Progress<Resource: Sendable>: Sendable {
     }
 }
 
-//// What Belvo's failures mean for a request that was on its way there.
+/// What Belvo's failures mean for a request that was on its way there.
 extension BelvoError {
     /// Whether the request certainly had no effect, as far as an answer can say so: the same may be tried again.
     ///

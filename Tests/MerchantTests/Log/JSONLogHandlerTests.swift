@@ -11,10 +11,10 @@ struct JSONLogHandlerTests {
         let pipe = try Pipe()
         var logger = pipe.logger(level: .info)
         logger[metadataKey: "request_id"] = "r1"
-        logger.info("payment.settled", metadata: ["payment_id": "p1", "amount": "0.13"])
+        logger.info("payment.succeeded", metadata: ["payment_id": "p1", "amount": "0.13"])
         #expect(
             try pipe.read()
-                == #"{"time":"2027-01-15T08:00:00.000000Z","level":"info","label":"test","event":"payment.settled","#
+                == #"{"time":"2027-01-15T08:00:00.000000Z","level":"info","label":"test","event":"payment.succeeded","#
                 + #""amount":"0.13","payment_id":"p1","request_id":"r1"}"# + "\n")
     }
 

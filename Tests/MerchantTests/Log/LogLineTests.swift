@@ -34,14 +34,14 @@ struct LogLineTests {
         let value = excess.value
         for count in [1, 3, 20] {
             var line = LogLine()
-            line.add("event", .text("payment.settled"))
+            line.add("event", .text("payment.succeeded"))
             for number in 0..<count { line.add("\(number)", value) }
             line.add("last", .bare("1"))
             let bytes = line.finished(dropped: .max)
             #expect(bytes.count <= LogLine.bytesMax)
             #expect(bytes.firstIndex(of: UInt8(ascii: "\n")) == bytes.count - 1)
             let document = try JSONDocument(parsing: bytes)
-            #expect(document.root["event"]?.string == "payment.settled")
+            #expect(document.root["event"]?.string == "payment.succeeded")
             #expect(document.root["last"]?.int64 == 1)
             let text = String(decoding: bytes, as: UTF8.self)
             #expect(text.contains("…") || document.root[LogLine.truncatedName]?.bool == true)
