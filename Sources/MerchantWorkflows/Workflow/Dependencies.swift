@@ -229,21 +229,21 @@ package enum Progress<Resource: Sendable>: Sendable {
     }
 }
 
-/// What Belvo's failures mean for a request that was on its way there.
+/// What a failed call to Belvo means for the request. Three properties rest on what an answer says, and an answer may
+/// be wrong: something in front of Belvo may refuse what Belvo has done. Only `wasNotSent` is certain.
 extension BelvoError {
-    /// Whether the request certainly had no effect, as far as an answer can say so: the same may be tried again.
-    ///
-    /// Good enough for what moves no money. Something between us and Belvo may say so of what Belvo has taken.
-    var leftNothing: Bool {
+    /// Whether the failure says that the request had no effect, so that the same may be tried again: it was not sent,
+    /// or it was answered with 401, 403, 404, 410, 425 or 429. Good enough for what moves no money.
+    var saysNoEffect: Bool {
         switch self {
         case .denied, .throttled, .unreachable, .notFound: true
         case .refused, .conflict, .unanswered, .malformedAnswer, .outcomeUnknown: false
         }
     }
 
-    /// Whether an answer says that the request was not let in, so that the same may be sent again (reliability.md,
-    /// promise 3): 401, 403, 404, 425, 429.
-    var wasNotLetIn: Bool {
+    /// Whether an answer of Belvo's says that the request was not let in (401, 403, 404, 425, 429), so that the app may
+    /// send its signature again (reliability.md, promise 3). The signature has left all the same.
+    var saysNotLetIn: Bool {
         switch self {
         case .denied, .throttled: true
         case .notFound(let refusal): refusal.status == 404
@@ -251,11 +251,12 @@ extension BelvoError {
         }
     }
 
-    /// Whether the request may have arrived, for all that its answer says.
-    var mayHaveArrived: Bool { refusal == nil && !leftNothing }
+    /// Whether the failure leaves it open what became of the request: it neither refuses its content nor says that it
+    /// had no effect.
+    var mayHaveTakenEffect: Bool { refusal == nil && !saysNoEffect }
 
-    /// Whether nothing of the request has left this machine: there is no answer, and Belvo cannot have got it.
-    var neverLeft: Bool {
+    /// Whether nothing of the request has left this machine, so that Belvo cannot have it. An answer never says this.
+    var wasNotSent: Bool {
         if case .unreachable = self { true } else { false }
     }
 

@@ -144,7 +144,7 @@ extension EnrollmentWorkflow {
             guard refusal.kind == .content else { return error }
             return WorkflowRefusal.confirmationRefused(failure, belvoRequestID: refusal.requestID)
         }
-        if error.leftNothing {
+        if error.saysNoEffect {
             // The user's deadline stays: trying again and again must not make it longer.
             try await record(.confirmationNotSent, on: sent, keeping: before.deadline, cause: context.cause)
             return error

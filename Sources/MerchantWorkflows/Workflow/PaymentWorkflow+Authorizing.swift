@@ -123,11 +123,11 @@ extension PaymentWorkflow {
     private func settle(
         _ sent: Stored<Payment>, after error: BelvoError, sentBefore: Bool, on context: CallContext
     ) async throws -> Progress<Stored<Payment>> {
-        if error.neverLeft {
+        if error.wasNotSent {
             try await record(.authorizationKeptBack(sentBefore: sentBefore), on: sent, cause: context.cause)
             throw error
         }
-        if error.wasNotLetIn {
+        if error.saysNotLetIn {
             try await record(.authorizationNotLetIn, on: sent, cause: context.cause)
             throw error
         }

@@ -188,7 +188,7 @@ package struct RedirectionWorkflow: Sendable {
                 answer, to: sent, enrollment, ofRejection: redirection.isRejection, poster: poster, on: context)
         } catch let error as BelvoError {
             // What Belvo says of a second sending says nothing about the first.
-            guard wasSent || error.mayHaveArrived, let enrollment, enrollment.record.belvoID != nil else {
+            guard wasSent || error.mayHaveTakenEffect, let enrollment, enrollment.record.belvoID != nil else {
                 return try await record(error, to: sent, enrollment, poster: poster, on: context)
             }
             dependencies.log.warning(
@@ -283,7 +283,7 @@ package struct RedirectionWorkflow: Sendable {
             _ = try await settle(receipt, as: .refused, enrollment, .redirectNotTaken, cause: context.cause)
             throw error.refusal?.kind == .notFound ? WorkflowRefusal.redirectUnknown : error
         }
-        if error.leftNothing {
+        if error.saysNoEffect {
             // Kept, and tried again by itself with growing pauses: the user has long left the bank.
             _ = try await dependencies.store.update(receipt, to: .received, nextPoll: pause(of: receipt))
             throw error

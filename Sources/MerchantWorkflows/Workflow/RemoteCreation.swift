@@ -119,14 +119,14 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
                 return try await record(event, on: remembered)
             }
         } catch let error as BelvoError {
-            if !workflow.mayBeThere(after: error), !error.mayHaveArrived {
+            if !workflow.mayBeThere(after: error), !error.mayHaveTakenEffect {
                 let reason =
                     error.refusal == nil
                     ? RefusalReason.unknown
                     : await workflow.reason(behind: error, of: remembered.record, on: context)
                 let refused = try await apply(
                     Record.notCreated(
-                        error.refusal.map(Failure.refused) ?? (error.neverLeft ? .notSent : .notLetIn)),
+                        error.refusal.map(Failure.refused) ?? (error.wasNotSent ? .notSent : .notLetIn)),
                     to: remembered
                 ) { _ in (reason == .asBelvoSays ? key?.answered(error) : key?.released) ?? .unchanged }
                 if refused.isOvertaken { return refused }
@@ -189,7 +189,7 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
             dependencies.log.warning(
                 "\(Record.noun).sent_again_in_vain",
                 metadata: ["\(Record.noun)_id": "\(claimed.record.ownID)", "reason": "\(error)"])
-            if error.leftNothing { return try await leaveUnknown(claimed) }
+            if error.saysNoEffect { return try await leaveUnknown(claimed) }
             // What is refused will not arrive later: the deadline of the sending before stays.
             if error.refusal != nil { claimed.deadline = before.deadline }
         }
