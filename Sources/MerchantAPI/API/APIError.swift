@@ -200,7 +200,7 @@ extension APIError {
             self = .invalid("/enrollment", "not_found", "There is no such enrollment.")
         case .enrollmentNotUsable:
             self.init(.conflict, .enrollmentNotUsable, "Only an enrollment that has SUCCEEDED can pay.")
-        case .paymentInDoubt(let payment):
+        case .referenceBusy(let payment):
             self.init(
                 .conflict, .paymentInDoubt, "An earlier payment for this reference is not known to have failed.")
             paymentIntent = payment

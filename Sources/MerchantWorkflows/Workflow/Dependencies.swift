@@ -169,8 +169,8 @@ package enum WorkflowRefusal: Error, Sendable, Equatable {
     case enrollmentUnknown
     /// The payment names an enrollment that cannot be used.
     case enrollmentNotUsable
-    /// An earlier attempt for the same reference may still be paid.
-    case paymentInDoubt(Payment.ID?)
+    /// An earlier payment for the reference may still be paid. Apps know it as `payment_in_doubt`.
+    case referenceBusy(Payment.ID?)
     /// Belvo refused it, or it has failed since.
     case paymentFailed(Failure?)
     /// The reference was paid.

@@ -193,7 +193,7 @@ extension PaymentWorkflow {
     /// No user learns the id of another user's payment, which an order may have from before it was that user's.
     static func refusal(by payment: Payment, to subject: UserSubject) -> WorkflowRefusal {
         let id = payment.subject == subject ? payment.id : nil
-        return payment.state == .succeeded ? .alreadyPaid(id) : .paymentInDoubt(id)
+        return payment.state == .succeeded ? .alreadyPaid(id) : .referenceBusy(id)
     }
 }
 
