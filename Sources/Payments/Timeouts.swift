@@ -20,12 +20,11 @@ public struct Timeouts: Sendable, Equatable {
     /// How long a request may wait for Belvo in all: after that, a worker finds out what became of it.
     public var askingDeadline: Duration { callDeadline + resendDeadline }
 
-    /// How long to wait before the next poll of an authorized payment whose deadline passed so long ago.
+    /// How long to wait before the next poll of a record whose deadline passed so long ago, of whatever kind: every 10
+    /// s at first, backing off to 2 minutes within the first hour; every 15 minutes for a week; then hourly.
     ///
-    /// Past `doubtAlarmAge` an operator has to find out by other means.
-    ///
-    /// Every 10 s at first, backing off to 2 minutes within the first hour; every 15 minutes for a week; then hourly.
-    public func doubtInterval(overdue age: Duration) -> Duration {
+    /// Past `doubtAlarmAge` an operator has to find out about a payment by other means.
+    public func overduePollInterval(overdue age: Duration) -> Duration {
         if age < .seconds(3_600) { return min(max(age / 10, .seconds(10)), .seconds(120)) }
         return age < Timeouts.doubtAlarmAge ? .seconds(900) : .seconds(3_600)
     }

@@ -66,12 +66,12 @@ extension Store {
     /// A list is evidence of what it shows: that this one had not been decided. A process with an old page puts a
     /// poll off by one interval.
     package func putOff(
-        shown: [ShownIntent], dueWithin ahead: Duration, by interval: Duration, inDoubtBy doubtInterval: Duration
+        shown: [ShownIntent], dueWithin ahead: Duration, by interval: Duration, inDoubtBy pause: Duration
     ) async throws -> [UUID] {
         try await database.execute(
             """
             UPDATE payments SET next_poll_at = app_now()
-                + CASE WHEN in_doubt THEN \(doubtInterval.wholeMicroseconds) ELSE \(interval.wholeMicroseconds) END
+                + CASE WHEN in_doubt THEN \(pause.wholeMicroseconds) ELSE \(interval.wholeMicroseconds) END
                     * interval '1 microsecond'
             FROM \(fragment: Self.page(shown))
             WHERE belvo_id = shown_id AND \(fragment: Self.isUnchanged) AND \(fragment: Self.listed(dueWithin: ahead))

@@ -84,7 +84,7 @@ struct PaymentPoller: DueWorker {
             rest = rest.dropFirst(1_000)
             quiet += try await dependencies.store.putOff(
                 shown: page, dueWithin: ahead, by: interval,
-                inDoubtBy: dependencies.timeouts.doubtInterval(overdue: .zero))
+                inDoubtBy: dependencies.timeouts.overduePollInterval(overdue: .zero))
             changed += try await dependencies.store.countChanged(among: page, dueWithin: ahead)
         }
         try await sample(quiet)

@@ -144,7 +144,7 @@ extension CustomerWorkflow: PolledWorkflow {
     func nextPoll(at stored: Stored<Customer>) -> Duration? {
         guard stored.record.state == .creating else { return nil }
         let overdue = stored.isOverdue ? stored.deadline.map { stored.clock.now - $0 } : nil
-        return overdue.map(dependencies.timeouts.doubtInterval) ?? dependencies.timeouts.pollInterval
+        return overdue.map(dependencies.timeouts.overduePollInterval) ?? dependencies.timeouts.pollInterval
     }
 }
 

@@ -296,7 +296,7 @@ extension EnrollmentWorkflow: PolledWorkflow {
         // Belvo is not asked again while a person is busy; what cannot be read for long is polled ever less often.
         let rest = next.waitsForPerson ? stored.deadline.map { $0 - stored.clock.now } : nil
         let overdue = stored.isOverdue ? stored.deadline.map { stored.clock.now - $0 } : nil
-        let pause = overdue.map(dependencies.timeouts.doubtInterval) ?? rest ?? .zero
+        let pause = overdue.map(dependencies.timeouts.overduePollInterval) ?? rest ?? .zero
         // What has just changed is polled at the pace of the state that was entered: a user waits for it.
         let isFresh = stored.clock.now - stored.updatedAt < dependencies.timeouts.pollInterval
         let first = isFresh ? next.schedule(dependencies.timeouts)?.firstPoll : nil

@@ -372,7 +372,7 @@ extension PaymentWorkflow: PolledWorkflow {
         // What was due long ago is polled ever less often, whatever keeps it open.
         if stored.isOverdue, let deadline = stored.deadline {
             return .goesOn(
-                nextPoll: dependencies.timeouts.doubtInterval(overdue: moment - deadline), deadline: deadline)
+                nextPoll: dependencies.timeouts.overduePollInterval(overdue: moment - deadline), deadline: deadline)
         }
         let waitsForUser = next.state == .awaitingSignature && !next.isMaybeSigned
         let rest = waitsForUser ? stored.deadline.map { $0 - moment } : nil

@@ -11,6 +11,6 @@ import Testing
             (.seconds(7 * 86_400 - 1), .seconds(900)), (.seconds(7 * 86_400), .seconds(3_600)),
         ] as [(Duration, Duration)])
     func `what is in doubt is read ever less often, and never given up`(age: Duration, pause: Duration) {
-        #expect(Timeouts().doubtInterval(overdue: age) == pause)
+        #expect(Timeouts().overduePollInterval(overdue: age) == pause)
     }
 }
