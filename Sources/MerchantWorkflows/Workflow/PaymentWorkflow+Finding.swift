@@ -11,7 +11,7 @@ extension PaymentWorkflow {
     func ask(_ belvo: Belvo.Client, about payment: Payment) async throws -> Payment.Event? {
         if let belvoID = payment.belvoID {
             let intent = try await belvo.readPaymentIntent(Belvo.PaymentIntent.ID(belvoID))
-            return .reported(try await checked(report(intent), against: payment))
+            return .reported(try await raisingAlarms(about: report(intent), against: payment))
         }
         let found = try await belvo.findPaymentIntents(externalID: payment.id.description)
         // Of several the one counts with which most may have happened: while one may be paid, none has failed.
@@ -24,7 +24,7 @@ extension PaymentWorkflow {
             try await noteTwin(twin.id.uuid, of: intent.id.uuid, of: payment.id)
             try await importLater(twin.id)
         }
-        return .reported(try await checked(report(intent), against: payment))
+        return .reported(try await raisingAlarms(about: report(intent), against: payment))
     }
 
     /// Has a twin imported once the payment has an id of its own, as if a webhook had named it.

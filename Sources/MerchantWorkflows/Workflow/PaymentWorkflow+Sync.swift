@@ -24,7 +24,7 @@ extension PaymentWorkflow {
                 case .overtaken: continue
                 }
             }
-            let event = Payment.Event.reported(try await checked(report(remote), against: stored.record))
+            let event = Payment.Event.reported(try await raisingAlarms(about: report(remote), against: stored.record))
             // Many webhooks may name the same object at once, and must not block each other to write nothing new.
             if let next = try? stored.record.transition(on: event), next == stored.record {
                 return ProviderStatus(remote.status)

@@ -52,7 +52,8 @@ package struct PaymentWorkflow: Sendable {
             let order = try await isFirst ? survey.order : self.order(of: requested)
             let terms = try terms(of: requested, under: order, for: subject)
             if let reference = requested.reference, !isFirst || survey.isReferenceTaken,
-                let refusal = try await refusal(by: reference, of: subject, isPricedByOrder: order != nil, on: context)
+                let refusal = try await recheckThenRefuse(
+                    reference, of: subject, isPricedByOrder: order != nil, on: context)
             {
                 // The first request with this key may be what is in the way.
                 if let known = try await replay(request, of: subject, on: context) { return known }
@@ -148,7 +149,7 @@ extension PaymentWorkflow {
                 if let payer = payment.parties.enrollment { dependencies.usableEnrollments.forget(payer) }
                 throw error
             }
-            let report = try await checked(report(intent), against: payment)
+            let report = try await raisingAlarms(about: report(intent), against: payment)
             // An intent that differs from what was asked for is not signed. It is polled until Belvo shows it right.
             return payment.differences(from: report).isEmpty ? .reported(report) : .acknowledged(report.belvoID)
         }
@@ -167,9 +168,8 @@ extension PaymentWorkflow {
         return try await dependencies.replay(request, after: outcome) ?? .known(outcome.progress)
     }
 
-    /// Why no payment for the reference is opened: one has been paid, or may still be.
-    ///
-    /// What we gave up ourselves is read once more: Belvo may have closed it meanwhile, or show it unsigned.
+    /// Polls the earlier payments for the reference that were given up here, since Belvo may have closed them or show
+    /// them unsigned; then returns the refusal if one has been paid or may still be, else nil.
     private func refusal(
         by reference: Reference, of subject: UserSubject, isPricedByOrder: Bool, on context: CallContext
     ) async throws -> WorkflowRefusal? {
@@ -219,7 +219,7 @@ extension PaymentWorkflow: PolledWorkflow {
     }
 
     /// Raises an alarm about what has been in doubt for so long that an operator has to ask Belvo by other means.
-    func didPoll(_ stored: Stored<Payment>) {
+    func alarmIfLongInDoubt(_ stored: Stored<Payment>) {
         guard stored.record.isInDoubt, let deadline = stored.deadline else { return }
         let age = stored.clock.now - deadline
         guard age >= Timeouts.doubtAlarmAge else { return }
@@ -254,9 +254,9 @@ extension PaymentWorkflow: PolledWorkflow {
         }
     }
 
-    /// Raises the alarms about a report: that it shows something else than was asked for, or takes Belvo's last status
-    /// back. Neither changes a state.
-    func checked(_ report: Payment.Report, against payment: Payment) async throws -> Payment.Report {
+    /// The same report, after the alarms about it were raised: that it shows something else than was asked for, or
+    /// takes Belvo's last status back. Neither changes a state.
+    func raisingAlarms(about report: Payment.Report, against payment: Payment) async throws -> Payment.Report {
         let differences = payment.differences(from: report)
         if !differences.isEmpty {
             let names = differences.joined(separator: ",")

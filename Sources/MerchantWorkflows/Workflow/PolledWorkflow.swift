@@ -24,8 +24,9 @@ protocol PolledWorkflow: Sendable {
     /// How long a record with nothing more to find out is left alone, where this poll has not shown that; nil when it
     /// has.
     func pauseUntilRead(of stored: Stored<Record>, after remote: RemoteState<Record.Event>) -> Duration?
-    /// Called with a record that is still open after a poll.
-    func didPoll(_ stored: Stored<Record>)
+    /// Called with a record that is still open after a poll: logs that an operator has to act where it has been in
+    /// doubt for too long.
+    func alarmIfLongInDoubt(_ stored: Stored<Record>)
 }
 
 /// A record that workers poll.
@@ -72,7 +73,7 @@ extension PolledWorkflow {
                 guard current.record.state == stored.record.state else { return .recorded }
             }
         }
-        defer { didPoll(current) }
+        defer { alarmIfLongInDoubt(current) }
         var end = try await localEvent(of: current.record)
         if end == nil, stored.isOverdue { end = timeoutEvent(of: current.record, after: remote) }
         if let end {
@@ -105,5 +106,5 @@ extension PolledWorkflow {
 
     func localEvent(of record: Record) async throws -> Record.Event? { nil }
     func pauseUntilRead(of stored: Stored<Record>, after remote: RemoteState<Record.Event>) -> Duration? { nil }
-    func didPoll(_ stored: Stored<Record>) {}
+    func alarmIfLongInDoubt(_ stored: Stored<Record>) {}
 }
