@@ -91,8 +91,9 @@ extension Payment {
         return names
     }
 
-    /// Whether Belvo takes its own last status back with this report. It changes no state: an operator has to act.
-    public func isContradicted(by report: Report) -> Bool {
+    /// Whether Belvo takes its own last status back with this report, be it SUCCEEDED or FAILED. It changes no state:
+    /// an operator has to act. Of these only a FAILED that is taken back is kept (`isContradicted`).
+    public func isLastStatusContradicted(by report: Report) -> Bool {
         guard isClosedAtBelvo else { return false }
         return switch state {
         case .succeeded: report.status == .failed && differences(from: report).isEmpty
@@ -163,7 +164,7 @@ extension Payment {
     /// record stays as it is and the caller raises the alarm.
     private mutating func apply(_ report: Report) {
         if state == .failed, isClosedAtBelvo {
-            if isContradicted(by: report) { isContradicted = true }
+            if isLastStatusContradicted(by: report) { isContradicted = true }
             // Belvo is back at its first status. The alarm stays until an operator has settled it.
             if report.status == .failed, belvoID == report.belvoID, differences(from: report).isEmpty {
                 isContradicted = false

@@ -263,7 +263,7 @@ extension PaymentWorkflow: PolledWorkflow {
             try await raise(.differs, of: payment, "\(report.providerStatus) with another \(names)")
         }
         // Where money arrived after all the transaction that records it raises the alarm.
-        if payment.isContradicted(by: report), payment.state == .succeeded {
+        if payment.isLastStatusContradicted(by: report), payment.state == .succeeded {
             try await raise(
                 .contradiction, of: payment, "\(report.providerStatus) after \(payment.status.rawValue)")
         }

@@ -167,14 +167,14 @@ import Testing
     {
         let payment = try payment(.authorizing)
         let failed = try payment.transition(on: .reported(report(of: payment, .failed)))
-        #expect(failed.isContradicted(by: report(of: payment, .succeeded)))
-        #expect(failed.isContradicted(by: report(of: payment, .processing)))
-        #expect(!failed.isContradicted(by: report(of: payment, .pending)))
+        #expect(failed.isLastStatusContradicted(by: report(of: payment, .succeeded)))
+        #expect(failed.isLastStatusContradicted(by: report(of: payment, .processing)))
+        #expect(!failed.isLastStatusContradicted(by: report(of: payment, .pending)))
         let contradicted = try failed.transition(on: .reported(report(of: payment, .succeeded)))
         #expect(contradicted.state == .failed)
         #expect(contradicted.mayBelvoStillPay)
         let paid = try payment.transition(on: .reported(report(of: payment, .succeeded)))
-        #expect(paid.isContradicted(by: report(of: payment, .failed)))
+        #expect(paid.isLastStatusContradicted(by: report(of: payment, .failed)))
         #expect(try paid.transition(on: .reported(report(of: payment, .failed))) == paid)
     }
 
