@@ -129,7 +129,7 @@ let package = Package(
             swiftSettings: strict
         ),
 
-        // Programs: read the configuration, build the world, run it.
+        // Programs: read the configuration, build what runs, and run it.
         .executableTarget(
             name: "MerchantProgram",
             dependencies: [

@@ -25,7 +25,7 @@ package final class MerchantServer: Sendable {
     /// For handlers, whose callers wait.
     let dependencies: Dependencies
     /// For workers, who give people precedence at Belvo.
-    private let backgroundWorld: Dependencies
+    private let backgroundDependencies: Dependencies
     private let authenticator: Authenticator
     private let institutions: InstitutionCatalog
     private let health: Health
@@ -63,9 +63,9 @@ package final class MerchantServer: Sendable {
             changes: ChangeFeed(loops: loops, database: database),
             log: log)
         self.dependencies = dependencies
-        var backgroundWorld = dependencies
-        backgroundWorld.belvo = clients.background
-        self.backgroundWorld = backgroundWorld
+        var backgroundDependencies = dependencies
+        backgroundDependencies.belvo = clients.background
+        self.backgroundDependencies = backgroundDependencies
         let authenticator = Authenticator(
             settings.auth, now: WallClock.now, dependencies: try .live(settings.auth, clock, log))
         self.authenticator = authenticator
@@ -214,7 +214,7 @@ package final class MerchantServer: Sendable {
     }
 
     /// The workers that poll records, and those that send events to the shop.
-    private var workers: [any DueWorker] { backgroundWorld.workers + (delivery.map { [$0.worker] } ?? []) }
+    private var workers: [any DueWorker] { backgroundDependencies.workers + (delivery.map { [$0.worker] } ?? []) }
 
     private func waitForSchema() async throws {
         let migrator = Migrator(.merchant, of: database)

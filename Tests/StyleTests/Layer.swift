@@ -81,7 +81,7 @@ struct Layer: Sendable {
             own: ["Transport", "HTTP", "JSON", "COpenSSL"],
             others: ["Glibc", "Synchronization", "FoundationEssentials"]
         ),
-        // Programs build the world out of what their library stands on.
+        // Programs build what they run from what their library imports.
         Layer(
             "Sources/MerchantProgram",
             own: [

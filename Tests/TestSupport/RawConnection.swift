@@ -5,7 +5,7 @@ public final class RawConnection: Sendable {
     public let descriptor: Int32
 
     /// What a test waits for on a socket before it gives up, in seconds.
-    private static let timeouts = 20
+    private static let timeoutSeconds = 20
 
     /// Connects to a port of 127.0.0.1, with a receive buffer of so many bytes if the client is to be a slow reader,
     /// and from another address of the loopback network, 127.0.0.`host`, if it is to be somebody else.
@@ -22,9 +22,9 @@ public final class RawConnection: Sendable {
 
     init(owning descriptor: Int32) {
         self.descriptor = descriptor
-        var timeouts = timeval(tv_sec: Self.timeouts, tv_usec: 0)
-        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeouts, socklen_t(MemoryLayout<timeval>.size))
-        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &timeouts, socklen_t(MemoryLayout<timeval>.size))
+        var timeout = timeval(tv_sec: Self.timeoutSeconds, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
     }
 
     deinit {

@@ -33,7 +33,7 @@ final class ServerConnection: EventHandler {
     /// Received behind a request that is still being answered.
     @exclusivity(unchecked)
     var unparsed = KeptBytes()
-    /// Where the shard keeps this connection.
+    /// The index at which the loop server keeps this connection.
     var position: Int32 = 0
     @exclusivity(unchecked)
     var unsent = UnsentBytes()
@@ -42,7 +42,7 @@ final class ServerConnection: EventHandler {
     @exclusivity(unchecked)
     var reader = RequestReader()
     var registration: Registration?
-    /// The bytes of the body that have bought their time.
+    /// Body bytes already credited to the deadline.
     var bodyBytesPaid: Int32 = 0
     @exclusivity(unchecked)
     var dues: AnswerDues

@@ -17,7 +17,7 @@ package final class LogOutput: Sendable {
     private let dropped = Mutex(0)
 
     /// How long the first line waits for room, in milliseconds: a busy reader gets that far, a stuck one does not.
-    private static let patienceMilliseconds: Int32 = 20
+    private static let roomWaitMilliseconds: Int32 = 20
 
     /// Takes a descriptor that stays open as long as the output; it is not closed here.
     init(descriptor: Int32) {
@@ -26,7 +26,7 @@ package final class LogOutput: Sendable {
 
     func write(_ line: LogLine) {
         dropped.withLock { dropped in
-            if hasRoom(within: dropped == 0 ? LogOutput.patienceMilliseconds : 0), put(line.finished(dropped: dropped))
+            if hasRoom(within: dropped == 0 ? LogOutput.roomWaitMilliseconds : 0), put(line.finished(dropped: dropped))
             {
                 dropped = 0
             } else {

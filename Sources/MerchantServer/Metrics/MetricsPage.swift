@@ -14,7 +14,7 @@ import Transport
 /// time, and no other loop is waited for.
 struct MetricsPage: Sendable {
     /// Less than the ten seconds after which Prometheus gives up.
-    static let databasePatience = Duration.seconds(2)
+    static let databaseDeadline = Duration.seconds(2)
 
     let requests: RequestCounts
     let loops: [LoopGauge]
@@ -67,7 +67,7 @@ struct MetricsPage: Sendable {
     /// Nothing when the database does not answer in time; the log says why.
     private func workload() async -> [Workload]? {
         do {
-            return try await dependencies.store.workload(within: Self.databasePatience)
+            return try await dependencies.store.workload(within: Self.databaseDeadline)
         } catch {
             dependencies.log.warning("metrics.workload_unread", metadata: ["reason": "\(error)"])
             return nil
@@ -76,7 +76,7 @@ struct MetricsPage: Sendable {
 
     private func openAlarms() async -> [MoneyAlarm.Kind: Int64]? {
         do {
-            return try await dependencies.store.openAlarms(within: Self.databasePatience)
+            return try await dependencies.store.openAlarms(within: Self.databaseDeadline)
         } catch {
             dependencies.log.warning("metrics.alarms_unread", metadata: ["reason": "\(error)"])
             return nil

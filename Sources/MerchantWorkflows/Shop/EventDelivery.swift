@@ -28,7 +28,7 @@ package struct EventDelivery: Sendable {
     }
 
     /// For how long an event is tried: a long weekend of the shop's.
-    static let timeouts = Duration.seconds(3 * 86_400)
+    static let retryPeriod = Duration.seconds(3 * 86_400)
 
     /// How long after so many attempts the next one follows: seconds for a hiccup, at most an hour for an outage, so
     /// that a shop that is back gets everything within the hour.
@@ -49,7 +49,7 @@ package struct EventDelivery: Sendable {
             problem = "\(error)"
         }
         guard let problem else { return try await store.noteDelivery(of: stored) }
-        let isOver = stored.clock.now - event.createdAt >= Self.timeouts
+        let isOver = stored.clock.now - event.createdAt >= Self.retryPeriod
         log.log(
             level: isOver ? .critical : .warning, isOver ? "event.parked" : "event.not_delivered",
             metadata: [

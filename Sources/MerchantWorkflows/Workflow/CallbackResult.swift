@@ -23,7 +23,7 @@ extension RedirectionWorkflow {
     /// Takes a redirect from a browser, and says where it then stands.
     ///
     /// Throws only what kept it from being stored, or from being read again: then the same redirect may be sent again.
-    /// What went wrong with Belvo stands in the landing.
+    /// What went wrong with Belvo is part of the result.
     package func receiveCallback(_ arrival: Arrival, on context: CallContext) async throws -> CallbackResult {
         let (receipt, isNew) = try await remember(arrival)
         let isRepeat = !isNew && receipt.record.outcome.isSettled

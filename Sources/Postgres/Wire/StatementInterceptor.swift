@@ -12,7 +12,7 @@ package struct StatementInterceptor: Sendable {
         case transaction
     }
 
-    /// Has the errand done by `send`, which takes the statement as it is to be sent.
+    /// Called with each statement. `send` executes it, and takes it as it is to be sent.
     package let intercept:
         @Sendable (_ kind: Kind, _ statement: SQL, _ send: (SQL) async throws -> Void) async throws -> Void
 

@@ -29,7 +29,7 @@ import Transport
         }
     }
 
-    @Test func `many pass a turnstile, so many at a time, and each comes to its turn`() async throws {
+    @Test func `a concurrency limit lets so many run at a time, and each in its turn`() async throws {
         try await withLoop { loop in
             let readLimit = LoopBound(ConcurrencyLimit(), on: loop)
             let (gate, inside) = (Gate(), Box((now: 0, most: 0, all: 0)))
