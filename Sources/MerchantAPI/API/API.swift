@@ -110,10 +110,10 @@ package final class API: Sendable {
         let request = inbound.request
         switch match {
         case .nothing:
-            try access.admitStranger(inbound.client)
+            try access.admitWithoutToken(inbound.client)
             throw APIError.notFound
         case .otherMethod(let allowed):
-            try access.admitStranger(inbound.client)
+            try access.admitWithoutToken(inbound.client)
             if let answer = access.crossOrigin.preflight(request, methods: allowed) {
                 return .response(answer)
             }
@@ -125,10 +125,10 @@ package final class API: Sendable {
             inbound.pathID = id
             switch operation.access {
             case .probe: return .response(try await perform(operation, inbound))
-            case .anybody: try access.admitStranger(inbound.client)
+            case .anybody: try access.admitWithoutToken(inbound.client)
             case .browser:
                 do {
-                    try access.admitStranger(inbound.client)
+                    try access.admitWithoutToken(inbound.client)
                 } catch {
                     return .response(tooManyCallbacks(error, inbound))
                 }
@@ -167,7 +167,7 @@ package final class API: Sendable {
         do {
             user = try await authenticator.authenticate(inbound.request.headers.values("authorization"))
         } catch {
-            if error != .keysUnavailable { try access.admitStranger(inbound.client) }
+            if error != .keysUnavailable { try access.admitWithoutToken(inbound.client) }
             throw error
         }
         try access.admit(user)

@@ -12,7 +12,7 @@ package struct AccessRules: Sendable {
     let inFlight: InFlightLimit
     let transportSecurity: TransportSecurity
     private let userRate: RateLimiter?
-    private let strangers: StrangerLimits
+    private let addressLimits: AddressLimits
     private let refusals: RefusalLog
     private let now: @Sendable () -> Monotonic
 
@@ -26,13 +26,13 @@ package struct AccessRules: Sendable {
         self.inFlight = inFlight
         self.transportSecurity = transportSecurity
         self.userRate = RateLimiter(perSecond: userRate)
-        strangers = StrangerLimits(addressRate: addressRate)
+        addressLimits = AddressLimits(addressRate: addressRate)
         refusals = RefusalLog()
         self.now = now
     }
 
     /// Requests that were refused because too many had come without a good token.
-    package var strangersRefused: Int { strangers.refused }
+    package var refusedByAddress: Int { addressLimits.refused }
 
     /// Throws when the user has made too many requests (`USER_RATE`).
     func admit(_ user: UserSubject) throws(AccessRefusal) {
@@ -41,15 +41,15 @@ package struct AccessRules: Sendable {
     }
 
     /// Throws when too many requests without a good token have come from the client's address (`ADDRESS_RATE`).
-    func admitStranger(_ client: IPAddress) throws(AccessRefusal) {
-        try strangers.admit(client, at: now())
+    func admitWithoutToken(_ client: IPAddress) throws(AccessRefusal) {
+        try addressLimits.admit(client, at: now())
     }
 
     /// Throws unless the request shows the token that is shared with its sender.
     func check(
         _ bearer: SharedBearer, scheme: SharedBearer.Scheme = .required, of request: Request, from client: IPAddress
     ) throws {
-        try strangers.check(bearer, request.headers.values("authorization"), scheme, of: client, at: now())
+        try addressLimits.check(bearer, request.headers.values("authorization"), scheme, of: client, at: now())
     }
 
     /// Throws when too many different redirects have come lately: for an enrollment that is known, or else from the
@@ -57,7 +57,7 @@ package struct AccessRules: Sendable {
     func admitRedirect(
         of enrollment: Payments.Enrollment.ID?, from poster: UserSubject?, at client: IPAddress
     ) throws(AccessRefusal) {
-        try strangers.admitRedirect(of: enrollment, from: poster, at: client, now())
+        try addressLimits.admitRedirect(of: enrollment, from: poster, at: client, now())
     }
 
     /// Whether a refusal of this client's is to be logged, strangers must not fill the log: nil where not, else how

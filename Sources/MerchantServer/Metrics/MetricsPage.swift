@@ -46,7 +46,7 @@ struct MetricsPage: Sendable {
         let unsent = server.unsentReading
         text.write(.unsentBytes, .count(unsent.bytes))
         text.write(.hungUp, .count(unsent.hungUp))
-        text.write(.strangersRefused, .count(access.strangersRefused))
+        text.write(.strangersRefused, .count(access.refusedByAddress))
         text.write(.linesLeftOut, .count(logThrottle.leftOut))
         write(dependencies.gate.snapshot, to: &text)
         text.write(.databaseUp, .flag(workload != nil))

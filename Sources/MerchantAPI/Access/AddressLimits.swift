@@ -5,17 +5,17 @@ import Payments
 import Synchronization
 import Transport
 
-/// What those may do of whom nothing is known but an address: everything that needs no token, guessing at tokens, and
-/// bringing redirects.
+/// Limits for clients known only by their address: everything that needs no token, guessing at tokens, and bringing
+/// redirects.
 ///
-/// All addresses of one IPv6 network of 64 bits are one. What is shown a good token for is never counted here, so that
-/// requests with a good token never count against a stranger behind the same address.
-final class StrangerLimits: Sendable {
+/// All addresses of one IPv6 network of 64 bits are one. Requests with a good token are never counted here, so that
+/// they leave the rate to the other clients behind the same address.
+final class AddressLimits: Sendable {
     /// Different redirects of one sender: the burst, and then each second. A user comes back from a bank now and
     /// then; a burst is a whole office's behind one address.
     static let redirects = (perSecond: 1, burst: 20)
-    /// Different redirects of all browsers that belong to no enrollment known here: a few times as many as Belvo is
-    /// sent to Belvo by default. Storing more would only take the database's and the processor's time from others.
+    /// Different redirects of all browsers that belong to no enrollment known here: a few times the default of
+    /// `BELVO_STRANGER_RATE`. Storing more would only take the database's and the processor's time from others.
     static let unknownRedirects = (perSecond: 20, burst: 100)
 
     /// Nil where there is no limit.
@@ -48,11 +48,11 @@ final class StrangerLimits: Sendable {
         throw refused(.tooManyWithoutToken(retryAfter: wait))
     }
 
-    /// Compares a token that everybody on the other side shares.
+    /// Compares a token that all senders of the other side share.
     ///
-    /// From an address that has asked too often it is not even compared: guessing must not continue at the speed of the
-    /// network. Where the right one was sent from lately it always is: no other client, behind a proxy that is
-    /// not trusted for instance, shall lock the holder out.
+    /// A token from an address that has asked too often is not even compared: guessing must not continue at the speed
+    /// of the network. A token from an address that sent the right one lately is always compared: another client,
+    /// behind a proxy that is not trusted for instance, shall not lock the holder out.
     func check(
         _ bearer: SharedBearer, _ fields: [String], _ scheme: SharedBearer.Scheme, of client: IPAddress,
         at now: Monotonic
