@@ -7,7 +7,7 @@ import Postgres
 package struct Owner: Sendable {
     package let customer: Customer.ID
     package let subject: UserSubject
-    /// Whether the person was forgotten: only what bears the name of a payment of theirs is imported then.
+    /// Whether the person was erased: then only an intent named after one of their payments is imported.
     package let isErased: Bool
     package let clock: DatabaseClock
 }
@@ -85,10 +85,11 @@ extension Store {
         ).first.map(readEnrollment)
     }
 
-    /// Imports a payment as Belvo shows it; see above. `named` is the payment whose name it bears, where it is not that
-    /// one twice; of who was forgotten it has to be given one of the two.
+    /// Imports a payment as Belvo shows it; see above. `named` is our payment whose id Belvo shows as this intent's
+    /// `external_id`; nil if a shared reference links the two already. For an erased customer, `named` or a reference
+    /// is required.
     ///
-    /// Nothing comes back either when another payment has its end-to-end id.
+    /// The result is nil also when another payment has its end-to-end id.
     package func importForeign(
         _ payment: Payment, of owner: Owner, named: Payment.ID?, plan: PollPlan, cause: Cause,
         emitting shopEvent: ShopEvent?
@@ -128,7 +129,7 @@ extension Store {
         ).first.map(readPayment)
     }
 
-    /// The customer's row, held as it is until the record is there: who is forgotten meanwhile gets none.
+    /// The customer's row, locked until the record is there: a customer that is erased meanwhile gets none.
     private func owning(_ customer: Customer.ID, isErased: Bool = false) -> SQL {
         """
         owner AS (

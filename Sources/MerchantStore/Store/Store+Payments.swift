@@ -123,9 +123,8 @@ extension Store {
         ).map(readPayment)
     }
 
-    /// Those that bear the name of a payment without a reference, are it twice (`is_twin`), and have been paid or may
-    /// still be.
-    package func payments(twiceAt payment: Payment.ID) async throws -> [Stored<Payment>] {
+    /// Twins of a payment without a reference (`is_twin`) that have been paid or may still be.
+    package func payments(twinsOf payment: Payment.ID) async throws -> [Stored<Payment>] {
         try await database.rows(
             """
             SELECT \(fragment: Self.paymentColumns) FROM payments

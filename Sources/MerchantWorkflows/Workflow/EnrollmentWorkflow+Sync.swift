@@ -14,7 +14,7 @@ extension EnrollmentWorkflow {
         for _ in 0..<attemptsMax {
             guard let stored = try await stored(remote) else {
                 switch try await importForeign(remote, on: context) {
-                case .taken: return ProviderStatus(remote.status)
+                case .imported: return ProviderStatus(remote.status)
                 case .notOurs: return nil
                 // Another writer was faster: there is a row now.
                 case .overtaken: continue
@@ -76,18 +76,18 @@ extension EnrollmentWorkflow {
             metadata: remote.metadata.flatMap { try? Metadata(json: $0.bytes) },
             createdAt: owner.moment(remote.createdAt))
         let enrollment = try seen.transition(on: .reported(report(remote, of: seen)))
-        let taken = try await dependencies.store.importForeign(
+        let imported = try await dependencies.store.importForeign(
             enrollment, plan: .entered(enrollment.schedule(dependencies.timeouts)), cause: context.cause,
             emitting: dependencies.event(enrollment, before: seen, at: owner.clock.now))
-        guard let taken else { return .overtaken }
-        dependencies.funnelCounts.count(taken.record)
+        guard let imported else { return .overtaken }
+        dependencies.funnelCounts.count(imported.record)
         dependencies.log.notice(
             "enrollment.taken_in",
             metadata: [
-                "enrollment_id": "\(taken.record.id)", "belvo_id": "\(remote.id)",
-                "state": "\(taken.record.state.rawValue)",
+                "enrollment_id": "\(imported.record.id)", "belvo_id": "\(remote.id)",
+                "state": "\(imported.record.state.rawValue)",
             ])
-        return .taken
+        return .imported
     }
 
     /// The bank as users know it; one that Belvo does not list any more goes by its id.

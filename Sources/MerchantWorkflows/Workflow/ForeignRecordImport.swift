@@ -2,10 +2,10 @@ import MerchantModel
 import MerchantStore
 import Payments
 
-/// What became of an object at Belvo that no row here stands for.
+/// The outcome of an attempt to import an object at Belvo that has no row here.
 enum ForeignRecordImport: Sendable {
     /// There is a row for it now.
-    case taken
+    case imported
     /// Its customer is none of ours, or is not named.
     case notOurs
     /// Nothing was written: another writer was faster, or its customer is being erased.

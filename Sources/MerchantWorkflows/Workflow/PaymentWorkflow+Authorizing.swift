@@ -109,7 +109,7 @@ extension PaymentWorkflow {
 
     /// Why the payment cannot be authorized: which other one for its reference is in the way.
     private func refusal(toAuthorize payment: Payment) async throws -> WorkflowRefusal {
-        var others = try await dependencies.store.payments(twiceAt: payment.id)
+        var others = try await dependencies.store.payments(twinsOf: payment.id)
         if let reference = payment.reference {
             others += try await dependencies.store.payments(
                 taking: reference, of: payment.subject, isPricedByOrder: payment.isPricedByOrder)

@@ -10,7 +10,7 @@ extension PaymentWorkflow {
     /// Reads an intent that a webhook named, and records Belvo's status, which is returned; one that is new here is
     /// imported. Nil when its customer is none of ours.
     ///
-    /// `age` is for how long the webhook has waited: what an intent that is new does not name yet may come later.
+    /// `age` is how long the webhook has waited: an intent that is new may lack members that Belvo shows later.
     func syncFromBelvo(
         _ id: Belvo.PaymentIntent.ID, after age: Duration = WebhookWorkflow.lagMax, on context: CallContext
     ) async throws -> ProviderStatus? {
@@ -18,7 +18,7 @@ extension PaymentWorkflow {
         for _ in 0..<attemptsMax {
             guard let stored = try await stored(remote) else {
                 switch try await importForeign(remote, after: age, on: context) {
-                case .taken: return ProviderStatus(remote.status)
+                case .imported: return ProviderStatus(remote.status)
                 case .notOurs: return nil
                 // Another writer was faster: there is a row now.
                 case .overtaken: continue
@@ -35,7 +35,7 @@ extension PaymentWorkflow {
         throw WorkflowRefusal.contended
     }
 
-    /// Our row for what Belvo shows: known by Belvo's id, or by ours while the answer to its creation is on its way.
+    /// The payment that Belvo shows: found by Belvo's id, or by ours while the answer to its creation is in transit.
     private func stored(_ remote: Belvo.PaymentIntent) async throws -> Stored<Payment>? {
         if let known = try await dependencies.store.payment(belvoID: remote.id.uuid) { return known }
         guard let own = remote.externalID.flatMap({ Payment.ID($0) }),
@@ -65,8 +65,8 @@ extension PaymentWorkflow {
         guard let payer = remote.customer, let owner = try await dependencies.store.owner(belvoID: payer.uuid) else {
             return .notOurs
         }
-        let named = try await namesake(of: remote, owner)
-        // Money that bears the name of a payment of theirs counts also after the person was forgotten.
+        let named = try await payment(namedBy: remote, owner)
+        // An intent named after a payment of theirs counts also after the person was erased.
         if owner.isErased, named == nil { return .notOurs }
         // Under whatever name Belvo shows it, it may be the one that is being made here: its answer shows it.
         if try await dependencies.store.hasPaymentInFlight(of: owner.subject) {
@@ -93,12 +93,12 @@ extension PaymentWorkflow {
             belvoIdempotencyKey: nil,
             createdAt: owner.moment(remote.createdAt))
         let payment = try seen.transition(on: .reported(report))
-        // A twin holds the reference of its payment; where there is none, its name is what binds the two.
+        // A twin holds the reference of its payment; where there is none, its name links the two (`bears_name_of`).
         let name = isTwin && named?.reference != nil ? nil : named?.id
-        if let taken = try await write(payment, seen: seen, of: owner, named: name, on: context) {
-            logImport(taken, remote)
-            if taken.record.state == .succeeded { try await logAlarms(of: taken.record.id) }
-            return .taken
+        if let imported = try await write(payment, seen: seen, of: owner, named: name, on: context) {
+            logImport(imported, remote)
+            if imported.record.state == .succeeded { try await logAlarms(of: imported.record.id) }
+            return .imported
         }
         // Overtaken; or two payments are to be one Pix, and this one is not believed.
         guard payment.facts.endToEndID != nil, try await dependencies.store.payment(belvoID: remote.id.uuid) == nil
@@ -106,25 +106,25 @@ extension PaymentWorkflow {
             return .overtaken
         }
         let open = try seen.transition(on: .reported(report.undecided))
-        guard let taken = try await write(open, seen: seen, of: owner, named: name, on: context) else {
+        guard let imported = try await write(open, seen: seen, of: owner, named: name, on: context) else {
             return .overtaken
         }
-        dependencies.log.critical("payment.end_to_end_id_repeated", metadata: ["payment_id": "\(taken.record.id)"])
-        _ = try await dependencies.store.raise(.endToEndIDRepeated, of: taken.record.id, "made without us")
-        logImport(taken, remote)
-        return .taken
+        dependencies.log.critical("payment.end_to_end_id_repeated", metadata: ["payment_id": "\(imported.record.id)"])
+        _ = try await dependencies.store.raise(.endToEndIDRepeated, of: imported.record.id, "made without us")
+        logImport(imported, remote)
+        return .imported
     }
 
-    /// Whose an intent is, what it is called and what it is of decides for good whether it counts, and for what: two
-    /// readings have to agree on all of it.
+    /// Throws unless a second reading shows the same intent: its customer, its name and its terms decide for good
+    /// whether it counts, and for which payment.
     private func confirm(_ remote: Belvo.PaymentIntent, on context: CallContext) async throws {
         let again = try await dependencies.belvo.readPaymentIntent(remote.id, trace: context.trace)
         guard again.isSame(as: remote) else { throw ImportDeferred.readingsDiffer }
     }
 
-    /// The same user's payment whose name it bears: that one twice, where they are equal in all but Belvo's id, or
-    /// another one, to which any client can give any name.
-    private func namesake(of remote: Belvo.PaymentIntent, _ owner: Owner) async throws -> Payment? {
+    /// The same user's payment whose id is the intent's `external_id`. Where both are equal in all but Belvo's id the
+    /// intent is its twin; else it is another payment, since any client can give an intent any name.
+    private func payment(namedBy remote: Belvo.PaymentIntent, _ owner: Owner) async throws -> Payment? {
         guard let name = remote.externalID.flatMap({ Payment.ID($0) }),
             let known = try await dependencies.store.payment(name)?.record, known.subject == owner.subject
         else { return nil }
@@ -158,13 +158,13 @@ extension PaymentWorkflow {
     }
 
     /// An operator should know of money that moves without an order.
-    private func logImport(_ taken: Stored<Payment>, _ remote: Belvo.PaymentIntent) {
-        dependencies.funnelCounts.count(taken.record)
+    private func logImport(_ imported: Stored<Payment>, _ remote: Belvo.PaymentIntent) {
+        dependencies.funnelCounts.count(imported.record)
         dependencies.log.warning(
             "payment.taken_in",
             metadata: [
-                "payment_id": "\(taken.record.id)", "belvo_id": "\(remote.id)",
-                "state": "\(taken.record.state.rawValue)",
+                "payment_id": "\(imported.record.id)", "belvo_id": "\(remote.id)",
+                "state": "\(imported.record.state.rawValue)",
             ])
     }
 }

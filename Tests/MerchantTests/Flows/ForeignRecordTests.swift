@@ -356,7 +356,7 @@ import Testing
         }
     }
 
-    @Test func `the tables themselves keep own records whole and observed ones only followed`() async throws {
+    @Test func `the tables themselves keep own records whole and foreign ones only followed`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
             let enrollment = try await client.enroll()
