@@ -1,7 +1,7 @@
 /// What the readers of one document have found and asked so far. All of them share it.
 ///
 /// It belongs to one task, and no change of a field calls anything that comes back here; so the fields that every
-/// question changes are not looked after at run time (`@exclusivity(unchecked)`).
+/// question changes are not checked for exclusive access at run time (`@exclusivity(unchecked)`).
 final class JSONReport {
     let storage: JSONStorage
     @exclusivity(unchecked)

@@ -66,7 +66,7 @@ public struct Customer: Sendable, Equatable {
         case found(belvoID: UUID, createdAt: Timestamp)
         /// Belvo refused it, or it never arrived there.
         case notCreated(code: String)
-        /// The creation was sent, and neither its answer nor a lookup says what became of it.
+        /// The creation was sent, and neither its answer nor a reading says what became of it.
         case creationUnknown
         /// The user asks for it once more after a failure.
         case triedAgain

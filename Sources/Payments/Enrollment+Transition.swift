@@ -29,7 +29,7 @@ extension Enrollment {
         case timedOut
         /// The creation was sent, and Belvo does not know of it.
         case creationLost
-        /// The creation was sent, and neither its answer nor a lookup says what became of it.
+        /// The creation was sent, and neither its answer nor a reading says what became of it.
         case creationUnknown
     }
 

@@ -21,7 +21,7 @@ extension Payment {
         case acknowledged(UUID)
         /// The creation was sent, and Belvo does not know of it.
         case creationLost
-        /// The creation was sent, and neither its answer nor a lookup says what became of it.
+        /// The creation was sent, and neither its answer nor a reading says what became of it.
         case creationUnknown
         /// The user gives it up; whether Belvo was read just before is said along.
         case cancelRequested(isFreshlyRead: Bool)

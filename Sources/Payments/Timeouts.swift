@@ -10,9 +10,9 @@ public struct Timeouts: Sendable, Equatable {
     public var creationGrace = Duration.seconds(60)
     /// How long a call to Belvo may take in all. A record whose call is in flight is not polled before that.
     public var callDeadline = Duration.milliseconds(10_000)
-    /// How long a lookup may take beyond that, right after a call whose answer says nothing.
-    public var lookUpDeadline = Duration.seconds(2)
-    /// How long that lookup, a second sending and its lookup may take in all (reliability.md, promise 14).
+    /// How long the reading may take that follows a call whose answer says nothing, beyond the call itself.
+    public var readOnceDeadline = Duration.seconds(2)
+    /// How long that reading, a second sending and its reading may take in all (reliability.md, promise 14).
     public var resendDeadline = Duration.seconds(5)
 
     public init() {}

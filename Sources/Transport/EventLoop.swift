@@ -22,7 +22,7 @@ public final class EventLoop: TaskExecutor, @unchecked Sendable {
     private let epoll: Descriptor
     private let wakeUp: Descriptor
 
-    // Loop only, from here on. Those that every event touches are not looked after at run time
+    // Loop only, from here on. Those that every event touches are not checked for exclusive access at run time
     // (`@exclusivity(unchecked)`): no change of theirs calls anything that comes back here.
     @exclusivity(unchecked)
     private var jobs: [UnownedJob] = []

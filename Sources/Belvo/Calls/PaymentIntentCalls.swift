@@ -53,7 +53,7 @@ extension Client {
     public func findPaymentIntents(
         externalID: String,
         trace: TraceParent? = nil
-    ) async throws(BelvoError) -> LookUp<PaymentIntent> {
+    ) async throws(BelvoError) -> FoundByName<PaymentIntent> {
         let request = get(Path.paymentIntents, query: ["external_id": externalID], trace)
         return try await found(.findPaymentIntents, request, externalID: externalID, reading: PaymentIntent.init)
     }

@@ -26,17 +26,17 @@ extension Client {
         _ request: Request,
         externalID: String,
         reading read: (Answer) throws(MalformedAnswer) -> Noun
-    ) async throws(BelvoError) -> LookUp<Noun> {
+    ) async throws(BelvoError) -> FoundByName<Noun> {
         let entries = try await list(call, request) { (item) throws(MalformedAnswer) -> (isNamed: Bool, noun: Noun?) in
             let answer = try Answer(item)
             guard answer.value["external_id"] != nil else { throw answer.wrong("external_id", "missing") }
             guard let own = try answer.exact("external_id"), same(own, externalID) else {
-                // What is not ours need not be what we can read.
+                // Entries with another external_id may be unreadable; that is tolerated.
                 return (false, try? read(answer))
             }
             return (true, try read(answer))
         }
-        return LookUp(
+        return FoundByName(
             named: entries.filter(\.isNamed).compactMap(\.noun),
             others: entries.filter { !$0.isNamed }.compactMap(\.noun))
     }

@@ -1,7 +1,7 @@
-/// What a list shows that was asked for by an `external_id`.
-public struct LookUp<Noun: Sendable>: Sendable {
-    /// What carries it: none, one, or, since Belvo does not promise that it is unique, several.
+/// The result of asking a list for the objects with one `external_id`.
+public struct FoundByName<Noun: Sendable>: Sendable {
+    /// The objects that have it: none, one, or, since Belvo does not promise that it is unique, several.
     public let named: [Noun]
-    /// What is listed all the same, as far as it can be read: a filter that Belvo overlooks returns strangers' objects.
+    /// Objects with another `external_id`, as far as they can be read: a filter that Belvo ignores returns them too.
     public let others: [Noun]
 }

@@ -22,7 +22,7 @@ package protocol DueWorker: Worker {
 package struct Pass: Sendable, Equatable {
     /// Records that were polled.
     var examined = 0
-    /// Looks that failed and will be repeated.
+    /// Polls and attempts that failed and will be repeated.
     var failed = 0
     /// Whether there was as much to do as a pass may take, so that the next one should follow at once.
     var wasFull = false

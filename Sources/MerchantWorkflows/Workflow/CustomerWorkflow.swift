@@ -104,9 +104,9 @@ extension CustomerWorkflow: CreationWorkflow {
     }
 }
 
-// Looking, for handlers and pollers alike.
+// Polling, for handlers and workers alike.
 extension CustomerWorkflow: PolledWorkflow {
-    /// Looks for a customer whose creation was sent and never answered.
+    /// Searches Belvo for a customer whose creation was sent and never answered.
     func readRemoteState(of customer: Customer, from belvo: Belvo.Client) async -> RemoteState<Customer.Event> {
         guard customer.state == .creating else { return .unreadable }
         do {

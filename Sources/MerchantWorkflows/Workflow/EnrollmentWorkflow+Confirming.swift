@@ -78,8 +78,8 @@ extension EnrollmentWorkflow {
         guard let belvoID = stored.record.belvoID, let remote = await reading(belvoID, of: stored.record) else {
             return isHeld ? try await leaveUnknown(stored, on: context) : .pending(stored)
         }
-        if remote.mayLackRegistration, stored.clock.now + dependencies.timeouts.lookUpDeadline < end {
-            // The version that was read before the lookup: of several only one sends.
+        if remote.mayLackRegistration, stored.clock.now + dependencies.timeouts.readOnceDeadline < end {
+            // The version that was read before this reading: of several requests only one sends.
             let claimed = try await dependencies.store.claimSending(
                 stored, id: stored.record.id.uuid, in: .enrollments, isHeld: isHeld,
                 firstPoll: dependencies.timeouts.askingDeadline + .seconds(5), deadline: nil)
@@ -97,7 +97,7 @@ extension EnrollmentWorkflow {
         _ confirmation: Confirmation, for claimed: Stored<Enrollment>, until end: Timestamp, on context: CallContext
     ) async throws -> Progress<Stored<Enrollment>> {
         do {
-            let limit = end - claimed.clock.now - dependencies.timeouts.lookUpDeadline
+            let limit = end - claimed.clock.now - dependencies.timeouts.readOnceDeadline
             return .done(try await send(confirmation, for: claimed, within: limit, on: context))
         } catch let error as BelvoError {
             dependencies.log.warning(
@@ -159,10 +159,10 @@ extension EnrollmentWorkflow {
         try progress(of: try await record(.confirmationUnknown, on: stored, cause: context.cause))
     }
 
-    /// The enrollment as Belvo has it now, read for no longer than a lookup may take; nil when it cannot be read.
+    /// The enrollment as Belvo has it now, within `readOnceDeadline`; nil when it cannot be read.
     func reading(_ belvoID: UUID, of enrollment: Enrollment) async -> Belvo.Enrollment? {
         do {
-            return try await dependencies.belvo.within(dependencies.timeouts.lookUpDeadline)
+            return try await dependencies.belvo.within(dependencies.timeouts.readOnceDeadline)
                 .readEnrollment(Belvo.Enrollment.ID(belvoID))
         } catch {
             dependencies.log.warning(

@@ -151,7 +151,7 @@ extension EnrollmentWorkflow: CreationWorkflow {
     }
 }
 
-// Looking and recording, for handlers and pollers alike.
+// Polling and recording, for handlers and workers alike.
 extension EnrollmentWorkflow: PolledWorkflow {
     func write(
         _ next: Enrollment, over stored: Stored<Enrollment>, after event: Enrollment.Event, causedBy cause: Cause
@@ -187,7 +187,7 @@ extension EnrollmentWorkflow: PolledWorkflow {
 
     func readRemoteState(of enrollment: Enrollment, from belvo: Belvo.Client) async -> RemoteState<Enrollment.Event> {
         do {
-            return try await ask(belvo, about: enrollment).map { .event($0) } ?? .absent
+            return try await read(enrollment, from: belvo).map { .event($0) } ?? .absent
         } catch {
             dependencies.log.warning(
                 "enrollment.unreadable", metadata: ["enrollment_id": "\(enrollment.id)", "reason": "\(error)"])
@@ -196,7 +196,7 @@ extension EnrollmentWorkflow: PolledWorkflow {
     }
 
     /// What Belvo has to say about the enrollment in its present state; nothing when it does not know it.
-    private func ask(_ belvo: Belvo.Client, about enrollment: Enrollment) async throws -> Enrollment.Event? {
+    private func read(_ enrollment: Enrollment, from belvo: Belvo.Client) async throws -> Enrollment.Event? {
         guard let belvoID = enrollment.belvoID.map({ Belvo.Enrollment.ID($0) }) else {
             let found = try await belvo.findEnrollments(externalID: enrollment.id.description)
             // Of several the one in the latest state, and of those the first: the list begins with the newest.

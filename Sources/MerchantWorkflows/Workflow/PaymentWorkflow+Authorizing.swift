@@ -24,7 +24,7 @@ extension PaymentWorkflow {
             // It was authorized at Belvo from elsewhere, and money may be moving.
             if payment.wasSeenSigned { throw WorkflowRefusal.wrongState((payment.providerStatus ?? "").lowercased()) }
             if payment.belvoID != nil, payment.status == .pending, !isFreshlyRead,
-                case .event(let found) = await lookUp(payment)
+                case .event(let found) = await readOnce(payment)
             {
                 isFreshlyRead = payment.isShown(by: found)
                 let next = try payment.transition(on: found)
@@ -132,7 +132,7 @@ extension PaymentWorkflow {
             throw error
         }
         dependencies.log.warning("payment.authorization_unknown", metadata: ["payment_id": "\(sent.record.id)"])
-        guard case .event(let found) = await lookUp(sent.record) else {
+        guard case .event(let found) = await readOnce(sent.record) else {
             if error.refusal != nil { throw error }
             return .pending(sent)
         }

@@ -8,7 +8,7 @@ import Payments
 // What Belvo has of a payment, be its id there known or not.
 extension PaymentWorkflow {
     /// What Belvo has to say about the payment; nothing when Belvo does not know it.
-    func ask(_ belvo: Belvo.Client, about payment: Payment) async throws -> Payment.Event? {
+    func read(_ payment: Payment, from belvo: Belvo.Client) async throws -> Payment.Event? {
         if let belvoID = payment.belvoID {
             let intent = try await belvo.readPaymentIntent(Belvo.PaymentIntent.ID(belvoID))
             return .reported(try await raisingAlarms(about: report(intent), against: payment))

@@ -197,7 +197,7 @@ extension PaymentWorkflow {
     }
 }
 
-// Looking and recording, for handlers and pollers alike.
+// Polling and recording, for handlers and workers alike.
 extension PaymentWorkflow: PolledWorkflow {
     func write(
         _ next: Payment, over stored: Stored<Payment>, after event: Payment.Event, causedBy cause: Cause
@@ -230,7 +230,7 @@ extension PaymentWorkflow: PolledWorkflow {
 
     func readRemoteState(of payment: Payment, from belvo: Belvo.Client) async -> RemoteState<Payment.Event> {
         do {
-            return try await ask(belvo, about: payment).map { .event($0) } ?? .absent
+            return try await read(payment, from: belvo).map { .event($0) } ?? .absent
         } catch {
             dependencies.log.warning(
                 "payment.unreadable", metadata: ["payment_id": "\(payment.id)", "reason": "\(error)"])
@@ -378,7 +378,7 @@ extension PaymentWorkflow: PolledWorkflow {
         let rest = waitsForUser ? stored.deadline.map { $0 - moment } : nil
         let plan = PollPlan.goesOn(
             nextPoll: max(rest ?? .zero, dependencies.timeouts.pollInterval), deadline: stored.deadline)
-        // The signature left a moment ago: that Belvo has taken it changes nothing about when to look.
+        // The signature left a moment ago: that Belvo has taken it does not change the next poll.
         return next.isAuthorizationAccepted && !stored.record.isAuthorizationAccepted ? plan.keepingNextPoll : plan
     }
 

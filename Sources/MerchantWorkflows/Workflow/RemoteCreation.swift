@@ -56,8 +56,8 @@ extension CreationWorkflow {
     }
 
     /// Reads Belvo once, and not for long, right after a call whose answer says nothing.
-    func lookUp(_ record: Record) async -> RemoteState<Record.Event> {
-        await readRemoteState(of: record, from: dependencies.belvo.within(dependencies.timeouts.lookUpDeadline))
+    func readOnce(_ record: Record) async -> RemoteState<Record.Event> {
+        await readRemoteState(of: record, from: dependencies.belvo.within(dependencies.timeouts.readOnceDeadline))
     }
 }
 
@@ -95,11 +95,11 @@ struct CreationOutcome<Record: Sendable>: Sendable {
     var isOvertaken = false
 }
 
-/// How a record that was remembered is created at Belvo: asked for, looked up where the answer says nothing, sent again
+/// How a record that was remembered is created at Belvo: asked for, read where the answer says nothing, sent again
 /// where Belvo shows it absent, recorded (reliability.md, promises 3 and 14).
 ///
 /// Each sending has the same `external_id` and the same key. A second sender has claimed the row by the version
-/// that it read before the lookup, so that of several only one sends.
+/// that it had before the reading, so that of several requests only one sends.
 struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
     typealias Record = Workflow.Record
 
@@ -137,7 +137,7 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
             dependencies.log.warning(
                 "\(Record.noun).outcome_unknown", metadata: ["\(Record.noun)_id": "\(remembered.record.ownID)"])
         }
-        switch await workflow.lookUp(remembered.record) {
+        switch await workflow.readOnce(remembered.record) {
         case .event(let found): return try await record(found, on: remembered)
         case .absent:
             if let failure, let end = workflow.end(after: failure) {
@@ -157,7 +157,7 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
         let pending = CreationOutcome(progress: .pending(known))
         guard known.record.isCreating, known.record.isWanted else { return pending }
         let end = known.clock.now + timeouts.askingDeadline
-        let remote = await workflow.lookUp(known.record)
+        let remote = await workflow.readOnce(known.record)
         if known.isOverdue, let timeoutEvent = workflow.timeoutEvent(of: known.record, after: remote) {
             // Late writes lose, as those of workers do: it may have been sent again meanwhile.
             let next = try known.record.transition(on: timeoutEvent)
@@ -181,7 +181,7 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
     ) async throws -> CreationOutcome<Record> {
         var claimed = claimed
         do {
-            let limit = end - claimed.clock.now - timeouts.lookUpDeadline
+            let limit = end - claimed.clock.now - timeouts.readOnceDeadline
             if let event = try await send(claimed.record, dependencies.belvo.within(limit)) {
                 return try await record(event, on: claimed)
             }
@@ -193,7 +193,7 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
             // What is refused will not arrive later: the deadline of the sending before stays.
             if error.refusal != nil { claimed.deadline = before.deadline }
         }
-        if case .event(let found) = await workflow.lookUp(claimed.record) {
+        if case .event(let found) = await workflow.readOnce(claimed.record) {
             return try await record(found, on: claimed)
         }
         return try await leaveUnknown(claimed)
@@ -201,7 +201,7 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
 
     /// The row for a second sending; nothing where there is no time for it, or another writer was faster.
     private func claim(_ stored: Stored<Record>, isHeld: Bool, until end: Timestamp) async throws -> Stored<Record>? {
-        guard stored.clock.now + timeouts.lookUpDeadline < end else { return nil }
+        guard stored.clock.now + timeouts.readOnceDeadline < end else { return nil }
         let schedule = stored.record.creationSchedule(timeouts)
         return try await dependencies.store.claimSending(
             stored, id: stored.record.ownID, in: workflow.table, isHeld: isHeld, firstPoll: schedule.firstPoll,
@@ -219,7 +219,7 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
         return outcome
     }
 
-    /// From here on it is looked for as often as anything that waits for Belvo.
+    /// From here on it is polled as often as any record that waits for Belvo.
     private func leaveUnknown(_ stored: Stored<Record>) async throws -> CreationOutcome<Record> {
         try await apply(Record.creationUnknown, to: stored) { _ in key?.outcomeUnknown ?? .unchanged }
     }

@@ -27,7 +27,7 @@ extension WebhookStatement {
     /// has to be read.
     ///
     /// Whatever else it says, and whatever it says of a payment that was given up, has failed or is contradicted, is
-    /// looked up.
+    /// read.
     func onlyRepeats(_ payment: Payment, as kind: WebhookWorkflow.Kind) -> Bool {
         guard payment.state == .succeeded, payment.isClosedAtBelvo, !payment.isContradicted else { return false }
         if namesAmount, amount != payment.amount { return false }
