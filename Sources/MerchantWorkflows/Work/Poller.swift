@@ -3,7 +3,6 @@ import FoundationEssentials
 import Logging
 import MerchantModel
 import MerchantStore
-import Synchronization
 import Transport
 
 /// Polls every record whose poll is due: claims them for a while, polls several at once, records what it finds.
@@ -99,29 +98,5 @@ struct Poller<Record: Sendable>: DueWorker {
                 "look.failed", metadata: ["worker": "\(name)", "record_id": "\(id)", "reason": "\(error)"])
             return .failed
         }
-    }
-}
-
-/// Records of one pass while Belvo is away: polls end at the gate then, and only those matter that find out whether
-/// Belvo is back, or whose record has lasted too long.
-let pollsWhileShut = 8
-
-/// How many records a pass takes: as many as the last one had time for, and twice as many after one that had time for
-/// all that it took.
-final class BatchSizer: Sendable {
-    private let max: Int
-    private let min: Int
-    private let current: Mutex<Int>
-
-    var limit: Int { current.withLock { $0 } }
-
-    init(max: Int, min: Int) {
-        self.max = max
-        self.min = min
-        current = Mutex(max)
-    }
-
-    func note(begun: Int, left: Int) {
-        current.withLock { $0 = left > 0 ? Swift.max(begun, min) : Swift.min($0 * 2, max) }
     }
 }
