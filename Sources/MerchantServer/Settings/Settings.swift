@@ -5,6 +5,7 @@ import MerchantAPI
 import MerchantAuth
 import MerchantModel
 import MerchantStore
+import MerchantWorkflows
 import Payments
 import Transport
 

@@ -1,6 +1,6 @@
 import HTTP
 import MerchantAPI
-import MerchantStore
+import MerchantWorkflows
 import Payments
 
 extension SettingsReader {

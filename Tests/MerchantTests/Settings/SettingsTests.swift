@@ -12,6 +12,7 @@ import Transport
 @testable import MerchantModel
 @testable import MerchantServer
 @testable import MerchantStore
+@testable import MerchantWorkflows
 
 struct SettingsTests {
     /// What there has to be, and nothing else.
