@@ -28,7 +28,7 @@ extension PaymentWorkflow {
     }
 
     /// Has a twin imported once the payment has an id of its own, as if a webhook had named it.
-    private func importLater(_ twin: Belvo.PaymentIntent.ID) async throws {
+    func importLater(_ twin: Belvo.PaymentIntent.ID) async throws {
         try await dependencies.store.insertWebhook(
             NewWebhook(
                 id: dependencies.identities.next(),
@@ -53,41 +53,6 @@ extension PaymentWorkflow {
                 "payment.name_differs", metadata: ["payment_id": "\(payment.id)", "belvo_id": "\(other.id)"])
             throw BelvoError.malformedAnswer(reason: "external_id is another's on what may be this payment")
         }
-    }
-}
-
-// Creating.
-extension PaymentWorkflow: CreationWorkflow {
-    var table: DueTable { .payments }
-
-    func writeCreation(
-        _ next: Payment, over stored: Stored<Payment>, after event: Payment.Event, cause: Cause,
-        settling: (Stored<Payment>) -> IdempotencySettlement
-    ) async throws -> Stored<Payment>? {
-        try await write(next, over: stored, event: event.name, cause: cause, settling: settling)
-    }
-
-    /// An enrollment that was taken back is why Belvo refuses a payment from it: it is read again then, since it need
-    /// not have been read before.
-    func reason(behind refusal: BelvoError, of payment: Payment, on context: CallContext) async -> RefusalReason {
-        guard let enrollment = payment.parties.enrollment else { return .asBelvoSays }
-        guard let stored = try? await dependencies.store.enrollment(belvoID: enrollment),
-            let seen = try? await EnrollmentWorkflow(dependencies: dependencies).reread(stored, on: context)
-        else { return .unknown }
-        return seen.record.state == .succeeded ? .asBelvoSays : .other(.enrollmentNotUsable)
-    }
-
-    func noteTwin(_ id: UUID, of record: Payment) async throws {
-        guard let known = record.belvoID else { return }
-        try await noteTwin(id, of: known, of: record.id)
-        try await importLater(Belvo.PaymentIntent.ID(id))
-    }
-
-    /// Keeps that Belvo has a second intent for the payment: it is never signed here, and lapses.
-    func noteTwin(_ id: UUID, of known: UUID, of payment: Payment.ID) async throws {
-        dependencies.log.error("payment.created_twice", metadata: ["payment_id": "\(payment)", "belvo_id": "\(id)"])
-        let ids = [known, id].map { $0.uuidString.lowercased() }.sorted()
-        _ = try await dependencies.store.raise(.createdTwice, of: payment, ids.joined(separator: ", "))
     }
 }
 

@@ -1,0 +1,192 @@
+import Belvo
+import FoundationEssentials
+import Logging
+import MerchantModel
+import MerchantStore
+import Payments
+
+// Opening a payment: it is remembered, asked for at Belvo, and recorded.
+extension PaymentWorkflow {
+    /// Opens a payment. The answer is stored with the outcome, for the same request under the same key.
+    package func create(
+        _ requested: CreateRequest, by subject: UserSubject, as request: KeyedRequest<Payment>, on context: CallContext
+    ) async throws -> Creation<Payment> {
+        let survey = try await survey(for: requested, of: subject, as: request)
+        if survey.isKeyUsed {
+            if let known = try await replay(request, of: subject, on: context) { return known }
+        } else if isPastBound(survey.openPayments) {
+            throw WorkflowRefusal.tooManyOpenPayments
+        }
+        let payer = try await payer(for: requested, of: subject, survey, context)
+        for attempt in 0..<attemptsMax {
+            let isFirst = attempt == 0
+            let order = try await isFirst ? survey.order : self.order(of: requested)
+            let terms = try terms(of: requested, under: order, for: subject)
+            if let reference = requested.reference, !isFirst || survey.isReferenceTaken,
+                let refusal = try await recheckThenRefuse(
+                    reference, of: subject, isPricedByOrder: order != nil, on: context)
+            {
+                // The first request with this key may be what is in the way.
+                if let known = try await replay(request, of: subject, on: context) { return known }
+                throw refusal
+            }
+            let payment = draft(of: requested, on: terms, from: payer, by: subject)
+            let plan = PollPlan.entered(payment.creationSchedule(dependencies.timeouts))
+            switch try await dependencies.store.insert(
+                payment, pricedBy: terms.order, claiming: request.claim, plan: plan, cause: context.cause)
+            {
+            case .payment(let remembered):
+                dependencies.funnelCounts.count(remembered.record)
+                let outcome = try await creation(request, on: context).begin(remembered)
+                return try await dependencies.replay(request, after: outcome) ?? .made(outcome.progress)
+            case .referenceTaken, .keyIsTaken:
+                // Another request was faster: with this key, or another payment for the reference, which is said next
+                // time round; or the shop has just changed the order, whose new terms count.
+                if let known = try await replay(request, of: subject, on: context) { return known }
+            }
+        }
+        throw WorkflowRefusal.contended
+    }
+
+    private func survey(
+        for requested: CreateRequest, of subject: UserSubject, as request: KeyedRequest<Payment>
+    ) async throws -> PaymentSurvey {
+        let survey = try await dependencies.store.surveyPayment(
+            from: requested.enrollment, for: requested.reference, of: subject, claiming: request.claim,
+            openPaymentsMax: dependencies.policy.userBounds.openPaymentsMax)
+        guard let survey else { throw WorkflowRefusal.contended }
+        return survey
+    }
+
+    private func isPastBound(_ openPayments: Int) -> Bool {
+        let max = dependencies.policy.userBounds.openPaymentsMax
+        return max > 0 && openPayments >= max
+    }
+
+    /// What pays: an enrollment that the bank has not taken back, and its user as Belvo knows one.
+    private func payer(
+        for requested: CreateRequest, of subject: UserSubject, _ survey: PaymentSurvey, _ context: CallContext
+    ) async throws -> PayingEnrollment {
+        guard let enrollment = survey.enrollment else { throw WorkflowRefusal.enrollmentUnknown }
+        guard enrollment.state == .succeeded, let id = enrollment.belvoID, let customer = survey.payer else {
+            throw WorkflowRefusal.enrollmentNotUsable
+        }
+        // The bank may have taken it back, and no webhook has said so.
+        if !dependencies.usableEnrollments.isUsable(enrollment, at: survey.clock.now) {
+            guard let stored = try await dependencies.store.enrollment(requested.enrollment, of: subject) else {
+                throw WorkflowRefusal.enrollmentUnknown
+            }
+            let seen = try await EnrollmentWorkflow(dependencies: dependencies).reread(stored, on: context)
+            guard seen.record.state == .succeeded else { throw WorkflowRefusal.enrollmentNotUsable }
+        }
+        return PayingEnrollment(id: id, customer: customer)
+    }
+
+    private func draft(
+        of requested: CreateRequest, on terms: PaymentTerms, from payer: PayingEnrollment, by subject: UserSubject
+    ) -> Payment {
+        Payment(
+            id: Payment.ID(dependencies.identities.next()), subject: subject, enrollment: requested.enrollment,
+            parties: Payment.Parties(
+                customer: payer.customer, enrollment: payer.id,
+                beneficiaryBankAccount: dependencies.policy.beneficiaryBankAccount),
+            amount: terms.amount, description: terms.description, statementDescription: terms.statementDescription,
+            reference: requested.reference, metadata: requested.metadata, belvoIdempotencyKey: UUID(),
+            isPricedByOrder: terms.order != nil, createdAt: .earliest)
+    }
+
+    /// What is sent is what was remembered, each time with the same key.
+    private func creation(
+        _ request: KeyedRequest<Payment>, on context: CallContext
+    ) -> RemoteCreation<PaymentWorkflow> {
+        RemoteCreation(workflow: self, context: context, key: request) { payment, belvo in
+            guard let wanted = try NewPaymentIntent(payment) else { return nil }
+            let intent: Belvo.PaymentIntent
+            do {
+                intent = try await belvo.createPaymentIntent(wanted, trace: context.trace)
+            } catch {
+                // Whatever was answered, the enrollment may be why: it is read again before the next payment.
+                if let payer = payment.parties.enrollment { dependencies.usableEnrollments.forget(payer) }
+                throw error
+            }
+            let report = try await raisingAlarms(about: report(intent), against: payment)
+            // An intent that differs from what was asked for is not signed. It is polled until Belvo shows it right.
+            return payment.differences(from: report).isEmpty ? .reported(report) : .acknowledged(report.belvoID)
+        }
+    }
+
+    /// The outcome of the same request before. Where it is unknown, the app has sent the body again, and the creation
+    /// continues.
+    private func replay(
+        _ request: KeyedRequest<Payment>, of subject: UserSubject, on context: CallContext
+    ) async throws -> Creation<Payment>? {
+        let known = try await dependencies.replay(
+            request, record: { try await dependencies.store.payment(Payment.ID($0), of: subject) },
+            isUnknown: { $0.state == .creating })
+        guard case .known(.pending(let stored)) = known else { return known }
+        let outcome = try await creation(request, on: context).resume(stored)
+        return try await dependencies.replay(request, after: outcome) ?? .known(outcome.progress)
+    }
+
+    /// Polls the earlier payments for the reference that were given up here, since Belvo may have closed them or show
+    /// them unsigned; then returns the refusal if one has been paid or may still be, else nil.
+    private func recheckThenRefuse(
+        _ reference: Reference, of subject: UserSubject, isPricedByOrder: Bool, on context: CallContext
+    ) async throws -> WorkflowRefusal? {
+        var taking = try await dependencies.store.payments(
+            taking: reference, of: subject, isPricedByOrder: isPricedByOrder)
+        let givenUp = taking.filter { $0.record.state == .failed || ($0.isOverdue && !$0.record.isMaybeSigned) }
+        if !givenUp.isEmpty, taking.allSatisfy({ $0.record.state != .succeeded }) {
+            // More than a few are never open by themselves; the others are polled, and keep the reference until then.
+            try await withThrowingTaskGroup { group in
+                for earlier in givenUp.prefix(4) {
+                    group.addTask { _ = try await poll(earlier, causedBy: context.cause) }
+                }
+                try await group.waitForAll()
+            }
+            taking = try await dependencies.store.payments(
+                taking: reference, of: subject, isPricedByOrder: isPricedByOrder)
+        }
+        return taking.first.map { Self.refusal(by: $0.record, to: subject) }
+    }
+
+    /// No user learns the id of another user's payment, which an order may have from before it was that user's.
+    static func refusal(by payment: Payment, to subject: UserSubject) -> WorkflowRefusal {
+        let id = payment.subject == subject ? payment.id : nil
+        return payment.state == .succeeded ? .alreadyPaid(id) : .referenceBusy(id)
+    }
+}
+
+extension PaymentWorkflow: CreationWorkflow {
+    var table: DueTable { .payments }
+
+    func writeCreation(
+        _ next: Payment, over stored: Stored<Payment>, after event: Payment.Event, cause: Cause,
+        settling: (Stored<Payment>) -> IdempotencySettlement
+    ) async throws -> Stored<Payment>? {
+        try await write(next, over: stored, event: event.name, cause: cause, settling: settling)
+    }
+
+    /// An enrollment that was taken back is why Belvo refuses a payment from it: it is read again then, since it need
+    /// not have been read before.
+    func reason(behind refusal: BelvoError, of payment: Payment, on context: CallContext) async -> RefusalReason {
+        guard let enrollment = payment.parties.enrollment else { return .asBelvoSays }
+        guard let stored = try? await dependencies.store.enrollment(belvoID: enrollment),
+            let seen = try? await EnrollmentWorkflow(dependencies: dependencies).reread(stored, on: context)
+        else { return .unknown }
+        return seen.record.state == .succeeded ? .asBelvoSays : .other(.enrollmentNotUsable)
+    }
+
+    func noteTwin(_ id: UUID, of record: Payment) async throws {
+        guard let known = record.belvoID else { return }
+        try await noteTwin(id, of: known, of: record.id)
+        try await importLater(Belvo.PaymentIntent.ID(id))
+    }
+
+    /// Keeps that Belvo has a second intent for the payment: it is never signed here, and lapses.
+    func noteTwin(_ id: UUID, of known: UUID, of payment: Payment.ID) async throws {
+        dependencies.log.error("payment.created_twice", metadata: ["payment_id": "\(payment)", "belvo_id": "\(id)"])
+        let ids = [known, id].map { $0.uuidString.lowercased() }.sorted()
+        _ = try await dependencies.store.raise(.createdTwice, of: payment, ids.joined(separator: ", "))
+    }
+}
