@@ -36,6 +36,20 @@ package struct KeyedRequest<Record: Sendable>: Sendable {
     var released: IdempotencySettlement { claim.map { .release($0) } ?? .unchanged }
 }
 
+/// The answer to an app about a request that reached Belvo.
+package enum Progress<Resource: Sendable>: Sendable {
+    /// It is done, and Belvo has said so.
+    case done(Resource)
+    /// It was sent, and what became of it is not known yet.
+    case pending(Resource)
+
+    package var resource: Resource {
+        switch self {
+        case .done(let resource), .pending(let resource): resource
+        }
+    }
+}
+
 /// The outcome of a request with an idempotency key.
 package enum Creation<Record: Sendable>: Sendable {
     case made(Progress<Stored<Record>>)

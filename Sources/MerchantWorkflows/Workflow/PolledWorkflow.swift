@@ -41,6 +41,15 @@ extension Customer: Pollable {}
 extension Enrollment: Pollable {}
 extension Payment: Pollable {}
 
+/// What reading Belvo about a record brought.
+enum RemoteState<Event: Sendable>: Sendable {
+    case event(Event)
+    /// Belvo's lists do not have it.
+    case absent
+    /// Belvo could not be read; nothing may be concluded.
+    case unreadable
+}
+
 /// What came of one poll of a record.
 enum PollOutcome: Sendable, Equatable {
     /// What there was to write is written.
@@ -54,6 +63,9 @@ struct Applied<Record: Sendable>: Sendable {
     let before: Stored<Record>
     let after: Stored<Record>
 }
+
+/// How often a change is tried again when another writer was faster.
+let attemptsMax = 8
 
 extension PolledWorkflow {
     /// Reads Belvo about a record whose poll is due, and records what it says. Nothing is written where nothing has
