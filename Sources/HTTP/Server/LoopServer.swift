@@ -12,8 +12,8 @@ final class LoopServer: EventHandler {
     let inbox = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 16)
     /// Answers of the connection that is being worked on, sent together.
     ///
-    /// Like the fields below, which every request changes, it is not checked for exclusive access at run time: it belongs to one
-    /// thread, and what writes into it or sends it calls nothing that comes back here.
+    /// Like the fields below, which every request changes, it is not checked for exclusive access at run time: it
+    /// belongs to one thread, and what writes into it or sends it calls nothing that comes back here.
     @exclusivity(unchecked)
     var outbox: [UInt8] = []
     /// A body that goes behind them: the last answer's, if it is too large to be copied.

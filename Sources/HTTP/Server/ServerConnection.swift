@@ -7,9 +7,10 @@ import Transport
 final class ServerConnection: EventHandler {
     // Ten thousand of these may be idle, so the fields are small and stand in an order that leaves no gaps.
     //
-    // Those that every request changes are not checked for exclusive access at run time (`@exclusivity(unchecked)`): a check for each
-    // change took a tenth of a request's time outside the kernel. A connection belongs to one thread, and what changes
-    // such a field in place, the reader or the kernel's send, calls nothing that comes back to the connection.
+    // Those that every request changes are not checked for exclusive access at run time (`@exclusivity(unchecked)`): a
+    // check for each change took a tenth of a request's time outside the kernel. A connection belongs to one thread,
+    // and what changes such a field in place, the reader or the kernel's send, calls nothing that comes back to the
+    // connection.
 
     let peer: IPAddress
     /// Whether it counts among the connections; otherwise there is one word left to say on it.
