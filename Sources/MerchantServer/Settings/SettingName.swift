@@ -1,5 +1,5 @@
 /// The name of every setting, in the order in which faults in them are reported. `config/merchant.env` says what each
-/// one means.
+/// one means; docs/adding-a-setting.md lists the places that a new one touches.
 enum SettingName: String, CaseIterable {
     case databaseURL = "DATABASE_URL"
     case publicBaseURL = "PUBLIC_BASE_URL"
