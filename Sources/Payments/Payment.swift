@@ -140,7 +140,8 @@ public struct Payment: Sendable, Equatable {
     /// are raised. Whether another payment for the reference may be opened or authorized is decided in the database, by
     /// the trigger function `guard_payment`: it refuses while a payment for which `takes_reference` is true exists,
     /// that is one that was paid or is still polled. The two agree because the constraint `what_may_be_paid_is_polled`
-    /// holds (`may_belvo_pay` is this property without the token).
+    /// holds (`may_belvo_pay` is this property without the token). docs/money-rules.md shows these functions as they
+    /// are.
     public var mayBelvoStillPay: Bool {
         if isContradicted { return true }
         if isClosedAtBelvo { return false }
