@@ -69,6 +69,7 @@ let package = Package(
                 .embedInCode("0023_hold_the_name_of_twins.sql"),
                 .embedInCode("0024_write_less_for_each_payment.sql"),
                 .embedInCode("0025_plan_the_guards_once.sql"),
+                .embedInCode("0026_keep_contradictions_until_they_are_settled.sql"),
             ],
             swiftSettings: strict
         ),

@@ -37,6 +37,9 @@ public let migrations: [Migration] = [
     Migration("0023_hold_the_name_of_twins", PackageResources._023_hold_the_name_of_twins_sql),
     Migration("0024_write_less_for_each_payment", PackageResources._024_write_less_for_each_payment_sql),
     Migration("0025_plan_the_guards_once", PackageResources._025_plan_the_guards_once_sql),
+    Migration(
+        "0026_keep_contradictions_until_they_are_settled",
+        PackageResources._026_keep_contradictions_until_they_are_settled_sql),
 ]
 
 extension Migration {

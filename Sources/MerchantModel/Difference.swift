@@ -20,6 +20,8 @@ package struct Difference: Sendable, Hashable {
         case chargedTwice = "charged_twice"
         /// One reference was paid by more than one payment.
         case doublePaid = "double_paid"
+        /// Belvo shows something of that day that cannot be read, and so is not compared.
+        case unreadable
     }
 
     package let kind: Kind

@@ -164,11 +164,8 @@ extension Payment {
     /// record stays as it is and the caller raises the alarm.
     private mutating func apply(_ report: Report) {
         if state == .failed, isClosedAtBelvo {
+            // No later reading ends it: one may lag. An operator does, by settling the alarm.
             if isLastStatusContradicted(by: report) { isContradicted = true }
-            // Belvo is back at its first status. The alarm stays until an operator has settled it.
-            if report.status == .failed, belvoID == report.belvoID, differences(from: report).isEmpty {
-                isContradicted = false
-            }
         }
         if isClosedAtBelvo { return }
         guard differences(from: report).isEmpty else {

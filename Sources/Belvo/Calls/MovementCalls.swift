@@ -15,9 +15,9 @@ extension Client {
     /// the caller checks the dates.
     public func listCharges(
         createdFrom begin: String, to end: String, trace: TraceParent? = nil
-    ) async throws(BelvoError) -> [Charge] {
+    ) async throws(BelvoError) -> DayList<Charge> {
         let request = get(Path.charges, query: day(begin, end), trace)
-        return try await list(.listCharges, request, isDay: true) { (item) throws(MalformedAnswer) in
+        return try await dayList(.listCharges, request) { (item) throws(MalformedAnswer) in
             try Charge(Answer(item))
         }
     }
@@ -25,9 +25,9 @@ extension Client {
     /// Lists the payment intents that were created between two moments; see `listCharges`.
     public func listPaymentIntents(
         createdFrom begin: String, to end: String, trace: TraceParent? = nil
-    ) async throws(BelvoError) -> [PaymentIntent] {
+    ) async throws(BelvoError) -> DayList<PaymentIntent> {
         let request = get(Path.paymentIntents, query: day(begin, end), trace)
-        return try await list(.findPaymentIntents, request, isDay: true) { (item) throws(MalformedAnswer) in
+        return try await dayList(.findPaymentIntents, request) { (item) throws(MalformedAnswer) in
             try PaymentIntent(Answer(item))
         }
     }

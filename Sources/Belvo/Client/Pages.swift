@@ -1,6 +1,15 @@
 import HTTP
 import JSON
 
+/// What Belvo lists of a day.
+public struct DayList<Item> {
+    public internal(set) var items: [Item] = []
+    /// Why each entry that could not be read was not.
+    public internal(set) var unreadable: [String] = []
+}
+
+extension DayList: Sendable where Item: Sendable {}
+
 /// Lists that come in pages (belvo-api.md §1).
 extension Client {
     /// Reads a list to its end: every page of an envelope, or a bare array, which is whole by itself
@@ -36,6 +45,25 @@ extension Client {
             request.target = try judge(call) { () throws(MalformedAnswer) in try follow(next, from: request.target) }
         }
         throw BelvoError(.unusable(reason: "the list has more than \(pagesMax) pages"), to: call)
+    }
+
+    /// Reads a day's list to its end. An entry that cannot be read is told of beside the others: what one client of the
+    /// merchant's made must not keep a day from being compared.
+    func dayList<Item>(
+        _ call: Call, _ first: Request, reading read: (JSONValue) throws(MalformedAnswer) -> Item
+    ) async throws(BelvoError) -> DayList<Item> {
+        let entries = try await list(call, first, isDay: true) {
+            (item) throws(MalformedAnswer) -> Result<Item, MalformedAnswer> in
+            do throws(MalformedAnswer) { return .success(try read(item)) } catch { return .failure(error) }
+        }
+        var found = DayList<Item>()
+        for entry in entries {
+            switch entry {
+            case .success(let item): found.items.append(item)
+            case .failure(let error): found.unreadable.append(error.reason)
+            }
+        }
+        return found
     }
 
     /// Reads as much of a list as there is within so many pages and the time of one call: what it shows is so, and what

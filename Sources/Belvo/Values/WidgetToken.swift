@@ -14,6 +14,10 @@ public struct WidgetToken: Sendable, Equatable {
 
         /// The end of its life in seconds since 1970, `exp` (RFC 7519 §4.1.4); nil when it does not say.
         public let expiresAtSeconds: Int64?
+
+        /// For how many seconds it was made, `exp` less `iat` (RFC 7519 §4.1.6), whatever Belvo's clock says; nil when it
+        /// does not say.
+        public let lifetimeSeconds: Int64?
     }
 }
 
@@ -34,15 +38,27 @@ extension WidgetToken.Secret {
     public init?(_ text: String) {
         guard !text.isEmpty, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }
         self.text = text
-        expiresAtSeconds = WidgetToken.Secret.expiry(text)
+        let claims = WidgetToken.Secret.claims(of: text)
+        // A token that says nothing about its end is still a token.
+        let end = claims.flatMap { WidgetToken.Secret.seconds($0["exp"]) }
+        let beginning = claims.flatMap { WidgetToken.Secret.seconds($0["iat"]) }
+        expiresAtSeconds = end
+        lifetimeSeconds = end.flatMap { end in
+            beginning.flatMap { beginning in
+                let (life, isTooLong) = end.subtractingReportingOverflow(beginning)
+                return isTooLong || life < 0 ? nil : life
+            }
+        }
     }
 
-    private static func expiry(_ token: String) -> Int64? {
+    private static func claims(of token: String) -> JSONValue? {
         let parts = token.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count == 3, let claims = Base64.decodeURL(parts[1]) else { return nil }
-        // A token that says nothing about its end is still a token.
-        guard let root = try? JSONDocument(parsing: claims).root, let exp = root["exp"] else { return nil }
-        // A NumericDate may have a fraction (RFC 7519 §2); cutting it off ends the life early, not late.
-        return exp.numberText?.split(separator: ".").first.flatMap { Int64($0) }
+        return try? JSONDocument(parsing: claims).root
+    }
+
+    /// A NumericDate may have a fraction (RFC 7519 §2); cutting it off ends the life early, not late.
+    private static func seconds(_ claim: JSONValue?) -> Int64? {
+        claim?.numberText?.split(separator: ".").first.flatMap { Int64($0) }
     }
 }

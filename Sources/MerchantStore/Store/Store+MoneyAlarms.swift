@@ -78,8 +78,10 @@ extension Store {
             """
             SELECT orders.reference, orders.subject, orders.amount_centavos, orders.description,
                 orders.statement_description, orders.expires_at
-            FROM payments JOIN orders USING (reference, subject) JOIN order_progress USING (reference)
+            FROM payments JOIN orders USING (reference) JOIN order_progress USING (reference)
             WHERE payments.id = \(payment) AND order_progress.status = 'disputed'
+                -- The shop may have given the order to another user since the payment was opened under it.
+                AND (payments.subject = orders.subject OR payments.priced_by_order)
             """
         ).first.map(readOrderTerms)
     }

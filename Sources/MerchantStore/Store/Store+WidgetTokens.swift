@@ -10,11 +10,14 @@ package struct WidgetTokenPair: Sendable {
     let refresh: Secret?
     /// The end of the access token by its own word; nil when it says nothing.
     package let expiresAt: Timestamp?
+    /// For how long it can sign from when it was made, by whatever clock Belvo has; nil when it says nothing.
+    let lifetime: Duration?
 
-    package init(access: Secret, refresh: Secret?, expiresAt: Timestamp?) {
+    package init(access: Secret, refresh: Secret?, expiresAt: Timestamp?, lifetime: Duration? = nil) {
         self.access = access
         self.refresh = refresh
         self.expiresAt = expiresAt
+        self.lifetime = lifetime
     }
 }
 
@@ -108,6 +111,11 @@ extension Store {
                         \(reuse.margin.wholeMicroseconds) * interval '1 microsecond',
                         greatest(\(token.expiresAt) - app_now(), interval '0') / 2)
                     END,
+                -- Belvo's clock need not be this one's: what counts is for how long it can sign from now on.
+                held_until = greatest(
+                    held_until,
+                    app_now() + (\((token.lifetime ?? .zero).wholeMicroseconds) * interval '1 microsecond')
+                        + interval '2 minutes'),
                 obtained_at = app_now(), version = version + 1, leased_until = NULL
             WHERE id = \(turn.id) AND version = \(turn.version)
             RETURNING id, subject

@@ -21,14 +21,16 @@ package struct Reconciliation: Sendable {
     package func run(_ day: UTCDay) async throws -> [Difference] {
         let intents = try await dependencies.belvo.listPaymentIntents(
             createdFrom: day.begin.description, to: day.end.description
-        ).filter { day.mayHold($0.createdAt) }
+        )
         let charges = try await dependencies.belvo.listCharges(
             createdFrom: day.begin.description, to: day.end.description
-        ).filter { day.mayHold($0.createdAt) }
+        )
 
-        var differences: [Difference] = []
+        var differences = (intents.unreadable + charges.unreadable).map {
+            Difference(kind: .unreadable, payment: nil, intent: nil, ours: nil, theirs: $0)
+        }
         var seen: [Belvo.PaymentIntent.ID: Payment?] = [:]
-        for intent in intents {
+        for intent in intents.items where day.mayHold(intent.createdAt) {
             let payment = try await payment(for: intent)
             seen[intent.id] = .some(payment?.record)
             differences += payment.map { compare($0.record, intent) } ?? [.unknownHere(intent)]
@@ -38,7 +40,7 @@ package struct Reconciliation: Sendable {
             }
         }
         differences += try await missing(on: day, besides: Set(seen.keys.map(\.uuid)))
-        differences += try await compare(charges, seen)
+        differences += try await compare(charges.items.filter { day.mayHold($0.createdAt) }, seen)
         differences += try await dependencies.store.doublePaid(on: day)
         try await dependencies.store.note(differences, of: day)
         return differences
@@ -86,10 +88,10 @@ package struct Reconciliation: Sendable {
         ]
     }
 
-    /// Whether Belvo has said how it ended and we have not heard.
+    /// Whether Belvo shows an end that is not ours. A reading records it, also where Belvo takes back what it had shown.
     private func isBehind(_ payment: Payment, _ intent: Belvo.PaymentIntent) -> Bool {
         guard let end = ProviderStatus(intent.status).end else { return false }
-        return payment.status.end != end && payment.failure?.authority != .belvo
+        return payment.status.end != end && !payment.isContradicted
     }
 
     /// Our payments of the day that Belvo's list does not show, and Belvo does not know when asked.
@@ -108,6 +110,11 @@ package struct Reconciliation: Sendable {
                     Difference(
                         kind: .unknownAtBelvo, payment: payment.record.id.uuid, intent: belvoID,
                         ours: payment.record.historyState, theirs: nil))
+            } catch BelvoError.malformedAnswer(let reason, _) {
+                differences.append(
+                    Difference(
+                        kind: .unreadable, payment: payment.record.id.uuid, intent: belvoID,
+                        ours: payment.record.historyState, theirs: reason))
             }
         }
         return differences
@@ -160,12 +167,12 @@ extension UTCDay {
 }
 
 /// How something ended, if it did.
-private enum End {
+enum End {
     case succeeded, failed
 }
 
 extension ProviderStatus {
-    fileprivate var end: End? {
+    var end: End? {
         switch self {
         case .succeeded: .succeeded
         case .failed: .failed
@@ -175,7 +182,7 @@ extension ProviderStatus {
 }
 
 extension Payments.Status {
-    fileprivate var end: End? {
+    var end: End? {
         switch self {
         case .succeeded: .succeeded
         case .failed: .failed

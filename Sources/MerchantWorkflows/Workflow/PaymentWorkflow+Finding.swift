@@ -14,13 +14,15 @@ extension PaymentWorkflow {
             return .reported(try await raisingAlarms(about: report(intent), against: payment))
         }
         let found = try await belvo.findPaymentIntents(externalID: payment.id.description)
-        // Of several the one counts with which most may have happened: while one may be paid, none has failed.
-        guard let intent = found.named.max(by: { ProviderStatus($0.status).weight < ProviderStatus($1.status).weight })
+        // Any client may use our ids as names: what is another customer's is another payment.
+        let own = found.named.filter { $0.customer == nil || $0.customer?.uuid == payment.parties.customer }
+        // Use the intent that is furthest along, so that a failed twin does not fail the payment.
+        guard let intent = own.max(by: { ProviderStatus($0.status).weight < ProviderStatus($1.status).weight })
         else {
             try await check(found.others, against: payment)
             return nil
         }
-        for twin in found.named where twin.id != intent.id {
+        for twin in own where twin.id != intent.id {
             try await noteTwin(twin.id.uuid, of: intent.id.uuid, of: payment.id)
             try await importLater(twin.id)
         }

@@ -24,6 +24,10 @@ extension PaymentWorkflow {
                 case .overtaken: continue
                 }
             }
+            // A status that Belvo takes back may become another end, and nothing else reads a paid payment.
+            if stored.record.state == .succeeded, ProviderStatus(remote.status).end == nil {
+                throw BelvoError.malformedAnswer(reason: "it shows less than what was paid")
+            }
             let event = Payment.Event.reported(try await raisingAlarms(about: report(remote), against: stored.record))
             // Many webhooks may name the same object at once, and must not block each other to write nothing new.
             if let next = try? stored.record.transition(on: event), next == stored.record {

@@ -195,7 +195,7 @@ extension WebhookStatement {
         // An enrollment may end after it has succeeded.
         case "SUCCEEDED" where kind == .enrollments: shown == .pending
         case "SUCCEEDED": shown != .succeeded
-        case "FAILED", "CANCELED": shown == .succeeded
+        case "FAILED", "CANCELED": shown != .failed
         case "PROCESSING": shown == .pending
         default: false
         }

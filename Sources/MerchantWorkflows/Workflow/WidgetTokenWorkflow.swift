@@ -137,7 +137,9 @@ extension WidgetTokenPair {
     fileprivate init(_ token: WidgetToken, refresh: WidgetToken.Secret?) {
         self.init(
             access: Secret(token.access.text), refresh: refresh.map { Secret($0.text) },
-            expiresAt: token.access.expiresAtSeconds.map(Timestamp.init(secondsSince1970:)))
+            expiresAt: token.access.expiresAtSeconds.map(Timestamp.init(secondsSince1970:)),
+            // A day at most: the arithmetic is the database's, and no token for an app lives longer.
+            lifetime: token.access.lifetimeSeconds.map { .seconds(min($0, 86_400)) })
     }
 }
 

@@ -6,6 +6,8 @@ struct SessionSettings {
 
     /// With `isReadOnly` the session refuses to change anything.
     init(_ configuration: DatabaseConfiguration, isReadOnly: Bool) {
+        // The guards of the schema see what was committed before each of their statements, whatever level is set for the
+        // role, the database or the server.
         // Otherwise not mentioned: an operator may switch it on for everybody, also while sessions are open.
         let readOnly: SQL = isReadOnly ? ", set_config('default_transaction_read_only', 'on', false)" : ""
         // What was confirmed to a client is on disk, and at a synchronous standby where there is one, whatever is set
@@ -13,6 +15,7 @@ struct SessionSettings {
         // stay. Said here, it cannot be changed under a session that is open.
         statement = """
             SELECT set_config('TimeZone', 'UTC', false),
+                set_config('default_transaction_isolation', 'read committed', false),
                 set_config('synchronous_commit',
                     CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN 'on'
                         ELSE current_setting('synchronous_commit') END,

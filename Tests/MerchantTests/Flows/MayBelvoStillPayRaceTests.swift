@@ -197,7 +197,9 @@ import Transport
         }
     }
 
-    @Test func `what Belvo calls FAILED again comes to rest, and until then is read ever less often`() async throws {
+    @Test func `what Belvo calls FAILED again rests once an operator has settled it, and is read ever less often`()
+        async throws
+    {
         try await MayBelvoStillPayTests.open { harness, client, enrollment in
             let payment = try await client.openPayment(enrollment)
             try await client.authorize(payment)
@@ -212,8 +214,12 @@ import Transport
             #expect(try await harness.lines(pauses) == ["true"])
             harness.sandbox.clearFaults()
             try await harness.pass(.seconds(3_700))
-            #expect(try await harness.lines("SELECT 'due' AS line FROM payments WHERE next_poll_at IS NOT NULL") == [])
+            // One reading may lag: it frees nothing.
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").string("code") == "payment_in_doubt")
             #expect(try await harness.lines("SELECT kind AS line FROM ops.money_alarms") == ["contradiction"])
+            try await harness.database.execute(
+                "UPDATE money_alarms SET settled_at = app_now(), settled_by = 'rosa: Belvo says FAILED'")
+            #expect(try await harness.lines("SELECT 'due' AS line FROM payments WHERE next_poll_at IS NOT NULL") == [])
             #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 201)
         }
     }
@@ -361,7 +367,7 @@ import Transport
 
 extension TestHarness {
     /// Belvo tells of an intent, and the server reads it.
-    fileprivate func hear(of intent: String) async throws {
+    func hear(of intent: String) async throws {
         try await tell("PAYMENT_INTENTS", of: intent)
         try await work()
     }

@@ -41,4 +41,42 @@ import Transport
             #expect(try await client.authorize(payment).status == 409)
         }
     }
+
+    @Test func `another user's intent of the same name is not taken for the payment`() async throws {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let enrollment = try await client.enroll()
+            var other = try await AppClient.arrive(on: harness, as: "bia", taxID: "111.444.777-35")
+            let theirs = try await other.enroll()
+            harness.sandbox.next(.dropAnswer, on: .createPaymentIntent, count: 2)
+            harness.sandbox.variants.listLagMilliseconds = 3_600_000
+            let answer = try await client.requestPayment(enrollment)
+            #expect(answer.status == 202)
+            let id = try answer.string("id")
+            let foreign = try await other.openPaymentBySDK(from: theirs.atBelvo(), named: id, centavos: 1990)
+            try harness.sandbox.settle(intent: "\(foreign)")
+            harness.sandbox.variants.listLagMilliseconds = 0
+            try await harness.pass(.seconds(60))
+            let shown = try await client.app.send(.get, "/v1/payment-intents/\(id)")
+            #expect(try shown.string("status") == "PENDING")
+            #expect(try shown.string("belvo_id") != "\(foreign)")
+            #expect(try shown.string("next_action", "type") == "sign")
+        }
+    }
+
+    @Test(arguments: [#""FRESH""#, "null"])
+    func `a creation that is answered without a known status can be signed once it is read`(status: String) async throws
+    {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let enrollment = try await client.enroll()
+            harness.sandbox.next(.altered([Fault.Alteration("/status", status)]), on: .createPaymentIntent)
+            let answer = try await client.requestPayment(enrollment)
+            try await harness.poll()
+            let shown = try await client.app.send(.get, "/v1/payment-intents/\(try answer.string("id"))")
+            let payment = AppClient.OpenedPayment(
+                id: try shown.string("id"), belvoID: try shown.string("belvo_id"), answer: shown)
+            #expect(try await client.authorize(payment).status == 204)
+        }
+    }
 }

@@ -14,6 +14,16 @@ import Transport
 
 /// The token for Belvo's SDK: one for each user, given again while it lives, its secrets kept.
 @Suite struct WidgetTokenTests {
+    @Test func `a token counts as held for its whole life, whatever Belvo's clock says`() async throws {
+        var sandbox = SandboxConfiguration.test()
+        sandbox.now = { BelvoSandbox.Timestamp.now() + .seconds(-700) }
+        try await TestHarness.open(sandbox: sandbox) { harness in
+            #expect(try await harness.app(of: "ana").send(.post, "/v1/widget-token").status == 201)
+            try await harness.advance(by: .seconds(590))
+            #expect(try await harness.lines("SELECT holds_widget_token('ana')::text AS line") == ["true"])
+        }
+    }
+
     @Test func `a token is given again until a minute before it ends`() async throws {
         try await TestHarness.open { harness in
             let app = try await harness.app(of: "ana")

@@ -62,6 +62,21 @@ import Testing
         for zone in ["", "BRT", "-3", "-03:00:00", "+25:00"] { #expect(UTCDay("2026-11-21", zone: zone) == nil) }
     }
 
+    @Test func `what cannot be read of a day is said, and the rest is compared all the same`() async throws {
+        try await atNoon { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let payment = try await client.openPayment(client.enroll())
+            try await client.authorize(payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            harness.sandbox.next(
+                .altered([Fault.Alteration("/results/*/amount", #""10,00""#)]), on: .listPaymentIntents)
+            let found = try await reconcile(harness)
+            #expect(found.contains { $0.kind == .unreadable })
+            #expect(found.contains { $0.kind == .status }, "it is read by itself")
+            #expect(try await shown(harness).contains("unreadable"))
+        }
+    }
+
     @Test func `a payment that an app's SDK made without us is found`() async throws {
         try await atNoon { harness in
             var client = try await AppClient.arrive(on: harness)

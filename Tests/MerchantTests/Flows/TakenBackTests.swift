@@ -1,0 +1,173 @@
+import BelvoSandbox
+import FoundationEssentials
+import HTTP
+import MerchantModel
+import Payments
+import Postgres
+import Testing
+import Transport
+
+@testable import MerchantServer
+
+/// Belvo may take back what it has shown as the end of a payment: no reading that lags, no lost webhook and no other user
+/// makes that pass unnoticed.
+@Suite struct TakenBackTests {
+    private static func alarms(_ harness: TestHarness) async throws -> [String] {
+        try await harness.lines("SELECT kind AS line FROM ops.money_alarms ORDER BY kind")
+    }
+
+    private static func put(_ harness: TestHarness, for user: String, amount: String = "19.90") async throws -> Answer {
+        try await App(client: harness.client, token: OrderTests.token).send(
+            .put, "/orders/order-1", #"{"subject": "\#(user)", "amount": "\#(amount)", "description": "Two coffees"}"#)
+    }
+
+    private static func order(_ harness: TestHarness) async throws -> String {
+        try await App(client: harness.client, token: OrderTests.token).send(.get, "/orders/order-1").string("status")
+    }
+
+    /// Signed, and shown as FAILED by Belvo.
+    private static func failed(
+        _ harness: TestHarness, _ client: inout AppClient, _ payment: AppClient.OpenedPayment
+    ) async throws {
+        try await client.authorize(payment)
+        try await hearFailure(harness, of: payment.belvoID)
+        #expect(try await client.payment(payment).string("status") == "FAILED")
+    }
+
+    /// Belvo shows an intent as FAILED for a while.
+    private static func hearFailure(_ harness: TestHarness, of intent: String) async throws {
+        harness.sandbox.next(
+            .altered([Fault.Alteration("/status", #""FAILED""#)]), on: .getPaymentIntent, count: nil)
+        try await harness.hear(of: intent)
+        harness.sandbox.clearFaults()
+    }
+
+    @Test func `what the comparison of a day shows as paid after FAILED is an alarm and keeps its reference`()
+        async throws
+    {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            try await Self.failed(harness, &client, payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            let differences = try await harness.operate { try await $0.reconcile(UTCDay(of: WallClock.now())) }
+            #expect(differences.contains { $0.kind == .status })
+            try await harness.poll()
+            #expect(try await Self.alarms(harness) == ["contradiction"])
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").string("code") == "payment_in_doubt")
+        }
+    }
+
+    @Test func `a success that is taken back step by step is an alarm, though the last webhook is lost`() async throws {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            try await client.authorize(payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            try await harness.hear(of: payment.belvoID)
+            let onward = Fault.altered([Fault.Alteration("/status", #""PROCESSING""#)])
+            harness.sandbox.next(onward, on: .getPaymentIntent, count: nil)
+            try await harness.tell("PAYMENT_INTENTS", of: payment.belvoID, data: #""status": "PROCESSING""#)
+            try await harness.work()
+            #expect(try await Self.alarms(harness).isEmpty)
+            harness.sandbox.clearFaults()
+            harness.sandbox.next(
+                .altered([Fault.Alteration("/status", #""FAILED""#)]), on: .getPaymentIntent, count: nil)
+            try await harness.pass(.seconds(5))
+            #expect(try await Self.alarms(harness) == ["contradiction"])
+            #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
+        }
+    }
+
+    @Test func `a failure that is told is not forgotten while Belvo's readings show the payment under way`()
+        async throws
+    {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            try await client.authorize(payment)
+            let onward = Fault.altered([Fault.Alteration("/status", #""PROCESSING""#)])
+            harness.sandbox.next(onward, on: .getPaymentIntent, count: nil)
+            try await harness.tell("PAYMENT_INTENTS", of: payment.belvoID, data: #""status": "FAILED""#)
+            try await harness.work()
+            #expect(
+                try await harness.lines(
+                    "SELECT outcome AS line FROM webhook_receipts ORDER BY received_at DESC LIMIT 1")
+                    == ["received"])
+        }
+    }
+
+    @Test func `a twin that Belvo takes back after FAILED keeps its payment from being signed`() async throws {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let (payment, twin) = try await client.openPaymentTwice(enrollment)
+            try await harness.hear(of: twin)
+            try await Self.hearFailure(harness, of: twin)
+            try harness.sandbox.settle(intent: twin)
+            try await harness.hear(of: twin)
+            #expect(try await Self.alarms(harness).contains("contradiction"))
+            #expect(try await client.authorize(payment).status == 409)
+            #expect(harness.countCalls(.authorizePaymentIntent) == 0)
+        }
+    }
+
+    @Test func `an order that was given to another user is disputed before the shop, whoever paid it`() async throws {
+        try await ShopDouble.serving { shop in
+            try await MayBelvoStillPayTests.open(orders: "required", shop.environment) { harness, client, enrollment in
+                _ = try await Self.put(harness, for: "ana")
+                let payment = try await MayBelvoStillPayTests.ordered(client, enrollment)
+                try await Self.failed(harness, &client, payment)
+                #expect(try await Self.put(harness, for: "bia").status == 200)
+                var other = try await AppClient.arrive(on: harness, as: "bia", taxID: "111.444.777-35")
+                let theirs = try await MayBelvoStillPayTests.ordered(other, other.enroll())
+                try await other.authorize(theirs)
+                try harness.sandbox.settle(intent: theirs.belvoID)
+                try await harness.hear(of: theirs.belvoID)
+                #expect(try await Self.order(harness) == "paid")
+                try harness.sandbox.settle(intent: payment.belvoID)
+                try await harness.hear(of: payment.belvoID)
+                #expect(try await Self.alarms(harness) == ["contradiction", "double_paid", "paid_beside_order"])
+                #expect(try await Self.order(harness) == "disputed")
+                for _ in 0..<3 { try await harness.work() }
+                #expect(shop.types.contains("order.disputed"))
+                #expect(try await harness.lines("SELECT payments::text AS line FROM ops.double_paid") == ["2"])
+            }
+        }
+    }
+
+    @Test func `an order that is given to a user who has paid its reference before is an alarm`() async throws {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            try await client.authorize(payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            try await harness.hear(of: payment.belvoID)
+            #expect(try await Self.put(harness, for: "bia").status == 201)
+            #expect(try await Self.alarms(harness).isEmpty)
+            #expect(try await Self.put(harness, for: "ana").status == 200)
+            #expect(try await Self.order(harness) == "disputed")
+            #expect(try await Self.alarms(harness) == ["paid_beside_order"])
+        }
+    }
+
+    @Test func `an order whose attempt was given up a day ago may be given to another user`() async throws {
+        try await MayBelvoStillPayTests.open(orders: "required") { harness, client, enrollment in
+            _ = try await Self.put(harness, for: "ana")
+            let payment = try await MayBelvoStillPayTests.ordered(client, enrollment)
+            #expect(try await client.cancel(payment).status == 200)
+            #expect(try await Self.put(harness, for: "bia").status == 409)
+            // It lapses at Belvo, and no webhook says so.
+            try await harness.advance(by: .seconds(86_500))
+            #expect(try await Self.put(harness, for: "bia").status == 200)
+        }
+    }
+
+    @Test(arguments: ["REPEATABLE READ", "SERIALIZABLE"])
+    func `an order is not written by a transaction that sees an old state of the payments`(level: String) async throws {
+        try await MayBelvoStillPayTests.open { harness, _, _ in
+            _ = try await Self.put(harness, for: "ana")
+            await #expect(throws: DatabaseError.self) {
+                try await harness.database.transaction { transaction in
+                    try await transaction.execute(
+                        "SET TRANSACTION ISOLATION LEVEL \(fragment: SQL(stringLiteral: level))")
+                    try await transaction.execute("UPDATE orders SET amount_centavos = 40000")
+                }
+            }
+        }
+    }
+}
