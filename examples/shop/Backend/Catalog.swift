@@ -12,7 +12,10 @@ struct Product: Sendable {
         Product(id: "tea", centavos: 1890),
     ]
 
-    static func price(of id: String) -> Int? { all.first { $0.id == id }?.centavos }
+    /// The same things, each at this price.
+    static func all(at centavos: Int) -> [Product] {
+        all.map { Product(id: $0.id, centavos: centavos) }
+    }
 }
 
 /// An order as the shop knows it: what it asked for, and what the merchant server's events have told since.
@@ -27,14 +30,14 @@ struct ShopOrder: Sendable {
     /// Reads `{"cart": its id, "items": [{"id", "count"}]}`; nil where the page asks for what there is not.
     ///
     /// The same cart is always the same order, so a page may ask twice.
-    init?(_ reader: JSONReader, of subject: String) {
+    init?(_ reader: JSONReader, of subject: String, from products: [Product]) {
         let cart = reader.string("cart", length: 8...36)
         let items = reader.objects("items") ?? []
         var centavos = 0
         var count = 0
         for item in items {
             guard let id = item.string("id"), let number = item.int64("count"), (1...9).contains(number),
-                let price = Product.price(of: id)
+                let price = products.first(where: { $0.id == id })?.centavos
             else { return nil }
             centavos += price * Int(number)
             count += Int(number)

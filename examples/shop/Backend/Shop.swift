@@ -18,6 +18,7 @@ struct Shop: Sendable {
     private let authority: String
     private let loopbackAuthority: String
     private let page: Page
+    private let products: [Product]
     private let secrets: Secrets
     private let merchant: Remote
     private let journal: Journal
@@ -25,12 +26,14 @@ struct Shop: Sendable {
     private let state = Box(State())
 
     init(
-        port: UInt16, page: Page, secrets: Secrets, merchant: Remote, journal: Journal, backstage: Backstage
+        port: UInt16, page: Page, products: [Product], secrets: Secrets, merchant: Remote, journal: Journal,
+        backstage: Backstage
     ) {
         authority = "localhost:\(port)"
         loopbackAuthority = "127.0.0.1:\(port)"
         origin = "http://localhost:\(port)"
         self.page = page
+        self.products = products
         self.secrets = secrets
         self.merchant = merchant
         self.journal = journal
@@ -86,7 +89,7 @@ struct Shop: Sendable {
             body.member("shows_rows", backstage.records != nil)
             body.member("kills", backstage.processFile != nil)
             body.memberArray("products") { products in
-                for product in Product.all {
+                for product in self.products {
                     products.object {
                         $0.member("id", product.id)
                         $0.member("centavos", product.centavos)
@@ -120,7 +123,7 @@ struct Shop: Sendable {
     /// Names the price: `PUT /orders/{reference}`, before the page may pay.
     private nonisolated(nonsending) func placeOrder(_ request: Request, of visitor: Session) async -> Response {
         guard let root = try? JSONDocument(parsing: request.body).root,
-            let order = ShopOrder(JSONReader(root), of: visitor.subject)
+            let order = ShopOrder(JSONReader(root), of: visitor.subject, from: products)
         else { return Response(.badRequest) }
         let body = JSONWriter.object {
             $0.member("subject", order.subject)

@@ -23,6 +23,8 @@ struct ShopProgram: ParsableCommand {
     @Option(help: "The file with the operators' read-only connection string.") var databaseFile: String?
     @Option(help: "The file with the merchant server's process id, where the page may kill it.") var processFile:
         String?
+    @Option(help: "What each thing costs instead of its price, in centavos: 1 for merchant probe --through-shop.")
+    var centavos: Int?
     @Option(help: "The directory with the page's files.") var page = "examples/shop/Page"
 
     func run() throws {
@@ -40,7 +42,8 @@ struct ShopProgram: ParsableCommand {
             records: try databaseFile.map { try Records(connectionString: ConfigurationFile.text(of: $0)) },
             processFile: processFile)
         let shop = Shop(
-            port: listener.address.port, page: Page(directory: page), secrets: secrets, merchant: merchant,
+            port: listener.address.port, page: Page(directory: page),
+            products: centavos.map { Product.all(at: $0) } ?? Product.all, secrets: secrets, merchant: merchant,
             journal: journal, backstage: stage)
         let loop = try EventLoop()
         let server = Server(refusal: { Response($0.status) }, handler: { request, _ in await shop.reply(to: request) })
