@@ -43,7 +43,16 @@ package final class MerchantServer: Sendable {
     static let drainDeadline = Duration.seconds(25)
 
     /// Builds everything and opens nothing but files. Throws what is wrong with a file or the database's address.
-    package init(settings: Settings, loops: [EventLoop], log: Logger, clock: IntervalClock = .machine) throws {
+    package convenience init(
+        settings: Settings, loops: [EventLoop], log: Logger, clock: IntervalClock = .machine
+    ) throws {
+        try self.init(settings: settings, loops: loops, log: log, clock: clock, observer: nil)
+    }
+
+    /// - Parameter observer: sees what passes between this server and Belvo.
+    init(
+        settings: Settings, loops: [EventLoop], log: Logger, clock: IntervalClock, observer: BelvoObserver?
+    ) throws {
         precondition(!loops.isEmpty, "a server needs a loop")
         self.settings = settings
         self.loops = loops
@@ -56,7 +65,7 @@ package final class MerchantServer: Sendable {
         let gate = BelvoGate(
             rate: settings.belvoRate, userRate: settings.belvoUserRate, strangerRate: settings.belvoStrangerRate,
             callsMax: settings.belvoCallsMax, log: log, now: clock.now)
-        let clients = try Belvo.Client.live(settings, through: gate)
+        let clients = try Belvo.Client.live(settings, through: gate, observer: observer)
         let belvo = clients.person
         let dependencies = Dependencies(
             settings, database: database, belvo: belvo, gate: gate,
@@ -104,7 +113,11 @@ package final class MerchantServer: Sendable {
                 try TLSContext.server(certificateChain: $0.certificateFile, privateKey: $0.keyFile)
             },
             refusal: countedRefusal
-        ) { request, context in await api.respond(to: request, context) }
+        ) { request, context in
+            let reply = await api.respond(to: request, context)
+            observer?.see(request, reply)
+            return reply
+        }
         gauges = loops.map { _ in LoopGauge() }
         let admin = AdminAPI(
             health: health,

@@ -61,8 +61,8 @@ struct Folder: Sendable, CustomStringConvertible {
         Folder("MerchantServer", "Settings"),
         Folder("MerchantServer", "Metrics", uses: ["Log"]),
         Folder("MerchantServer", "Operators", uses: ["Settings"]),
-        Folder("MerchantServer", "Probe", uses: ["Operators"]),
         Folder("MerchantServer", "", uses: ["Log", "Settings", "Metrics"]),
+        Folder("MerchantServer", "Probe", uses: ["Operators", "Settings", ""]),
     ]
 
     /// The folder of a file, in whichever target; nil outside of `Sources`.

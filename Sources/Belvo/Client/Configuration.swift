@@ -9,7 +9,13 @@ public struct Configuration: Sendable {
     public var credentials: Credentials
 
     /// The choices that Belvo's documents leave open.
-    public var dialect = Dialect()
+    public var dialect: Dialect {
+        get { currentDialect() }
+        set { currentDialect = { newValue } }
+    }
+
+    /// Where each call reads them: a probe changes them while it finds out what Belvo takes.
+    package var currentDialect: @Sendable () -> Dialect = { Dialect() }
 
     /// How long one call may take, all pages of a list together.
     public var timeout: Duration = .seconds(10)

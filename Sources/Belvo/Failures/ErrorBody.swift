@@ -6,7 +6,7 @@ import JSON
 /// Belvo documents an array of items; single objects, `{"detail": …}`, a map from fields to messages, an
 /// empty body and a firewall's HTML come as well (belvo-api.md §1.1). Whatever cannot be read is left out:
 /// the status alone decides what may be done next.
-enum ErrorBody {
+package enum ErrorBody {
     static let bytesMax = 65_536
     static let itemsMax = 20
     static let codeScalarsMax = 100
@@ -14,7 +14,8 @@ enum ErrorBody {
     static let fieldScalarsMax = 200
     static let requestIDScalarsMax = 100
 
-    static func refusal(_ response: Response) -> ErrorResponse {
+    /// What an answer says against its request.
+    package static func refusal(_ response: Response) -> ErrorResponse {
         let faults = objects(response.body)
         return ErrorResponse(
             status: response.status.code,

@@ -1,3 +1,4 @@
+import Belvo
 import JSON
 
 /// The shape of an answer without its values: each member's path and kind, in order. Nothing secret and nothing
@@ -8,7 +9,8 @@ struct AnswerShape: Sendable, Equatable {
 
     /// The last parts of paths whose texts are words of Belvo's, and no personal data.
     private static let wordMembers: Set<String> = [
-        "status", "phase", "type", "code", "country", "currency", "customer_type", "identifier_type",
+        "status", "phase", "type", "code", "country", "currency", "customer_type", "identifier_type", "failure_code",
+        "status_reason_code", "webhook_type", "webhook_code", "transaction_type",
     ]
 
     init(_ root: JSONValue) {
@@ -24,7 +26,10 @@ struct AnswerShape: Sendable, Equatable {
         switch value.kind {
         case .object:
             if !path.isEmpty { members[path, default: []].insert("object") }
-            for (name, member) in value.members { add(member, at: path.isEmpty ? name : "\(path).\(name)") }
+            for (name, member) in value.members {
+                let name = Self.isName(name) ? name : "*"
+                add(member, at: path.isEmpty ? name : "\(path).\(name)")
+            }
         case .array:
             members["\(path)[]", default: []].insert("list")
             for element in value.elements { add(element, at: "\(path)[]") }
@@ -33,6 +38,11 @@ struct AnswerShape: Sendable, Equatable {
         case .bool: members[path, default: []].insert("true or false")
         case .null: members[path, default: []].insert("null")
         }
+    }
+
+    /// Whether this is a member's name, and not something personal in the place of one.
+    private static func isName(_ text: String) -> Bool {
+        text.wholeMatch(of: /[A-Za-z_][A-Za-z0-9_-]{0,63}/) != nil && PlainWord.isCode(text)
     }
 
     private static func kind(of text: String, at path: String) -> String {

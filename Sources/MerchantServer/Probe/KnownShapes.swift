@@ -14,8 +14,13 @@ enum KnownShapes {
         }
     }
 
+    /// The calls that are answered by 204 alone.
+    static let empty: Set<String> = ["confirmEnrollment", "authorizePaymentIntent"]
+
     /// By the call, and within by the path: `results[].id`.
-    static let members: [String: Members] = [
+    static let members = calls.merging(afterwards) { $1 }
+
+    static let calls: [String: Members] = [
         "createCustomer": Members(
             always: [
                 "address", "country", "created_at", "created_by", "customer_type", "email", "external_id", "id",
@@ -78,48 +83,6 @@ enum KnownShapes {
                 "results[].name", "results[].phone", "results[].updated_at",
             ]
         ),
-        "findPaymentIntents": Members(
-            always: [
-                "count", "next", "previous", "results[]", "results[].allowed_payment_method_types[]",
-                "results[].amount", "results[].charges[]", "results[].charges[].amount",
-                "results[].charges[].created_at", "results[].charges[].created_by", "results[].charges[].currency",
-                "results[].charges[].customer", "results[].charges[].description",
-                "results[].charges[].failure_code", "results[].charges[].failure_message", "results[].charges[].id",
-                "results[].charges[].metadata", "results[].charges[].payment_intent",
-                "results[].charges[].payment_method_details",
-                "results[].charges[].payment_method_details.open_finance_biometric_pix",
-                "results[].charges[].payment_method_details.open_finance_biometric_pix.beneficiary_bank_account",
-                "results[].charges[].payment_method_details.open_finance_biometric_pix.enrollment",
-                "results[].charges[].payment_method_information",
-                "results[].charges[].payment_method_information.open_finance_biometric_pix",
-                "results[].charges[].payment_method_information.open_finance_biometric_pix.end_to_end_id",
-                "results[].charges[].payment_method_type", "results[].charges[].provider",
-                "results[].charges[].statement_description", "results[].charges[].status",
-                "results[].charges[].transactions[]", "results[].charges[].updated_at", "results[].created_at",
-                "results[].created_by", "results[].currency", "results[].customer", "results[].description",
-                "results[].external_id", "results[].failure_code", "results[].failure_message", "results[].id",
-                "results[].last_error", "results[].metadata", "results[].next_step",
-                "results[].payment_method_details", "results[].payment_method_details.open_finance_biometric_pix",
-                "results[].payment_method_details.open_finance_biometric_pix.beneficiary_bank_account",
-                "results[].payment_method_details.open_finance_biometric_pix.enrollment",
-                "results[].payment_method_information",
-                "results[].payment_method_information.open_finance_biometric_pix",
-                "results[].payment_method_information.open_finance_biometric_pix.consent_id",
-                "results[].payment_method_information.open_finance_biometric_pix.end_to_end_id",
-                "results[].payment_method_information.open_finance_biometric_pix.external_payment_id",
-                "results[].payment_method_information.open_finance_biometric_pix.fido_options",
-                "results[].payment_method_information.open_finance_biometric_pix.fido_options.allowCredentials[]",
-                "results[].payment_method_information.open_finance_biometric_pix.fido_options.allowCredentials[].id",
-                "results[].payment_method_information.open_finance_biometric_pix.fido_options.allowCredentials[].type",
-                "results[].payment_method_information.open_finance_biometric_pix.fido_options.challenge",
-                "results[].payment_method_information.open_finance_biometric_pix.fido_options.rpId",
-                "results[].payment_method_information.open_finance_biometric_pix.fido_options.timeout",
-                "results[].payment_method_information.open_finance_biometric_pix.provider",
-                "results[].payment_method_information.open_finance_biometric_pix.provider_request_id",
-                "results[].provider", "results[].selected_payment_method_type", "results[].statement_description",
-                "results[].status", "results[].updated_at",
-            ]
-        ),
         "listEnrollments": Members(
             always: [
                 "count", "next", "previous", "results[]", "results[].created_at", "results[].created_by",
@@ -171,41 +134,6 @@ enum KnownShapes {
                 "details.payer_information.bank_account.agency",
                 "details.payer_information.bank_account.institution_id",
                 "details.payer_information.bank_account.number", "details.risk_signals.deviceId",
-            ]
-        ),
-        "readPaymentIntent": Members(
-            always: [
-                "allowed_payment_method_types[]", "amount", "charges[]", "charges[].amount", "charges[].created_at",
-                "charges[].created_by", "charges[].currency", "charges[].customer", "charges[].description",
-                "charges[].failure_code", "charges[].failure_message", "charges[].id", "charges[].metadata",
-                "charges[].payment_intent", "charges[].payment_method_details",
-                "charges[].payment_method_details.open_finance_biometric_pix",
-                "charges[].payment_method_details.open_finance_biometric_pix.beneficiary_bank_account",
-                "charges[].payment_method_details.open_finance_biometric_pix.enrollment",
-                "charges[].payment_method_information",
-                "charges[].payment_method_information.open_finance_biometric_pix",
-                "charges[].payment_method_information.open_finance_biometric_pix.end_to_end_id",
-                "charges[].payment_method_type", "charges[].provider", "charges[].statement_description",
-                "charges[].status", "charges[].transactions[]", "charges[].updated_at", "created_at", "created_by",
-                "currency", "customer", "description", "external_id", "failure_code", "failure_message", "id",
-                "last_error", "metadata", "next_step", "payment_method_details",
-                "payment_method_details.open_finance_biometric_pix",
-                "payment_method_details.open_finance_biometric_pix.beneficiary_bank_account",
-                "payment_method_details.open_finance_biometric_pix.enrollment", "payment_method_information",
-                "payment_method_information.open_finance_biometric_pix",
-                "payment_method_information.open_finance_biometric_pix.consent_id",
-                "payment_method_information.open_finance_biometric_pix.end_to_end_id",
-                "payment_method_information.open_finance_biometric_pix.external_payment_id",
-                "payment_method_information.open_finance_biometric_pix.fido_options",
-                "payment_method_information.open_finance_biometric_pix.fido_options.allowCredentials[]",
-                "payment_method_information.open_finance_biometric_pix.fido_options.allowCredentials[].id",
-                "payment_method_information.open_finance_biometric_pix.fido_options.allowCredentials[].type",
-                "payment_method_information.open_finance_biometric_pix.fido_options.challenge",
-                "payment_method_information.open_finance_biometric_pix.fido_options.rpId",
-                "payment_method_information.open_finance_biometric_pix.fido_options.timeout",
-                "payment_method_information.open_finance_biometric_pix.provider",
-                "payment_method_information.open_finance_biometric_pix.provider_request_id", "provider",
-                "selected_payment_method_type", "statement_description", "status", "updated_at",
             ]
         ),
         "readRegistrationOptions": Members(

@@ -14,6 +14,8 @@ package struct ProbeMeans: Sendable {
     package var enrollment: Enrollment?
     /// Whether a second customer with the same tax number may be made, to see what Belvo says.
     package var repeatsCustomer = false
+    /// Whether what the person has done may be sent once more at the end, to see what Belvo says.
+    package var repeatsSteps = false
 
     /// An enrollment and its customer, as Belvo names them.
     package struct Enrollment: Sendable {
@@ -34,7 +36,8 @@ package struct ProbeMeans: Sendable {
 /// Goes through one payment of R$ 0.01 at Belvo as far as possible without a phone, and finds out what Belvo's
 /// documents leave open.
 ///
-/// Nothing is paid: intents are made and never signed, and what is handed to authorize is no signature at all.
+/// Nothing is paid: intents are made and never signed, and what is handed to authorize is no signature at all. What a
+/// person pays through the shop's page is another thing: see `ProbeObserver`.
 struct Probe: Sendable {
     static let amountCentavos: Int64 = 1
 
@@ -45,31 +48,41 @@ struct Probe: Sendable {
     let beneficiary: UUID
 
     func run() async -> ProbeReport {
-        var report = ProbeReport()
-        report.dialect = configuration.dialect
-        await askForToken(&report)
-        let bank = await askForBanks(&report)
-        let customer = await askForCustomer(&report)
-        if let customer, let bank {
-            await enroll(customer, at: bank, &report)
-        } else if customer == nil {
-            report.notTried.append("an enrollment: it needs --name and --identifier of a person who agreed")
-        }
-        if let enrollment = means.enrollment {
-            await pay(with: enrollment, &report)
-        } else {
+        var report = await askWithoutPhone()
+        report.notTried.append(
+            means.person == nil
+                ? "an enrollment: it needs --name and --identifier of a person who agreed"
+                : "the bank, the fingerprint and a signature: they need --through-shop and a person with a phone")
+        if means.enrollment == nil {
             report.notTried.append(
                 "a payment intent: it needs --enrollment and --customer, Belvo's ids of an enrollment that succeeded")
         }
+        conclude(&report)
+        return report
+    }
+
+    /// The questions that need no fingerprint.
+    func askWithoutPhone() async -> ProbeReport {
+        var report = ProbeReport(dialect: configuration.dialect)
+        await askForToken(&report)
+        let bank = await askForBanks(&report)
+        if let customer = await askForCustomer(&report), let bank { await enroll(customer, at: bank, &report) }
+        if let enrollment = means.enrollment, let opened = await openIntent(with: enrollment, &report) {
+            await askForIdempotency(opened, &report)
+        }
+        return report
+    }
+
+    /// Puts what the recorder has kept into the report.
+    func conclude(_ report: inout ProbeReport) {
         report.exchanges = recorder.exchanges
         report.rateFields = recorder.rateFields
         report.facts[.rateLimit] =
             report.rateFields.isEmpty
             ? nil : "fields seen: \(report.rateFields.sorted().joined(separator: ", "))"
-        return report
     }
 
-    private func client(_ dialect: Dialect) -> Belvo.Client {
+    func client(_ dialect: Dialect) -> Belvo.Client {
         var configuration = configuration
         configuration.dialect = dialect
         return Belvo.Client(carry: recorder.carry, configuration: configuration)
@@ -93,8 +106,7 @@ struct Probe: Sendable {
                 report.reasons[name] = "\(choice.rawValue) was taken\(before)"
                 return answer
             } catch {
-                if case .malformedAnswer(let reason, _) = error { recorder.noteUnreadable(reason) }
-                if case .outcomeUnknown(.malformedAnswer(let reason)) = error { recorder.noteUnreadable(reason) }
+                noteUnreadable(error)
                 refusals.append("\(choice.rawValue) got \(recorder.last.status.map(String.init) ?? "no answer")")
                 guard error.isOfTheContent, !isOfAnother(error) else { break }
             }
@@ -174,10 +186,7 @@ extension Probe {
             } catch {
                 note(error, &report, "the options before they are there")
             }
-            let answered = recorder.exchanges.last
-            report.facts[.optionsBeforeReady] =
-                "\(recorder.last.status.map(String.init) ?? "no answer"), "
-                + (answered?.shape?.lines.first ?? answered?.mediaType ?? "empty")
+            report.facts[.optionsBeforeReady] = recorder.lastExchange?.summary
             let listed = try? await client.listEnrollments(deviceID: device)
             let ids = listed?.map(\.id) ?? []
             report.facts[.deviceFilter] =
@@ -186,10 +195,18 @@ extension Probe {
         } catch {
             note(error, &report, "an enrollment")
         }
-        report.notTried.append("the bank, the fingerprint and a signature: they need a person and a phone")
     }
 
-    private func pay(with enrollment: ProbeMeans.Enrollment, _ report: inout ProbeReport) async {
+    /// An intent of the probe's own, and what it was asked for with.
+    struct OpenedIntent: Sendable {
+        let wanted: NewPaymentIntent
+        let made: Belvo.PaymentIntent
+    }
+
+    /// Opens an intent of R$ 0.01 that is never signed, and learns from it how Belvo wants intents and signatures.
+    func openIntent(
+        with enrollment: ProbeMeans.Enrollment, _ report: inout ProbeReport
+    ) async -> OpenedIntent? {
         if let known = try? await client(report.dialect).readEnrollment(Belvo.Enrollment.ID(enrollment.id)) {
             report.facts[.enrollmentEnd] = known.details.expiresAt.map { "expires_at is \($0)" } ?? "expires_at is null"
         }
@@ -207,12 +224,16 @@ extension Probe {
         } else {
             report.reasons["intent_customer"] = "\(report.dialect.intentCustomer.rawValue) was taken"
         }
-        guard let made else { return }
+        guard let made else { return nil }
         let client = client(report.dialect)
-        _ = try? await client.readPaymentIntent(made.id)
+        do throws(BelvoError) {
+            _ = try await client.readPaymentIntent(made.id)
+        } catch {
+            noteUnreadable(error)
+        }
         _ = try? await client.findPaymentIntents(externalID: wanted.externalID)
-        await askForIdempotency(wanted, made, &report)
         await askForPlatform(made, &report)
+        return OpenedIntent(wanted: wanted, made: made)
     }
 
     private func intent(with enrollment: ProbeMeans.Enrollment) -> NewPaymentIntent {
@@ -223,9 +244,9 @@ extension Probe {
             purpose: "Probe", statementDescription: "Probe")
     }
 
-    private func askForIdempotency(
-        _ wanted: NewPaymentIntent, _ made: Belvo.PaymentIntent, _ report: inout ProbeReport
-    ) async {
+    /// Asks for the same intent again, for another one under its key, and for one beside it.
+    func askForIdempotency(_ opened: OpenedIntent, _ report: inout ProbeReport) async {
+        let (wanted, made) = (opened.wanted, opened.made)
         let client = client(report.dialect)
         let again = try? await client.createPaymentIntent(wanted)
         let same = again.map { $0.id == made.id ? "the same intent" : "another intent" } ?? status
@@ -251,7 +272,8 @@ extension Probe {
         else { return }
         let handed = Authorization(riskSignals: signals, assertion: assertion, platform: .ios)
         var seen: [String] = []
-        for choice in Dialect.AuthorizePlatform.allCases {
+        let present = report.dialect.authorizePlatform
+        for choice in [present] + Dialect.AuthorizePlatform.allCases.filter({ $0 != present }) {
             var dialect = report.dialect
             dialect.authorizePlatform = choice
             do throws(BelvoError) {
@@ -271,40 +293,17 @@ extension Probe {
         report.reasons["authorize_platform"] = "not decided: \(seen.joined(separator: ", "))"
     }
 
-    private var status: String { recorder.last.status.map(String.init) ?? "no answer" }
+    var status: String { recorder.last.status.map(String.init) ?? "no answer" }
 
-    private func note(_ error: BelvoError, _ report: inout ProbeReport, _ step: String) {
+    /// Keeps that the client could not read the last answer, where that is the error.
+    func noteUnreadable(_ error: BelvoError) {
         if case .malformedAnswer(let reason, _) = error { recorder.noteUnreadable(reason) }
         if case .outcomeUnknown(.malformedAnswer(let reason)) = error { recorder.noteUnreadable(reason) }
+    }
+
+    func note(_ error: BelvoError, _ report: inout ProbeReport, _ step: String) {
+        noteUnreadable(error)
         report.notTried.append("what follows \(step), which got \(status)")
-    }
-}
-
-extension BelvoError {
-    /// Whether another spelling of the same request may fare better: 400, 422, 415, or the firewall's 403.
-    fileprivate var isOfTheContent: Bool {
-        switch self {
-        case .refused: true
-        case .denied(let refusal): refusal.status == 403
-        default: false
-        }
-    }
-
-    fileprivate var isRefusalOfContent: Bool {
-        if case .refused = self { true } else { false }
-    }
-
-    fileprivate var items: [ErrorResponse.Item] {
-        switch self {
-        case .refused(let refusal), .denied(let refusal), .conflict(let refusal): refusal.items
-        default: []
-        }
-    }
-
-    fileprivate var namesSomething: Bool { items.contains { $0.field != nil } }
-
-    fileprivate func names(_ field: String) -> Bool {
-        items.contains { $0.field?.split(separator: ".").contains { $0 == field } ?? false }
     }
 }
 
@@ -353,21 +352,5 @@ private enum RiskSignalsOfNobody {
             $0.member("isCharging", true)
             $0.member("isUsbConnected", false)
         }
-    }
-}
-
-extension Operators {
-    /// Goes through a payment of R$ 0.01 at Belvo with the settings' keys, as far as the means allow. Belvo keeps what
-    /// is made: a customer, an enrollment and intents that are never signed.
-    package func probe(_ means: ProbeMeans) async throws -> ProbeReport {
-        let origin = settings.belvoBaseURL.origin
-        let tls = origin.scheme == .https ? try TLSContext.client(extraAuthorities: settings.belvoCAFile) : nil
-        let client = HTTP.Client(origin: origin, tls: tls)
-        var configuration = Belvo.Configuration(origin: origin, credentials: settings.belvoCredentials)
-        configuration.timeout = settings.timeouts.callDeadline
-        let probe = Probe(
-            recorder: ProbeRecorder { try await client.send($0, deadline: $1) }, configuration: configuration,
-            means: means, callbackURL: settings.callbackURLs[0], beneficiary: settings.beneficiaryBankAccount)
-        return await probe.run()
     }
 }

@@ -12,17 +12,50 @@ package struct ProbeReport: Sendable {
         let shape: AnswerShape?
         /// The client's word on it: nothing where it can be read.
         var problem: String?
+        /// How often an answer of this shape came.
+        var times = 1
+
+        /// Whether both are answers of one shape to one call.
+        func isLike(_ other: Exchange) -> Bool {
+            call == other.call && status == other.status && mediaType == other.mediaType && shape == other.shape
+        }
+
+        /// The status, and the first line of the shape or what stands in its place.
+        var summary: String {
+            "\(status.map(String.init) ?? "no answer"), \(shape?.lines.first ?? mediaType)"
+        }
     }
 
     var exchanges: [Exchange] = []
     var facts: [ProbeQuestion: String] = [:]
-    var dialect = Dialect()
+    /// What the settings say.
+    let present: Dialect
+    /// What Belvo was found to want.
+    var dialect: Dialect
     /// Why a switch is set as it is, by its name.
     var reasons: [String: String] = [:]
     /// What could not be tried, and what it would have needed.
     var notTried: [String] = []
     /// Fields of answers that may name a rate limit.
     var rateFields: Set<String> = []
+    /// Whether a person has paid through the shop's page; nothing where none was waited for.
+    var wasPaid: Bool?
+
+    init(dialect: Dialect) {
+        present = dialect
+        self.dialect = dialect
+    }
+
+    /// Takes over what further questions have found.
+    mutating func add(_ other: ProbeReport) {
+        dialect = other.dialect
+        facts.merge(other.facts) { $1 }
+        reasons.merge(other.reasons) { $1 }
+        notTried += other.notTried
+    }
+
+    /// Whether all was tried that was to be, all answers are as expected, and the settings fit.
+    package var isInOrder: Bool { differences.isEmpty && dialect == present && wasPaid != false }
 
     /// What to put into `BELVO_DIALECT`; nothing where all is as the defaults have it.
     package var proposal: String? {
@@ -38,16 +71,25 @@ package struct ProbeReport: Sendable {
 
     /// What differs from what the client can read or the sandbox answers.
     package var differences: [String] {
-        exchanges.flatMap { exchange -> [String] in
-            var found = exchange.problem.map { ["\(exchange.call): \($0)"] } ?? []
-            guard let shape = exchange.shape, let status = exchange.status, (200..<300).contains(status),
-                let known = KnownShapes.members[exchange.call]
-            else { return found }
-            let seen = Set(shape.members.keys)
-            found += seen.subtracting(known.all).sorted().map { "\(exchange.call): \($0) is new" }
-            found += known.always.subtracting(seen).sorted().map { "\(exchange.call): \($0) is missing" }
-            return found
+        var known: Set<String> = []
+        return exchanges.flatMap(differences).filter { known.insert($0).inserted }
+    }
+
+    private func differences(_ exchange: Exchange) -> [String] {
+        var found = exchange.problem.map { ["\(exchange.call): \($0)"] } ?? []
+        guard let status = exchange.status, (200..<300).contains(status) else { return found }
+        if KnownShapes.empty.contains(exchange.call), status != 204 {
+            found.append("\(exchange.call): \(status) came, and not 204")
         }
+        guard let shape = exchange.shape, let known = KnownShapes.members[exchange.call] else { return found }
+        let seen = Set(shape.members.keys)
+        found += seen.subtracting(known.all).sorted().map { "\(exchange.call): \($0) is new" }
+        // What stands in the entries of a list is not missing where the list is empty.
+        let missing = known.always.subtracting(seen).filter { path in
+            path.ranges(of: "[].").allSatisfy { end in seen.contains { $0.hasPrefix(path[..<end.upperBound]) } }
+        }
+        found += missing.sorted().map { "\(exchange.call): \($0) is missing" }
+        return found
     }
 
     /// For a person at a terminal.
@@ -55,7 +97,8 @@ package struct ProbeReport: Sendable {
         var lines: [String] = []
         for exchange in exchanges {
             let status = exchange.status.map(String.init) ?? "no answer"
-            lines.append("\(exchange.call)  \(status)  \(exchange.mediaType)")
+            let times = exchange.times == 1 ? "" : "  \(exchange.times) times"
+            lines.append("\(exchange.call)  \(status)  \(exchange.mediaType)\(times)")
             lines += exchange.shape?.lines.map { "    \($0)" } ?? []
         }
         lines += ["", "Different from what the client and the sandbox expect:"]
@@ -68,7 +111,11 @@ package struct ProbeReport: Sendable {
         if !notTried.isEmpty { lines += ["", "Not tried:"] + notTried.map { "    \($0)" } }
         lines += ["", "BELVO_DIALECT:"]
         lines += reasons.sorted { $0.key < $1.key }.map { "    \($0.key): \($0.value)" }
-        lines.append(proposal.map { "    set BELVO_DIALECT=\($0)" } ?? "    the defaults fit")
+        if dialect == present {
+            lines.append(proposal.map { "    BELVO_DIALECT=\($0) fits" } ?? "    the defaults fit")
+        } else {
+            lines.append(proposal.map { "    set BELVO_DIALECT=\($0)" } ?? "    leave BELVO_DIALECT out")
+        }
         return lines.joined(separator: "\n")
     }
 
@@ -76,6 +123,7 @@ package struct ProbeReport: Sendable {
     package var json: String {
         let bytes = JSONWriter.object { report in
             report.member("belvo_dialect", proposal)
+            if let wasPaid { report.member("paid", wasPaid) }
             report.memberObject("reasons") { object in
                 for (name, reason) in reasons.sorted(by: { $0.key < $1.key }) { object.member(name, reason) }
             }
@@ -100,6 +148,7 @@ package struct ProbeReport: Sendable {
                         $0.member("call", exchange.call)
                         $0.member("status", exchange.status.map(String.init))
                         $0.member("media_type", exchange.mediaType)
+                        $0.member("times", exchange.times)
                         $0.memberArray("shape") { shape in
                             for line in exchange.shape?.lines ?? [] { shape.element(line) }
                         }

@@ -47,9 +47,9 @@ extension Dependencies {
 
 extension Belvo.Client {
     /// Belvo over TLS, with connections of its own on each loop: one client for handlers and one for workers, both
-    /// through the same gate.
+    /// through the same gate. A probe observes both.
     static func live(
-        _ settings: Settings, through gate: BelvoGate
+        _ settings: Settings, through gate: BelvoGate, observer: BelvoObserver? = nil
     ) throws -> (person: Belvo.Client, background: Belvo.Client) {
         let origin = settings.belvoBaseURL.origin
         let tls = origin.scheme == .https ? try TLSContext.client(extraAuthorities: settings.belvoCAFile) : nil
@@ -62,11 +62,12 @@ extension Belvo.Client {
         var configuration = Belvo.Configuration(origin: origin, credentials: settings.belvoCredentials)
         configuration.timeout = settings.timeouts.callDeadline
         configuration.dialect = settings.belvoDialect
-        let send: Belvo.Client.Send = { try await client.send($0, deadline: $1) }
-        return (
-            person: Belvo.Client(carry: gate.carry(for: .person, by: send), configuration: configuration),
-            background: Belvo.Client(carry: gate.carry(for: .background, by: send), configuration: configuration)
-        )
+        if let observer { configuration.currentDialect = observer.dialect }
+        func made(for caller: Caller) -> Belvo.Client {
+            let carry = gate.carry(for: caller) { try await client.send($0, deadline: $1) }
+            return Belvo.Client(carry: observer?.carry(carry) ?? carry, configuration: configuration)
+        }
+        return (person: made(for: .person), background: made(for: .background))
     }
 }
 

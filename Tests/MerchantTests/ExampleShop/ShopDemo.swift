@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import HTTP
+import JSON
 import TestSupport
 import Testing
 import Transport
@@ -17,12 +18,17 @@ struct ShopDemo: Sendable {
     private let sandbox: String
     private let settings: String
     private let loop: EventLoop
+    /// What runs as the server.
+    private let merchant: RunningProgram
 
     /// Whether everything that it takes has been built.
     static let isPossible = ["merchant", "belvo-sandbox", "shop"].allSatisfy { program($0) != nil }
 
-    /// Plays the body with everything running.
-    static func open(_ body: @escaping @Sendable (ShopDemo) async throws -> Void) async throws {
+    /// Plays the body with everything running; as the server `merchant probe --through-shop` with these options, where
+    /// there are some, and then everything in the shop costs R$ 0.01.
+    static func open(
+        probing options: [String]? = nil, _ body: @escaping @Sendable (ShopDemo) async throws -> Void
+    ) async throws {
         try await withLoop { loop in
             try await TestDatabase.with(.merchant) { database in
                 let place = try Place()
@@ -33,11 +39,13 @@ struct ShopDemo: Sendable {
                 var programs: [RunningProgram] = []
                 let result: Result<Void, any Error>
                 do {
-                    programs = try start(ports, place, token: try #require(settings["BELVO_WEBHOOK_TOKEN"]))
+                    programs = try start(
+                        ports, place, token: try #require(settings["BELVO_WEBHOOK_TOKEN"]), probing: options)
                     for port in ports { try await wait(for: port, on: loop) }
                     let demo = ShopDemo(
                         address: "http://localhost:\(ports[2])/", server: "http://127.0.0.1:\(ports[1])",
-                        sandbox: "http://127.0.0.1:\(ports[0])", settings: place.path(of: "demo.env"), loop: loop)
+                        sandbox: "http://127.0.0.1:\(ports[0])", settings: place.path(of: "demo.env"), loop: loop,
+                        merchant: programs[1])
                     result = .success(try await body(demo))
                 } catch {
                     result = .failure(error)
@@ -81,9 +89,22 @@ struct ShopDemo: Sendable {
         return answer
     }
 
+    /// Ends the probe that runs as the server, and gives its report.
+    func endProbe() async throws -> JSONValue {
+        kill(merchant.process, SIGTERM)
+        var report: Substring?
+        while report == nil {
+            report = merchant.lines.first { $0.contains(#""not_tried""#) }
+            try await loop.sleep(for: .milliseconds(20))
+        }
+        return try JSONDocument(parsing: Array((report ?? "").utf8)).root
+    }
+
     private static let shopToken = "shop-token-of-the-demo"
 
-    private static func start(_ ports: [UInt16], _ place: Place, token: String) throws -> [RunningProgram] {
+    private static func start(
+        _ ports: [UInt16], _ place: Place, token: String, probing options: [String]?
+    ) throws -> [RunningProgram] {
         let sandbox = "http://127.0.0.1:\(ports[0])"
         let merchant = "http://127.0.0.1:\(ports[1])"
         let environment = ["PATH": "/usr/bin:/bin"]
@@ -94,16 +115,16 @@ struct ShopDemo: Sendable {
                 "--settle-after-ms", "300", "--listen", "127.0.0.1:\(ports[0])", "--public-url", sandbox,
                 "--webhook-url", "\(merchant)/webhooks/belvo", "--webhook-token", token,
             ],
-            [
-                "\(Guide.root)/scripts/lib/keep-running", processFile, try #require(program("merchant")), "serve",
-                "--config", place.path(of: "demo.env"),
-            ],
+            (try options.map { [try #require(program("merchant")), "probe", "--through-shop", "--json"] + $0 }
+                ?? [
+                    "\(Guide.root)/scripts/lib/keep-running", processFile, try #require(program("merchant")), "serve",
+                ]) + ["--config", place.path(of: "demo.env")],
             [
                 try #require(program("shop")), "--listen", "127.0.0.1:\(ports[2])", "--merchant", merchant,
                 "--sandbox", sandbox, "--config", place.path(of: "demo.env"), "--database-file",
                 place.path(of: "reader.url"), "--process-file", processFile, "--page",
                 "\(Guide.root)/examples/shop/Page",
-            ],
+            ] + (options == nil ? [] : ["--centavos", "1"]),
         ]
         return try commands.map { try RunningProgram($0, environment: environment) }
     }

@@ -19,9 +19,10 @@ struct ShopVisitor: Sendable {
 
     /// Gives the body a visitor of a shop of its own.
     static func visit(
-        _ device: Device, _ body: @escaping @Sendable (ShopVisitor) async throws -> Void
+        _ device: Device, probing options: [String]? = nil,
+        _ body: @escaping @Sendable (ShopVisitor) async throws -> Void
     ) async throws {
-        try await ShopDemo.open { demo in
+        try await ShopDemo.open(probing: options) { demo in
             try await Chromium.open { chromium in
                 try await body(try await ShopVisitor(chromium, demo, device))
             }

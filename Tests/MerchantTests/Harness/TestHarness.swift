@@ -127,15 +127,23 @@ struct TestHarness: Sendable {
         let settings = try Settings.read(environment: environment)
         let other = try MerchantServer(settings: settings, loops: [loop], log: log.logger, clock: clock.intervals)
         let addresses = try await other.start(work: work)
-        let harness = TestHarness(
-            loop: loop, sandbox: sandbox, merchant: other, database: database, client: Self.client(to: addresses.api),
-            admin: Self.client(to: addresses.admin), bank: bank, addresses: addresses, log: log, settings: settings,
-            environment: environment, clock: clock)
+        let harness = with(other, at: addresses, settings, environment)
         let result: Result<Void, any Error>
         do { result = .success(try await body(harness)) } catch { result = .failure(error) }
         await harness.client.closeIdle(on: loop)
         await other.stop()
         try result.get()
+    }
+
+    /// The same with another server in the place of this one's.
+    func with(
+        _ other: MerchantServer, at addresses: MerchantServer.Addresses, _ settings: Settings? = nil,
+        _ environment: [String: String]? = nil
+    ) -> TestHarness {
+        TestHarness(
+            loop: loop, sandbox: sandbox, merchant: other, database: database, client: Self.client(to: addresses.api),
+            admin: Self.client(to: addresses.admin), bank: bank, addresses: addresses, log: log,
+            settings: settings ?? self.settings, environment: environment ?? self.environment, clock: clock)
     }
 
     private static let loopback = SocketAddress(numericHost: "127.0.0.1", port: 0)!

@@ -89,6 +89,25 @@ import Testing
         }
     }
 
+    @Test func `what it has proposed, once it is set, is in order`() async throws {
+        try await TestHarness.open { harness in
+            let first = try await probe(harness) {
+                $0.variants.amounts = .string
+                $0.variants.authorizePlatform = .required
+            }
+            #expect(!first.isInOrder && first.text.hasSuffix("    set BELVO_DIALECT=\(first.proposal ?? "")"))
+            let set = try harness.settings(with: ["BELVO_DIALECT": try #require(first.proposal)])
+            var means = ProbeMeans()
+            let line = try await harness.lines(
+                "SELECT enrollments.belvo_id || ' ' || customers.belvo_id AS line FROM enrollments, customers")
+            let ids = line[0].split(separator: " ").map(String.init)
+            means.enrollment = ProbeMeans.Enrollment(ids[0], of: ids[1])
+            let second = try await harness.operate(set) { [means] in try await $0.probe(means) }
+            #expect(second.isInOrder, "\(second.text)")
+            #expect(second.text.hasSuffix("    BELVO_DIALECT=\(first.proposal ?? "") fits"))
+        }
+    }
+
     @Test func `what nobody knew becomes a fact or stays listed, and the sandbox answers as is known`() async throws {
         try await TestHarness.open { harness in
             let report = try await probe(harness, repeatsCustomer: true)
