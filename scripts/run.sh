@@ -12,8 +12,15 @@ logs=$local_directory/logs
 secrets=$local_directory/secrets
 settings=$local_directory/demo.env
 merchant_port='' admin_port='' sandbox_port=''
+probing=0
 
+# ./dev run [--probe]: --probe runs `merchant probe --through-shop` as the server, and everything costs R$ 0.01.
 main() {
+    case ${1:-} in
+    '') ;;
+    --probe) probing=1 ;;
+    *) fail "the option is --probe." ;;
+    esac
     use_local_directory
     lock_local_directory
     at_exit stop
@@ -30,7 +37,11 @@ main() {
     start_merchant
     start_shop
     show_addresses
-    fail_when_one_ends
+    if ((probing)); then
+        wait "$merchant" || true
+    else
+        fail_when_one_ends
+    fi
 }
 
 build_programs() {
@@ -123,16 +134,23 @@ start_sandbox() {
 
 # Started again when it was killed, which the shop's page may do (process.id).
 start_merchant() {
-    start merchant TERM "$logs/merchant.log" scripts/lib/keep-running "$local_directory/process.id" \
-        "$programs/merchant" serve --config "$settings"
+    if ((probing)); then
+        start merchant TERM "$logs/merchant.log" "$programs/merchant" probe --through-shop --config "$settings"
+    else
+        start merchant TERM "$logs/merchant.log" scripts/lib/keep-running "$local_directory/process.id" \
+            "$programs/merchant" serve --config "$settings"
+    fi
+    merchant=$started
     wait_for 30 "$started" answers --fail "$merchant_url/readyz" ||
         fail_for "$started" "merchant did not become ready"
 }
 
 start_shop() {
+    local options=(--process-file "$local_directory/process.id")
+    # A probe that was killed would not start again.
+    if ((probing)); then options=(--centavos 1); fi
     start shop TERM "$logs/shop.log" "$programs/shop" --listen "127.0.0.1:$shop_port" --merchant "$merchant_url" \
-        --sandbox "$sandbox_url" --config "$settings" --database-file "$secrets/reader.url" \
-        --process-file "$local_directory/process.id"
+        --sandbox "$sandbox_url" --config "$settings" --database-file "$secrets/reader.url" "${options[@]}"
     wait_for 30 "$started" answers --fail "$shop_url/" || fail_for "$started" "the example shop does not answer"
 }
 
@@ -170,6 +188,8 @@ stop() {
     if ((${#child_pids[@]} > 0)); then
         say "Stopping ..."
         stop_children
+        # What the probe has printed.
+        if ((probing)); then cat "$logs/merchant.log"; fi
         say "Stopped."
     fi
 }
