@@ -114,7 +114,7 @@ def main():
         with Background(site.pay, pause=1):
             for number, name in enumerate(chosen, 1):
                 rows.append(play(number, name, site, monitoring, pager))
-        text = ["| what it was | what rang | time to the cause | what was said | what was missing on the way |",
+        text = ["| fault | alert | time to the cause | diagnosis | gap in the runbook |",
                 "|---|---|---|---|---|", *rows]
         when = time.strftime("%Y-%m-%d %H:%M", time.gmtime())
         pathlib.Path(report).write_text(f"Played {when} UTC:\n\n" + "\n".join(text) + "\n", encoding="utf-8")
