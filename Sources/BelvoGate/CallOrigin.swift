@@ -28,7 +28,7 @@ package struct CallOrigin: Sendable {
     }
 
     /// A worker that processes strangers' redirects.
-    package static let nobody = CallOrigin(party: 0, isStranger: true)
+    package static let strangersWorker = CallOrigin(party: 0, isStranger: true)
 
     /// The same, for what has turned out to be a stranger's.
     package var asStranger: CallOrigin { CallOrigin(party: party, isStranger: true) }

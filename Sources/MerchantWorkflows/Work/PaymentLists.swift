@@ -119,6 +119,6 @@ extension ShownIntent {
     fileprivate init(_ intent: Belvo.PaymentIntent) {
         self.init(
             id: intent.id.uuid, word: intent.status.word, externalID: intent.externalID ?? "",
-            centavos: intent.amountCentavos ?? -1, customer: intent.customer?.uuid ?? Self.nobody)
+            centavos: intent.amountCentavos ?? -1, customer: intent.customer?.uuid ?? Self.noCustomer)
     }
 }

@@ -115,7 +115,7 @@ import Transport
             }
             try await loop.task {
                 for _ in 0..<20 {
-                    _ = try? await CallOrigin.$current.withValue(.nobody) {
+                    _ = try? await CallOrigin.$current.withValue(.strangersWorker) {
                         try await carry(.completeRedirection, request("/s"), .seconds(1))
                     }
                     _ = try await carry(.createPaymentIntent, request("/a"), .seconds(1))
@@ -137,7 +137,7 @@ import Transport
                     _ = try? await carry(.readPaymentIntent, request("/a"), .seconds(1))
                 }
                 await #expect(throws: CallHeldBack.self) {
-                    try await CallOrigin.$current.withValue(.nobody) {
+                    try await CallOrigin.$current.withValue(.strangersWorker) {
                         try await carry(.completeRedirection, request("/s"), .seconds(1))
                     }
                 }
