@@ -254,7 +254,7 @@ extension BelvoGate {
         state.withLock { $0.counts[GateSnapshot.Key(call: call, outcome: outcome), default: 0] += 1 }
     }
 
-    /// One line for each change, however many calls notice it. What strangers have met is no alarm.
+    /// Logs one line for each change, however many calls notice it. For strangers' calls the level is warning at most.
     private func logEvent(_ event: BelvoAvailability.Event, _ call: Call, _ caller: Caller) {
         func level(_ level: Logger.Level) -> Logger.Level { caller == .stranger ? min(level, .warning) : level }
         let whose: Logger.Metadata = caller == .stranger ? ["caller": "\(caller.rawValue)"] : [:]

@@ -60,14 +60,14 @@ package func seededHash(of someone: some Hashable) -> UInt64 {
 
 /// Token buckets by key. Times are nanoseconds on a monotonic clock.
 package struct TokenBuckets: Sendable {
-    /// What one token takes to come back.
+    /// How long one token takes to come back.
     private let interval: Int64
-    /// What a whole bucket takes.
+    /// How long a whole bucket takes to fill.
     private let window: Int64
     private let countMax: Int
     /// When each bucket will be full.
     private var fullAt: [UInt64: Int64] = [:]
-    /// How many buckets are kept before they are looked through again.
+    /// The number of buckets past which full ones are removed.
     private var roomFor: Int
 
     private static let roomMin = 64
@@ -100,8 +100,7 @@ package struct TokenBuckets: Sendable {
     /// Forgets the full buckets, which are all but the present users'; only past the bound also others.
     private mutating func makeRoom(at now: Int64) {
         fullAt = fullAt.filter { $0.value > now }
-        // The fullest go first: who has drained a bucket keeps it until thousands have drained theirs further, so
-        // crowding the table with names gains no new one. A quarter at a time, so that few look for room.
+        // The fullest quarter is evicted. So inventing names does not reset a drained bucket, and eviction is rare.
         if fullAt.count >= countMax {
             let limit = fullAt.values.sorted()[countMax / 4]
             fullAt = fullAt.filter { $0.value > limit }

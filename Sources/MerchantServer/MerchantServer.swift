@@ -24,7 +24,7 @@ package final class MerchantServer: Sendable {
     private let database: Database
     /// For handlers, whose callers wait.
     let dependencies: Dependencies
-    /// For workers, who give people precedence at Belvo.
+    /// For workers, whose calls to Belvo come after those that users wait for.
     private let backgroundDependencies: Dependencies
     private let authenticator: Authenticator
     private let institutions: InstitutionCatalog

@@ -7,7 +7,7 @@ extension Payment {
         case authorizationSent(digest: [UInt8])
         /// Belvo took the assertion.
         case authorizationAccepted
-        /// Nothing of the assertion has left this machine; whether one had been sent before it is said along.
+        /// Nothing of the assertion has left this machine. `sentBefore`: whether an earlier attempt was sent.
         case authorizationKeptBack(sentBefore: Bool)
         /// An answer says that the assertion was not let in: it may be sent again, and may have arrived all the same.
         case authorizationNotLetIn
@@ -23,7 +23,7 @@ extension Payment {
         case creationLost
         /// The creation was sent, and neither its answer nor a reading says what became of it.
         case creationUnknown
-        /// The user gives it up; whether Belvo was read just before is said along.
+        /// The user gives it up. `isFreshlyRead`: whether Belvo was read just before.
         case cancelRequested(isFreshlyRead: Bool)
     }
 
@@ -64,10 +64,11 @@ extension Payment {
         }
     }
 
-    /// In what a report differs from what was asked for; empty when it is this payment, paid as asked.
+    /// The names of the members in which a report differs from what was asked for; empty when it is this payment, as
+    /// asked.
     ///
-    /// Where money counts as paid nothing is guessed: a member that is missing differs. For every other word a member
-    /// differs only if it is there. A foreign payment was not asked for here: it has to be what Belvo showed before.
+    /// In a report of SUCCEEDED a missing member differs; for every other status a member differs only if it is there.
+    /// A foreign payment was not asked for here: it is compared with what Belvo showed before.
     public func differences(from report: Report) -> [String] {
         let isWhole = report.status == .succeeded
         func differs<Value: Equatable>(_ theirs: Value?, _ ours: Value?) -> Bool {
@@ -160,8 +161,8 @@ extension Payment {
 
     /// Takes over what Belvo says, unless Belvo itself has already shown a last status.
     ///
-    /// Of a report that differs from what was asked for nothing is believed but that something may be moving; the
-    /// record stays as it is and the caller raises the alarm.
+    /// A report that differs from what was asked for counts only as a sign that money may be moving; the record stays
+    /// as it is and the caller raises the alarm.
     private mutating func apply(_ report: Report) {
         if state == .failed, isClosedAtBelvo {
             // No later reading ends it: one may lag. An operator does, by settling the alarm.

@@ -117,7 +117,7 @@ final class ClientPool {
                 lastReason = "\(error)"
             }
         }
-        // Both may be what is wrong: the server has moved, or chokes on a ticket of its predecessor.
+        // Either may be the cause: the server has moved, or it cannot use a TLS ticket of its predecessor.
         self.addresses.forget()
         ticket = nil
         throw .notSent(reason: "cannot connect to \(client.origin): \(lastReason)")

@@ -57,13 +57,14 @@ public struct ServerConfiguration: Sendable {
 
     /// Open connections on all loops: past it a new one is told 503 and closed, and with TLS only closed.
     ///
-    /// Each costs a descriptor, and while it is at work memory. Who is turned away at once can ask another instance.
+    /// Each costs a descriptor, and memory while it is at work. A client that is refused at once can ask another
+    /// instance.
     public var connectionsMax = 16_384
 
     /// Open connections from one address, or from one IPv6 network of 64 bits; 0 is no limit. Past it as above.
     ///
-    /// One client alone shall not use up what is there for all. Many may share an address, though: whole villages
-    /// behind a mobile carrier's.
+    /// One client alone must not use up all connections. Many users may share an address, though, such as all those
+    /// behind one of a mobile carrier's.
     public var connectionsPerAddressMax = 1_024
 
     /// Whether an address is a proxy's, whose connections are many clients' and not counted by address.

@@ -13,7 +13,7 @@ final class ServerConnection: EventHandler {
     // connection.
 
     let peer: IPAddress
-    /// Whether it counts among the connections; otherwise there is one word left to say on it.
+    /// Whether it counts among the connections. If not, it gets only the 503 and is closed.
     let isAdmitted: Bool
     @exclusivity(unchecked)
     var phase: Phase

@@ -26,7 +26,7 @@ extension API {
         return Response(.ok)
     }
 
-    /// A word of Belvo's; what is none is not shown.
+    /// Belvo's code, or `UNREADABLE` if it is no plain code.
     private func word(_ value: JSONValue?) -> String {
         guard let text = value?.string, !text.isEmpty else { return "" }
         return PlainWord.isCode(text) ? text : PlainWord.unreadable

@@ -1,6 +1,7 @@
 extension CallbackPage {
-    /// The page's layout: one column that fills a phone, and a card where there is room; as the device is, light or
-    /// dark. Every text has a contrast of at least 4.5:1 (WCAG 2.2, 1.4.3), and nothing moves for who wants it still.
+    /// The page's layout: one column that fills a phone, and a card where there is room; light or dark as the device is
+    /// set. Every text has a contrast of at least 4.5:1 (WCAG 2.2, 1.4.3), and nothing moves where the device asks for
+    /// reduced motion.
     static let style = """
         :root { color-scheme: light dark; --ground: #f3f6f4; --page: #fff; --ink: #12211b; --soft: #4d5c55;
           --line: #dfe6e2; --act: #0a5f4e; --on: #fff; --tint: #dcefe8; --sign: #0a5f4e }

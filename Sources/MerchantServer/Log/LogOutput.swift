@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// Where log lines go: a descriptor that gets each line with one `write`.
+/// A descriptor that gets each log line with one `write`.
 ///
 /// A pipe whose reader has stopped must not stop the server. A line waits a moment for room; when there is none it is
 /// dropped, those after it no longer wait, and the next one that gets through says how many were lost.
@@ -12,11 +12,11 @@ package final class LogOutput: Sendable {
     package static let standardError = LogOutput(descriptor: STDERR_FILENO)
 
     private let descriptor: Int32
-    /// How many lines were lost since the last one that was written. Locked while a line is written, because of the
-    /// room that `poll` promises to two threads only one may find.
+    /// How many lines were lost since the last one that was written. Locked while a line is written, because `poll` may
+    /// report room to two threads although only one line fits.
     private let dropped = Mutex(0)
 
-    /// How long the first line waits for room, in milliseconds: a busy reader gets that far, a stuck one does not.
+    /// How long the first line waits for room, in milliseconds: a busy reader makes room in that time.
     private static let roomWaitMilliseconds: Int32 = 20
 
     /// Takes a descriptor that stays open as long as the output; it is not closed here.

@@ -138,7 +138,7 @@ extension Store {
     /// Ends the leases of rows that a poll has left as they are, and sets their next polls: one statement for all of
     /// them, and no history. A row that was changed or claimed meanwhile stays as it is.
     package func reschedule(_ rows: [Reschedule], in table: DueTable) async throws {
-        // An array of ours holds no NULL.
+        // Array parameters cannot hold NULL: -1 means none.
         let waits = rows.map { $0.wait?.wholeMicroseconds ?? -1 }
         try await database.execute(
             """

@@ -92,9 +92,9 @@ extension Store {
         }
     }
 
-    /// What is not at its end of the user's, and the events about it that the shop has yet to get. A token that the
-    /// user may hold counts: who comes back under the same id could sign with it what is not known here to be signable
-    /// any more. So does a webhook about an unknown object: it may be about money of this user's.
+    /// The user's unfinished records and undelivered events. A valid token counts: with it a returning user could sign
+    /// an intent that is no longer tracked. So does a webhook about an unknown object: it may be about money of this
+    /// user's.
     private static func openRecords(of subject: UserSubject, in transaction: Transaction) async throws -> [String] {
         try await transaction.execute(
             """

@@ -19,7 +19,7 @@ package struct ShownIntent: Sendable {
     package let externalID: String
     /// Negative where it is not shown.
     package let centavos: Int64
-    /// `nobody` where it is not shown.
+    /// `noCustomer` where it is not shown.
     package let customer: UUID
 
     package init(id: UUID, word: String, externalID: String, centavos: Int64, customer: UUID) {
@@ -30,13 +30,13 @@ package struct ShownIntent: Sendable {
         self.customer = customer
     }
 
-    /// An array of ours holds no NULL.
-    package static let nobody = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+    /// Stands for a missing customer: array parameters cannot hold NULL.
+    package static let noCustomer = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
 }
 
 extension Store {
-    /// Those that wait for nothing but Belvo's decision, whose poll is due within so long, and which no worker has in
-    /// hand: of an hour's doubt at most, since what is older is read rarely and by itself.
+    /// The condition for payments that wait only for Belvo's decision, are due within so long, and are not claimed; in
+    /// doubt for an hour at most, since older ones are read rarely and one by one.
     private static func listed(dueWithin ahead: Duration) -> SQL {
         """
         next_poll_at <= app_now() + \(ahead.wholeMicroseconds) * interval '1 microsecond'
@@ -46,7 +46,7 @@ extension Store {
         """
     }
 
-    /// What a list of Belvo's could show now.
+    /// How many payments a list of Belvo's could show now, and of which time.
     package func listedPayments(dueWithin ahead: Duration) async throws -> ListedSpan? {
         let row = try await database.rows(
             """
@@ -91,7 +91,7 @@ extension Store {
         return Int(try row?.decode("count", as: Int64.self) ?? 0)
     }
 
-    /// An array of ours holds no NULL.
+    /// The intents of a page as rows. Array parameters cannot hold NULL: -1, "" and the zero UUID mean none.
     private static func page(_ shown: [ShownIntent]) -> SQL {
         """
         unnest(

@@ -29,8 +29,8 @@ extension Store {
         return done
     }
 
-    /// Whether a row has stood as it is for so long. None of these is younger by its id than by its last change, so the
-    /// index of ids says where to stop, and needs no companion that each change would have to be written to.
+    /// The condition that a row has not changed for so long. An id is never newer than the row's last change, so the id
+    /// index bounds the scan, and no timestamp index is needed.
     private static func hasStood(_ column: SQL, _ period: Duration) -> SQL {
         let moment: SQL = "app_now() - \(period.wholeMicroseconds) * interval '1 microsecond'"
         return "\(fragment: column) < \(fragment: moment) AND id < first_id_at(\(fragment: moment))"

@@ -136,7 +136,7 @@ extension Store {
     /// one that came once more meanwhile, or that another worker has: then it is processed anyway.
     package func settle(_ webhooks: [WebhookSettlement]) async throws {
         guard !webhooks.isEmpty else { return }
-        // An array of ours holds no NULL.
+        // Array parameters cannot hold NULL: -1 means none.
         let waits = webhooks.map { $0.nextPoll?.wholeMicroseconds ?? -1 }
         try await database.execute(
             """

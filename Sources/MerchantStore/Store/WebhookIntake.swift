@@ -36,9 +36,9 @@ package final class WebhookIntake: Sendable {
 
     package init() {}
 
-    /// Those that go together at most.
+    /// Webhooks of one statement at most.
     package static let widthMax = 64
-    /// Those that are handed over and wait for the worker at most; what comes beyond that is due for everybody.
+    /// Webhooks that are handed over and wait for the worker at most; further ones are due for every server.
     static let handedMax = 512
     /// For how long the worker counts as there after it has asked.
     static let attendance = Duration.seconds(3)
@@ -144,7 +144,7 @@ package final class WebhookIntake: Sendable {
             // One of them cannot be stored, and must not take the others with it.
             for one in taken { await write([one], to: store, lease: lease) }
         } catch {
-            // What hinders one hinders all: those who came meanwhile need not wait until their time is over, too.
+            // The failure affects every waiting webhook, so all of them fail now.
             let hindered = state.withLock { state in
                 defer { state.waiting.removeAll() }
                 return taken + state.waiting

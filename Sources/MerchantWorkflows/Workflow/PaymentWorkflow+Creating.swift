@@ -63,7 +63,7 @@ extension PaymentWorkflow {
         return max > 0 && openPayments >= max
     }
 
-    /// What pays: an enrollment that the bank has not taken back, and its user as Belvo knows one.
+    /// The enrollment that pays, which the bank has not revoked, and its user as Belvo knows one.
     private func payer(
         for requested: CreateRequest, of subject: UserSubject, _ survey: PaymentSurvey, _ context: CallContext
     ) async throws -> PayingEnrollment {
@@ -71,7 +71,7 @@ extension PaymentWorkflow {
         guard enrollment.state == .succeeded, let id = enrollment.belvoID, let customer = survey.payer else {
             throw WorkflowRefusal.enrollmentNotUsable
         }
-        // The bank may have taken it back, and no webhook has said so.
+        // The bank may have revoked it without a webhook.
         if !dependencies.usableEnrollments.isUsable(enrollment, at: survey.clock.now) {
             guard let stored = try await dependencies.store.enrollment(requested.enrollment, of: subject) else {
                 throw WorkflowRefusal.enrollmentUnknown
@@ -95,7 +95,7 @@ extension PaymentWorkflow {
             isPricedByOrder: terms.order != nil, createdAt: .earliest)
     }
 
-    /// What is sent is what was remembered, each time with the same key.
+    /// The creation of the payment at Belvo: each sending has the terms of the row, and the same key.
     private func creation(
         _ request: KeyedRequest<Payment>, on context: CallContext
     ) -> RemoteCreation<PaymentWorkflow> {
@@ -117,8 +117,8 @@ extension PaymentWorkflow {
         }
     }
 
-    /// The outcome of the same request before. Where it is unknown, the app has sent the body again, and the creation
-    /// continues.
+    /// The outcome of an earlier request with the same key; nil when there was none. Where that outcome is unknown, the
+    /// app has sent the body again, and the creation continues.
     private func replay(
         _ request: KeyedRequest<Payment>, of subject: UserSubject, on context: CallContext
     ) async throws -> Creation<Payment>? {
@@ -169,8 +169,7 @@ extension PaymentWorkflow: CreationWorkflow {
         try await write(next, over: stored, event: event.name, cause: cause, settling: settling)
     }
 
-    /// An enrollment that was taken back is why Belvo refuses a payment from it: it is read again then, since it need
-    /// not have been read before.
+    /// The reason for a refusal of Belvo's: the enrollment is read again, since the bank may have revoked it.
     func reason(behind refusal: BelvoError, of payment: Payment, on context: CallContext) async -> RefusalReason {
         guard let enrollment = payment.parties.enrollment else { return .asBelvoSays }
         guard let stored = try? await dependencies.store.enrollment(belvoID: enrollment),
@@ -185,7 +184,7 @@ extension PaymentWorkflow: CreationWorkflow {
         try await importLater(Belvo.PaymentIntent.ID(id))
     }
 
-    /// Keeps that Belvo has a second intent for the payment: it is never signed here, and lapses.
+    /// Raises the alarm that Belvo has a second intent for the payment. The twin is never signed here, and lapses.
     func noteTwin(_ id: UUID, of known: UUID, of payment: Payment.ID) async throws {
         dependencies.log.error("payment.created_twice", metadata: ["payment_id": "\(payment)", "belvo_id": "\(id)"])
         let ids = [known, id].map { $0.uuidString.lowercased() }.sorted()

@@ -5,9 +5,9 @@ import MerchantModel
 import MerchantStore
 import Payments
 
-// What Belvo has of a payment, be its id there known or not.
+// Finding a payment at Belvo, by Belvo's id or by ours.
 extension PaymentWorkflow {
-    /// What Belvo has to say about the payment; nothing when Belvo does not know it.
+    /// Reads the payment at Belvo; nil when Belvo does not know it.
     func read(_ payment: Payment, from belvo: Belvo.Client) async throws -> Payment.Event? {
         if let belvoID = payment.belvoID {
             let intent = try await belvo.readPaymentIntent(Belvo.PaymentIntent.ID(belvoID))
@@ -16,7 +16,7 @@ extension PaymentWorkflow {
         let found = try await belvo.findPaymentIntents(externalID: payment.id.description)
         // Any client may use our ids as names: what is another customer's is another payment.
         let own = found.named.filter { $0.customer == nil || $0.customer?.uuid == payment.parties.customer }
-        // Use the intent that is furthest along, so that a failed twin does not fail the payment.
+        // Of several intents the one that is furthest along counts, so that a failed twin does not fail the payment.
         guard let intent = own.max(by: { ProviderStatus($0.status).weight < ProviderStatus($1.status).weight })
         else {
             try await check(found.others, against: payment)
@@ -64,14 +64,14 @@ extension Payment {
         if case .reported(let report) = event { differences(from: report).isEmpty } else { false }
     }
 
-    /// Whether all that was asked for is shown, under whatever name.
+    /// Whether the report shows all that was asked for, under whatever name.
     fileprivate func isLike(_ report: Report) -> Bool {
         Set(differences(from: report)).isSubset(of: ["external_id", "end_to_end_id"])
     }
 }
 
 extension ProviderStatus {
-    /// How much money may have to do with it.
+    /// The rank by how likely it is that money has moved.
     fileprivate var weight: Int {
         switch self {
         case .failed: 0

@@ -36,7 +36,7 @@ package struct PaymentWorkflow: Sendable {
         }
     }
 
-    /// The payment, if it is the user's; else `notFound`.
+    /// The payment, if it is the user's; else throws `notFound`.
     package func payment(_ id: Payment.ID, of subject: UserSubject) async throws -> Stored<Payment> {
         guard let payment = try await dependencies.store.payment(id, of: subject) else {
             throw WorkflowRefusal.notFound
@@ -55,8 +55,8 @@ extension PaymentWorkflow: PolledWorkflow {
 
     func nextPoll(at stored: Stored<Payment>) -> Duration? { plan(stored.record, over: stored).nextPoll }
 
-    /// What was given up is released only by a poll that has shown it: a token may have ended while Belvo could not be
-    /// read.
+    /// A payment that was given up is released only by a poll that has shown it: a token may have ended while Belvo
+    /// could not be read.
     func pauseUntilRead(of stored: Stored<Payment>, after remote: RemoteState<Payment.Event>) -> Duration? {
         if stored.record.isClosedAtBelvo { return nil }
         switch remote {
@@ -66,7 +66,7 @@ extension PaymentWorkflow: PolledWorkflow {
         }
     }
 
-    /// Raises an alarm about what has been in doubt for so long that an operator has to ask Belvo by other means.
+    /// Logs a payment that has been in doubt for so long that an operator has to ask Belvo by other means.
     func alarmIfLongInDoubt(_ stored: Stored<Payment>) {
         guard stored.record.isInDoubt, let deadline = stored.deadline else { return }
         let age = stored.clock.now - deadline
@@ -87,10 +87,10 @@ extension PaymentWorkflow: PolledWorkflow {
         }
     }
 
-    /// How a state ends that has lasted too long.
+    /// The event that ends a state that has lasted too long; nil where time alone does not end it.
     ///
-    /// What was never authorized ends by time only after a reading that shows it unsigned, and a creation only when it
-    /// is shown absent: what could not be read may have been signed elsewhere.
+    /// A payment that was never authorized ends by time only after a reading that shows it unsigned, and a creation
+    /// only when it is shown absent: a payment that could not be read may have been signed elsewhere.
     func timeoutEvent(of payment: Payment, after remote: RemoteState<Payment.Event>) -> Payment.Event? {
         switch (payment.state, remote) {
         case (.creating, .absent): return .creationLost
@@ -173,7 +173,8 @@ extension PaymentWorkflow: PolledWorkflow {
             try await raise(.differs, of: stored.record, detail)
             throw BelvoError.malformedAnswer(reason: "the id is another payment's")
         } catch is EndToEndIDRepeated {
-            // Two payments cannot be one Pix. Whichever was first keeps it, and this one is not believed.
+            // An end-to-end id names one transfer: the first payment keeps it, and this report is rejected with an
+            // alarm.
             try await raise(
                 .endToEndIDRepeated, of: next, next.facts.endToEndID.map { "\($0) is another payment's" } ?? "")
             return try await write(
@@ -182,8 +183,8 @@ extension PaymentWorkflow: PolledWorkflow {
         }
     }
 
-    /// Tells those who wait of a change, and the log of a change of state, and of the alarms that came with it: the
-    /// transaction that recorded the money has raised them.
+    /// Announces a change to requests that wait for it, and logs a change of state and the alarms that the transaction
+    /// has raised.
     private func publish(_ written: Stored<Payment>, after stored: Stored<Payment>, cause: Cause) async throws {
         if written.record != stored.record { dependencies.changes.announce(written.record.id) }
         let hasArrived = written.record.state == .succeeded && stored.record.state != .succeeded
@@ -200,7 +201,7 @@ extension PaymentWorkflow: PolledWorkflow {
             ])
     }
 
-    /// Logs what the transaction that recorded the money found wrong with it.
+    /// Logs the open alarms of a payment, which the transaction that recorded the money has raised.
     func logAlarms(of payment: Payment.ID) async throws {
         for alarm in try await dependencies.store.openAlarms(of: payment) {
             dependencies.log.critical(
