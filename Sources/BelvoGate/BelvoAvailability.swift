@@ -9,14 +9,14 @@ struct BelvoAvailability: Sendable {
     private(set) var lockout = CredentialLockout()
     private(set) var quiet = ThrottleBackoff()
 
-    /// What a call may do when it has its turn.
+    /// The decision about a call that has its turn.
     enum Entry: Sendable, Equatable {
         case go(isProbe: Bool)
         /// Nothing leaves: the same may be tried later.
         case heldBack(CallHeldBack)
     }
 
-    /// What was noticed.
+    /// A change that was noticed.
     enum Event: Sendable, Equatable {
         case circuit(CircuitBreaker.Change)
         /// Belvo asked for silence; for so long.

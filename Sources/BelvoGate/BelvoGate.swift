@@ -5,8 +5,8 @@ import MerchantModel
 import Synchronization
 import Transport
 
-/// What every call to Belvo passes, one for the whole process: it keeps to the budget, notices when Belvo is away or
-/// does not let us in, and then keeps calls here instead of adding to the trouble.
+/// The gate that every call to Belvo passes, one for the whole process: it keeps to the limits, notices when Belvo is
+/// away or does not let us in, and then keeps calls here instead of adding to the trouble.
 ///
 /// A call that is kept here throws `CallHeldBack`: nothing left this machine, so its record stays clean and the app is
 /// told when to ask again. Only the calls of a lock-out are answered in Belvo's place, with the status that Belvo
@@ -31,7 +31,7 @@ package final class BelvoGate: Sendable {
         var limiter: CallLimiter
         var shares: UserShares
         var availability = BelvoAvailability()
-        /// What strangers' calls alone have come to.
+        /// The availability of Belvo as strangers' calls alone have shown it.
         var strangersAvailability = BelvoAvailability()
         var lines = PerCaller(person: FairQueue(), background: FairQueue(), stranger: FairQueue())
         var isTimerSet = false
@@ -93,7 +93,7 @@ package final class BelvoGate: Sendable {
         }
     }
 
-    /// Whose turn it is.
+    /// A call that waits for its turn, or has it.
     private struct Turn: Sendable {
         let caller: Caller
         /// 0 is no user in particular.

@@ -7,7 +7,7 @@ import Transport
 /// A task-local value and no argument, because nothing on the way from the request to the gate decides anything by it.
 /// Workers have none.
 package struct CallOrigin: Sendable {
-    /// Who has a turn in the queue of its own: a user, or the address of a stranger.
+    /// The party that takes turns in a queue: a user, or the address of a stranger.
     package let party: UInt64
     /// Whether the call is for a stranger's redirect.
     let isStranger: Bool

@@ -1,7 +1,7 @@
 import Belvo
 import HTTP
 
-/// What the end of one exchange says about Belvo as a whole, and not about the object that it was about.
+/// The meaning of one exchange's end for Belvo as a whole, and not about the object that it was about.
 package struct CallOutcome: Sendable, Equatable {
     /// How an exchange ended, as it is counted.
     package enum Kind: String, Sendable, CaseIterable {

@@ -1,4 +1,4 @@
-/// For whom Belvo is called.
+/// The kind of caller on whose behalf Belvo is called.
 package enum Caller: String, Sendable, CaseIterable {
     /// A user waits for the answer.
     case person

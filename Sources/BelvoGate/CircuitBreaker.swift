@@ -5,7 +5,7 @@ import Transport
 /// Closed, everything passes and is counted. Open, nothing passes for a moment. Then, half open, one call at a time
 /// passes to find out: the first one that is answered closes it, one that is not opens it again.
 package struct CircuitBreaker: Sendable {
-    /// What counts is what happened within this time: long enough to hold several timed-out calls, short enough that
+    /// The time within which calls count: long enough to hold several timed-out calls, short enough that
     /// a trouble that has passed is forgotten before the next call.
     static let window = Duration.seconds(10)
     /// Fewer calls than this in a window are no ground for a judgement about Belvo: a single object that Belvo cannot
@@ -27,7 +27,7 @@ package struct CircuitBreaker: Sendable {
         case halfOpen = "half_open"
     }
 
-    /// What a call may do.
+    /// The decision about one call.
     enum Answer: Sendable, Equatable {
         case pass
         /// Pass, and say with `note` how it ended: everybody waits for it.
@@ -36,7 +36,7 @@ package struct CircuitBreaker: Sendable {
         case stay(Duration)
     }
 
-    /// What deserves a line in the log.
+    /// A change that is logged.
     enum Change: Sendable, Equatable {
         case opened(failures: Int, calls: Int)
         /// After it was open for so long.
@@ -46,12 +46,12 @@ package struct CircuitBreaker: Sendable {
     /// So many failures of one user's calls count within a window: what one person asks for may be what fails.
     static let failuresOfPartyMax = 3
 
-    /// What happened within one second.
+    /// The counts of one second.
     private struct Second: Sendable {
         var number: Int64
         var calls = 0
         var failures = 0
-        /// Those of calls that were made for a user.
+        /// The failures of calls that were made for a user.
         var failuresByParty: [UInt64: Int] = [:]
     }
 

@@ -1,7 +1,7 @@
 import Belvo
 import Transport
 
-/// What it means that Belvo does not let us in (401, 403), with a handed-in clock.
+/// Counts denials of the credentials (401, 403) and decides which calls may try, with a handed-in clock.
 ///
 /// A 401 is about our credentials, and so is a 403 to a read that has no content to reject. Several of
 /// them in a row, and nothing between them that was let in, are a lock-out: from then on only a call now and then
@@ -17,7 +17,7 @@ struct CredentialLockout: Sendable {
     /// How often the same alarm is raised while nothing gets better.
     static let alarmPause = Duration.seconds(3_600)
 
-    /// What needs an operator.
+    /// A change that an operator has to know.
     enum Alarm: Sendable, Equatable {
         /// Our credentials, or what they permit.
         case credentials
@@ -30,7 +30,7 @@ struct CredentialLockout: Sendable {
     /// The status of the last denial while locked out.
     private(set) var status: Int?
     private var inARow = 0
-    /// Which reads were answered with 403 in a row: the same object again and again is one object's trouble.
+    /// The reads that were answered with 403 in a row: the same object again and again is one object's trouble.
     private var forbidden: Set<String> = []
     private var nextTry = PerCaller(
         person: Monotonic(nanoseconds: 0), background: Monotonic(nanoseconds: 0), stranger: Monotonic(nanoseconds: 0))

@@ -8,14 +8,14 @@ struct FairQueue: Sendable {
     }
 
     private var waiters: [UInt64: [Waiter]] = [:]
-    /// Who has calls in line, in the order in which they have their turns.
+    /// The parties with calls in line, in the order of their turns.
     private var order: [UInt64] = []
     private var nextID: UInt64 = 0
     private(set) var count = 0
 
     var isEmpty: Bool { count == 0 }
 
-    /// Who has calls in line.
+    /// The parties with calls in line.
     var parties: [UInt64] { order }
 
     /// How many calls of the party are in line.

@@ -3,7 +3,7 @@ import MerchantModel
 
 /// How things stand between this process and Belvo, for metrics.
 package struct GateSnapshot: Sendable, Equatable {
-    /// What is counted by itself.
+    /// The key of one counter.
     struct Key: Hashable, Sendable {
         let call: Call
         let outcome: CallOutcome.Kind

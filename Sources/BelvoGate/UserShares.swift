@@ -1,7 +1,7 @@
 import MerchantModel
 import Transport
 
-/// What one user may have of the calls to Belvo: so many a second, twice as many in a burst, and so many at a time.
+/// Limits of one user's calls to Belvo: so many a second, twice as many in a burst, and so many at a time.
 /// With a handed-in clock.
 ///
 /// Queueing more calls gains nothing: calls past the share wait, and those of others pass them.

@@ -1,4 +1,4 @@
-/// What a test in the same process may ask of the sandbox.
+/// Readings of the sandbox for tests in the same process.
 extension Sandbox {
     /// The calls that came in, oldest first.
     public var calls: [CallRecord] { withState { $0.calls.calls } }

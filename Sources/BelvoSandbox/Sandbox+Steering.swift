@@ -145,9 +145,9 @@ public enum SteeringFault: Error, Sendable, Equatable {
     case wrongState
 }
 
-/// What the bank sends back to the `callback_url`.
+/// The bank's redirect to the `callback_url`.
 public struct BankReply: Sendable {
-    /// With the parameters in its query or fragment, as the variants say.
+    /// The address with the parameters in its query or fragment, as the variants say.
     public let callbackURL: String
     /// In their order.
     public let parameters: [(name: String, value: String)]

@@ -8,7 +8,7 @@ import Synchronization
 /// All state is in memory. `respond(to:)` is the whole of it over HTTP; the other methods move it from tests
 /// in the same process. `run()` sends webhooks and does what is due while no call comes in.
 public final class Sandbox: Sendable {
-    /// What it was made of; `variants` may have changed since.
+    /// The configuration it was made of; `variants` may have changed since.
     public let configuration: SandboxConfiguration
     private let state: Mutex<SandboxState>
     let wakeUp = WakeUp()

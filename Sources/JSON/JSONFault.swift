@@ -3,10 +3,10 @@ public struct JSONFault: Error, Equatable, Sendable {
     /// Where: `""` for the whole document, `/customer/name` for a member. Names of the document stand in it.
     public var pointer: String
 
-    /// What, for programs: one of `Code`, or the caller's own in snake_case. Stable.
+    /// The code of the fault, for programs: one of `Code`, or the caller's own in snake_case. Stable.
     public var code: String
 
-    /// What, for people: an English sentence that holds no value of the document.
+    /// The message about the fault, for people: an English sentence that holds no value of the document.
     public var message: String
 
     /// A parser of one value leaves the pointer out: `JSONReader.read` puts in the member's.

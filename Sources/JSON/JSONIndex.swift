@@ -22,7 +22,7 @@ struct JSONIndex: ~Copyable, Sendable {
         /// Whether a string has a backslash, so that its bytes are not its text.
         var hasEscapes: Bool
 
-        /// What stands between the quotes of a string.
+        /// The bytes between the quotes of a string.
         var content: Range<Int> { Int(start) + 1..<Int(end) - 1 }
     }
 

@@ -73,7 +73,7 @@ extension JSONReader {
 }
 
 extension ClosedRange<Int> {
-    /// What is wrong with a text that is to have so many Unicode scalars.
+    /// The fault of a text that has too few or too many Unicode scalars.
     fileprivate func fault(of text: String) -> JSONFault? {
         // Scalars have one to four bytes, so that most texts need not be counted.
         let bytes = text.utf8.count

@@ -1,4 +1,4 @@
-/// What the readers of one document have found and asked so far. All of them share it.
+/// The faults and the read members that the readers of one document have noted so far. All of them share it.
 ///
 /// It belongs to one task, and no change of a field calls anything that comes back here; so the fields that every
 /// question changes are not checked for exclusive access at run time (`@exclusivity(unchecked)`).
@@ -6,7 +6,7 @@ final class JSONReport {
     let storage: JSONStorage
     @exclusivity(unchecked)
     private(set) var faults: [JSONFault] = []
-    /// What was noted of the root's entry and each behind it that it contains. 0: nothing. For a member's name 1: it
+    /// The notes about the root's entry and each entry that it contains. 0: nothing. For a member's name 1: it
     /// was asked for. For an object: its place in `objects`, counted from 1.
     @exclusivity(unchecked)
     private var notes: [UInt32] = []

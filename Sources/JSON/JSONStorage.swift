@@ -1,4 +1,4 @@
-/// What the values and readers of one document share: its index.
+/// The storage that the values and readers of one document share: its index.
 final class JSONStorage: Sendable {
     let index: JSONIndex
 

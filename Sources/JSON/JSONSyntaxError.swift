@@ -13,7 +13,7 @@ public struct JSONSyntaxError: Error, Equatable, Sendable {
 
     public let reason: Reason
 
-    /// What was wrong there; its description is an English sentence.
+    /// The fault at that place; its description is an English sentence.
     public enum Reason: Equatable, Sendable, CaseIterable {
         case textTooLong
         case nestedTooDeep

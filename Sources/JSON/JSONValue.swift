@@ -52,7 +52,7 @@ public struct JSONValue: Sendable {
     var entry: JSONIndex.Entry { storage.index.entries[position] }
 }
 
-/// What an entry holds, if it is of the kind that is asked for.
+/// The value of an entry, if it is of the kind that is asked for.
 extension JSONIndex {
     func bool(_ entry: Entry) -> Bool? {
         entry.kind == .bool ? bytes[Int(entry.start)] == UInt8(ascii: "t") : nil

@@ -14,7 +14,7 @@ public struct JSONWriter: Sendable {
     /// A writer that has written nothing.
     public init() {}
 
-    /// What has been written, as a copy.
+    /// A copy of the bytes written so far.
     public var bytes: [UInt8] { text.bytes }
 
     /// The text of one object.

@@ -7,7 +7,7 @@ struct TextBuffer: Sendable {
     private var storage: [UInt8] = []
     private var end = 0
 
-    /// With the header of its array just under 1 KiB, up to which an allocation is cheapest.
+    /// The first capacity: with the header of its array just under 1 KiB, up to which an allocation is cheapest.
     private static let firstCount = 960
 
     init() {

@@ -21,7 +21,7 @@ package enum AuthenticationFault: Error, Equatable, Sendable, CaseIterable {
     /// Ours to mend and no fault of the token's: there is no key yet to check it with. To be tried again.
     case keysUnavailable
 
-    /// What the app may see, as text behind a colon.
+    /// The detail that the app may see, as text behind a colon.
     package var publicReason: String {
         switch self {
         case .missing: "there is no Authorization header"

@@ -87,7 +87,7 @@ package final class Authenticator: Sendable {
     }
 }
 
-/// What an authenticator needs from outside besides the time of day.
+/// The dependencies of an authenticator besides the time of day.
 package struct AuthenticatorDependencies: Sendable {
     /// Fetches the key set's document from `AUTH_JWKS_URL`, with a deadline of its own. Throws anything when it cannot.
     package var fetch: @Sendable () async throws -> [UInt8]
@@ -112,7 +112,7 @@ package struct AuthenticatorDependencies: Sendable {
     }
 }
 
-/// What became of the keys that tokens are checked with.
+/// An event about the keys that tokens are checked with.
 package enum AuthenticatorEvent: Sendable, Equatable {
     /// Other keys than before are used from now on.
     case keysChanged(usable: Int, ignored: Int)

@@ -25,7 +25,7 @@ package struct BearerToken {
 
     var bytes: [UInt8] { Array(text) }
 
-    /// By what a token that was found good is known again.
+    /// The key under which a token that was found good is kept.
     var digest: TokenDigest { TokenDigest(of: text) }
 
     private static let scheme = Array("bearer".utf8)

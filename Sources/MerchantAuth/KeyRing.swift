@@ -7,7 +7,7 @@ import Transport
 /// Old keys stay when new ones cannot be fetched: the server of the key set may be down for a while, and users are not
 /// to be locked out for it. However many ask at once, the source is asked once; the others wait for that answer.
 final class KeyRing: Sendable {
-    /// What is known now. The version grows with every change.
+    /// The keys as they are known now. The version grows with every change.
     struct CurrentKeys: Sendable {
         let keys: KeySet
         let version: UInt64

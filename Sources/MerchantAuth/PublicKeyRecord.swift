@@ -6,7 +6,7 @@ import MerchantModel
 struct PublicKeyRecord {
     let id: String?
     let material: KeyMaterial
-    /// What it may be used with: its `alg`, or all that its kind can do.
+    /// The algorithms that it may be used with: its `alg`, or all that its kind can do.
     let algorithms: [TokenAlgorithm]
 
     /// Takes what RFC 7517 and RFC 7518 §6 say of a public key, or nothing when the key is not for checking the

@@ -9,7 +9,7 @@ struct SignedToken {
     let keyID: String?
     let payload: [UInt8]
     let signature: [UInt8]
-    /// What is signed: header and payload, still encoded, with the point between them.
+    /// The signed text: header and payload, still encoded, with the point between them.
     let signingInput: ArraySlice<UInt8>
 
     /// Takes exactly three parts in base64url without padding, of which the first is a JSON object with an `alg`.

@@ -26,7 +26,7 @@ struct TokenCache {
 
     var count: Int { young.count + old.count }
 
-    /// Whose token it is, if it was found good with the present keys and is still in its time.
+    /// The user of the token, if it was found good with the present keys and has not expired.
     mutating func user(of digest: TokenDigest, keysVersion: UInt64, at now: Timestamp) -> UserSubject? {
         forgetUnlessCurrent(keysVersion)
         let entry: Entry

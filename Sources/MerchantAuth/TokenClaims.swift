@@ -1,7 +1,7 @@
 import JSON
 import Payments
 
-/// What a token with a good signature says, as far as it matters here (RFC 7519 §4.1).
+/// The claims of a token with a good signature that are used here (RFC 7519 §4.1).
 struct TokenClaims {
     let user: UserSubject
     /// When the token is good, leeway included; the end is no part of it.

@@ -4,9 +4,9 @@ import Payments
 /// How the users' tokens are checked.
 package struct TokenRules: Sendable {
     package var keys: TokenKeySource
-    /// What `iss` must be; not checked when nil.
+    /// The issuer that `iss` must be; not checked when nil.
     package var issuer: String?
-    /// What `aud` must be or hold; not checked when nil.
+    /// The audience that `aud` must be or contain; not checked when nil.
     package var audience: String?
 
     package init(keys: TokenKeySource, issuer: String? = nil, audience: String? = nil) {
@@ -51,7 +51,7 @@ enum TokenAlgorithm: String, CaseIterable, Sendable {
 package struct SharedSecret: Sendable, Redacted {
     let bytes: [UInt8]
 
-    /// As many bytes as the digest has (RFC 7518 §3.2).
+    /// The length of the digest in bytes (RFC 7518 §3.2).
     package static let bytesMin = 32
 
     /// Takes the text's UTF-8 as it stands; nothing when it is too short.

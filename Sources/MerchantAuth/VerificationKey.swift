@@ -34,7 +34,7 @@ enum KeyMaterial: Sendable {
     case p256(ES256PublicKey)
     case ed25519(EdDSA.PublicKey)
 
-    /// What the kind of key can be used with (RFC 7518 §3.1, RFC 8037 §3.1).
+    /// The algorithms of a kind of key (RFC 7518 §3.1, RFC 8037 §3.1).
     var algorithms: [TokenAlgorithm] {
         switch self {
         case .secret: [.hs256]

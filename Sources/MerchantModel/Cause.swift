@@ -1,6 +1,6 @@
-/// Who makes a change, for the history.
+/// The cause of a change, for the history.
 package struct Cause: Sendable {
-    /// Whose doing it is.
+    /// The actor.
     package enum Actor: String, Sendable {
         case app, callback, webhook, poller, `operator`
     }

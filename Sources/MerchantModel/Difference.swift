@@ -3,7 +3,7 @@ import Payments
 
 /// One thing on which Belvo and we do not agree, as `ops.reconciliation_differences` shows it.
 package struct Difference: Sendable, Hashable {
-    /// What differs.
+    /// The kind of the difference.
     package enum Kind: String, Sendable, CaseIterable {
         /// Belvo has an intent that is no payment of ours: made by the SDK alone, or by another program.
         case unknownHere = "unknown_here"
@@ -44,7 +44,7 @@ package struct Difference: Sendable, Hashable {
 /// A day of the calendar, in UTC unless a distance from it is named.
 package struct UTCDay: Sendable, Hashable, CustomStringConvertible {
     package let begin: Timestamp
-    /// As it was named.
+    /// The day as it was given.
     package let description: String
     /// The first moment that is not of this day any more.
     package var end: Timestamp { begin + .seconds(86_400) }

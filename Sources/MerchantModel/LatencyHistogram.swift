@@ -28,7 +28,7 @@ package final class LatencyHistogram: Sendable {
         sum.wrappingAdd(nanoseconds, ordering: .relaxed)
     }
 
-    /// What was counted up to a moment. Answers given meanwhile may be in one of the two and not in the other.
+    /// The counts up to a moment. Answers given meanwhile may be in one of the two and not in the other.
     package struct Reading: Sendable, Equatable {
         package let counts: [UInt64]
         package let sumNanoseconds: UInt64

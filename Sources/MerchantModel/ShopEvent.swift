@@ -4,7 +4,7 @@ import Payments
 
 /// One event for the merchant's shop, as it is sent (merchant-api.md, "Fine points").
 package struct ShopEvent: Sendable, Equatable {
-    /// What happened.
+    /// The kind of the event.
     package enum Kind: String, Sendable, CaseIterable {
         case paymentSucceeded = "payment.succeeded"
         case paymentFailed = "payment.failed"
@@ -70,7 +70,7 @@ extension ShopEvent {
         }
     }
 
-    /// That money has arrived for an order which is not its own payment, once.
+    /// An event that money has arrived for an order which is not its own payment, once.
     package init(disputed order: Order, by payment: Payment.ID, at moment: Timestamp, id: UUID) {
         self.id = id
         kind = .orderDisputed

@@ -7,7 +7,7 @@ package enum Trace {
     /// 32 hexadecimal digits.
     @TaskLocal package static var current: String?
 
-    /// What a logger adds to each line.
+    /// The metadata that a logger adds to each line.
     package static let metadata = Logger.MetadataProvider {
         current.map { ["trace_id": "\($0)"] } ?? [:]
     }

@@ -2,7 +2,7 @@ import FoundationEssentials
 import JSON
 import Payments
 
-/// What a webhook about a charge or a transaction says, beside the name of its object.
+/// The content of a webhook about a charge or a transaction, beside the name of its object.
 ///
 /// None of it enters a record. It leads to the payment that is read, and it decides whether the reading is needed: a
 /// webhook that only repeats what is known of a closed payment is done without one.

@@ -25,7 +25,7 @@ public struct Customer: Sendable, Equatable {
     public package(set) var belvoCreatedAt: Timestamp?
     public let createdAt: Timestamp
 
-    /// What the user says about oneself. Personal: encrypted at rest, and never in a log.
+    /// The user's own data. Personal: encrypted at rest, and never in a log.
     public struct Person: Sendable, Equatable {
         public var name: PersonName
         public var taxID: TaxID
@@ -60,7 +60,7 @@ public struct Customer: Sendable, Equatable {
 
     public var accountTenure: AccountTenure? { belvoCreatedAt.map(AccountTenure.init(customerCreatedAt:)) }
 
-    /// What can happen to a customer.
+    /// The events of a customer.
     public enum Event: Sendable, Equatable {
         /// Belvo has it under this id since then.
         case found(belvoID: UUID, createdAt: Timestamp)

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 extension Enrollment {
-    /// What can happen to an enrollment.
+    /// The events of an enrollment.
     public enum Event: Sendable, Equatable {
         /// Belvo has it under this id, and the bank waits at this address.
         case created(belvoID: UUID, redirectURL: String?)
@@ -33,7 +33,7 @@ extension Enrollment {
         case creationUnknown
     }
 
-    /// What Belvo says of an enrollment when it is read.
+    /// The content of Belvo's answer about an enrollment.
     public struct Report: Sendable, Equatable {
         public var belvoID: UUID
         public var externalID: String?
@@ -67,8 +67,9 @@ extension Enrollment {
         }
     }
 
-    /// In what a report shows another enrollment than this one; empty when it may be this one. A member that is missing
-    /// proves nothing, and no money hangs on it. A foreign enrollment was named by its maker.
+    /// The names of the members in which a report shows another enrollment than this one; empty when it may be this
+    /// one. A member that is missing proves nothing, and no money hangs on it. A foreign enrollment was named by its
+    /// maker.
     public func differences(from report: Report) -> [String] {
         var names: [String] = []
         if origin == .own, let theirs = report.externalID, theirs != id.description { names.append("external_id") }

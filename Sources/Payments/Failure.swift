@@ -1,4 +1,4 @@
-/// Whose word made a record terminal. It decides whether a later word may correct it (promise: terminal means
+/// The authority that made a record terminal. It decides whether a later status may correct it (promise: terminal means
 /// terminal).
 public enum Authority: String, Sendable, CaseIterable {
     /// Belvo said so. Final, but for a bank's revocation of an enrollment.

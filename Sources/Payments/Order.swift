@@ -1,4 +1,5 @@
-/// What a user is to pay, as the merchant's shop says (merchant-api.md, "Endpoints for others" and "Fine points").
+/// The price and the texts of what a user is to pay, as the merchant's shop sets them (merchant-api.md, "Endpoints for
+/// others" and "Fine points").
 public struct Order: Sendable, Equatable {
     /// How far an order is, by the payments for it.
     public enum Status: String, CaseIterable, Sendable {
@@ -16,11 +17,11 @@ public struct Order: Sendable, Equatable {
     }
 
     public let reference: Reference
-    /// Who may pay it.
+    /// The user that may pay it.
     public let subject: UserSubject
     public let amount: Money
     public let description: PaymentDescription
-    /// What the account statement says; like the description where the shop left it out.
+    /// The text on the account statement; the description where the shop left it out.
     public let statementDescription: StatementDescription?
     /// From when on no payment for it may begin.
     public let expiresAt: Timestamp?

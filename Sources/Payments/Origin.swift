@@ -1,4 +1,4 @@
-/// Who made a record.
+/// The maker of a record.
 public enum Origin: String, Sendable, CaseIterable {
     /// This server: remembered here before Belvo was asked.
     case own

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 extension Payment {
-    /// What can happen to a payment.
+    /// The events of a payment.
     public enum Event: Sendable, Equatable {
         /// The assertion with this digest is about to be sent.
         case authorizationSent(digest: [UInt8])
@@ -27,7 +27,7 @@ extension Payment {
         case cancelRequested(isFreshlyRead: Bool)
     }
 
-    /// What Belvo says of a payment intent.
+    /// The content of Belvo's answer about a payment intent.
     public struct Report: Sendable, Equatable {
         public var belvoID: UUID
         public var externalID: String?

@@ -34,7 +34,7 @@ public struct Payment: Sendable, Equatable {
         }
     }
 
-    /// What Belvo adds to a payment on its way.
+    /// The members that Belvo adds to a payment on its way.
     public struct ProviderFacts: Sendable, Equatable {
         public var provider: String?
         public var consentID: String?

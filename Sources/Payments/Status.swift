@@ -6,7 +6,7 @@ public struct TransitionRefused: Error, Equatable, Sendable, CustomStringConvert
     public var description: String { "\(event) does not apply to the state \(state)" }
 }
 
-/// What a record is to an app, whatever stage it is in.
+/// The status of a record for apps, whatever its state.
 public enum Status: String, Sendable, CaseIterable {
     case pending = "PENDING"
     case succeeded = "SUCCEEDED"

@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// What became of one attempt to read or write.
+/// The outcome of one attempt to read or write.
 public enum Transfer: Equatable, Sendable {
     /// So many bytes were moved, at least one.
     case moved(Int)
@@ -122,7 +122,7 @@ public final class ByteStream {
         _ = setsockopt(descriptor.raw, SOL_SOCKET, SO_LINGER, &atOnce, socklen_t(MemoryLayout<linger>.size))
     }
 
-    /// What lets the next connection to the same server skip most of the handshake; nothing without TLS.
+    /// The TLS session, with which the next connection to the server skips most of the handshake; nothing without TLS.
     public var tlsTicket: TLSTicket? { tls?.ticket }
 
     /// Answers are sent whole, so waiting for more of them (Nagle) only delays. Wraps `setsockopt(TCP_NODELAY)`.

@@ -1,8 +1,8 @@
 import CLinux
 
-/// What the process keeps in memory is not for files on a disk: keys, tokens, tax numbers.
+/// Turns core dumps off: keys, tokens and tax numbers in memory must not reach a disk.
 public enum CoreDumps {
-    /// Makes the kernel write none for this process, and lets no other process read its memory. Wraps
+    /// Makes the kernel write no core dump of this process, and lets no other process read its memory. Wraps
     /// `prctl(PR_SET_DUMPABLE)`.
     public static func forbid() {
         // It cannot fail with this argument (prctl's manual page).

@@ -12,7 +12,7 @@ import Synchronization
 /// It is `@unchecked Sendable` because the fields marked *loop only* are not protected by anything but that rule;
 /// what other threads may touch is in `inbox`, under its lock.
 public final class EventLoop: TaskExecutor, @unchecked Sendable {
-    /// What other threads have handed over.
+    /// The jobs that other threads have handed over.
     private struct Inbox {
         var jobs: [UnownedJob] = []
         var stopped = false
@@ -167,7 +167,7 @@ extension EventLoop {
         return timer
     }
 
-    /// What the owner keeps for itself on this loop, made at first use: a pool of connections, for instance.
+    /// The owner's value for this loop, made at first use: a pool of connections, for instance.
     ///
     /// The loop keeps the value and its owner until `removeLocal(for:)`.
     public func local<Value: AnyObject>(for owner: AnyObject, make: () throws -> Value) rethrows -> Value {

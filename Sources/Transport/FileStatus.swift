@@ -1,6 +1,6 @@
 import CLinux
 
-/// What the system says of a file without reading it. Wraps `stat`, whose answer Swift's own module does not show where
+/// The metadata of a file. Wraps `stat`, whose answer Swift's own module does not show where
 /// the program is linked statically.
 package enum FileStatus {
     /// Its size in bytes; nil where nothing is at the path, or nothing may be said of it.

@@ -15,7 +15,7 @@ public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
         self = address.ip
     }
 
-    /// What stands for the holder of the address: a subscriber has a whole IPv6 network of 64 bits or more (RFC 6177
+    /// The key for the holder of the address: a subscriber has a whole IPv6 network of 64 bits or more (RFC 6177
     /// §2) and can send from any address in it.
     public var subscriber: IPAddress {
         if case .v6(let high, _) = self { .v6(high, 0) } else { self }

@@ -31,7 +31,7 @@ public final class Listener: Sendable {
         limitUnsentBytes()
     }
 
-    /// What the kernel takes of a connection's answers beyond what is on its way, in bytes.
+    /// The kernel's buffer for a connection's unsent answers, in bytes.
     ///
     /// Otherwise it takes megabytes for a client that reads nothing, of memory that all share.
     private static let unsentBytesMax: Int32 = 32_768

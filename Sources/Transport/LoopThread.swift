@@ -24,7 +24,7 @@ extension EventLoop {
     public static var usefulCount: Int { Int(clinux_available_processors()) }
 }
 
-/// What a new thread is handed.
+/// The argument of a new thread.
 package final class ThreadStart: Sendable {
     private let name: String
     private let body: @Sendable () -> Void

@@ -6,7 +6,7 @@ public protocol EventHandler: AnyObject {
     func handle(_ readiness: Readiness)
 }
 
-/// What a registration waits for.
+/// The events that a registration waits for.
 public struct Interest: OptionSet, Sendable {
     public let rawValue: UInt8
 
@@ -22,7 +22,7 @@ public struct Interest: OptionSet, Sendable {
     }
 }
 
-/// What a descriptor is ready for.
+/// The events that a descriptor is ready for.
 public struct Readiness: OptionSet, Sendable {
     public let rawValue: UInt8
 

@@ -4,7 +4,7 @@ import Glibc
 /// A name that could not be turned into addresses.
 public struct ResolutionError: Error, Equatable, Sendable, CustomStringConvertible {
     public let host: String
-    /// What `gai_strerror` says of it, or the caller whose patience ended.
+    /// The text of `gai_strerror`, or the caller whose deadline has passed.
     public let reason: String
 
     public init(host: String, reason: String) {

@@ -1,6 +1,6 @@
 import HTTP
 
-/// What Belvo's payment API offers, in Swift, every failure sorted by what may be done next.
+/// A client of Belvo's payment API: one method for each call, every failure sorted by what may be done next.
 ///
 /// One method is one call, sent once: nothing here repeats a request, keeps a state or reads a clock for
 /// anything but the time left. Whether a call may be made again is said by the `BelvoError` that it throws.

@@ -1,4 +1,4 @@
-/// What goes over the wire where Belvo's documents contradict each other (belvo-api.md §11).
+/// The choices for requests and answers where Belvo's documents contradict each other (belvo-api.md §11).
 ///
 /// The defaults follow the API guide. Observation of the real API may flip any of them without a release.
 public struct Dialect: Sendable, Equatable {
@@ -11,10 +11,10 @@ public struct Dialect: Sendable, Equatable {
     /// Whether a payment intent names its customer beside its enrollment (belvo-api.md §11, line 4).
     public var intentCustomer = IntentCustomer.id
 
-    /// What the request for a widget token carries; the guide shows no body (belvo-api.md §2.1).
+    /// The body of the request for a widget token; the guide shows no body (belvo-api.md §2.1).
     public var widgetTokenBody = WidgetTokenBody.none
 
-    /// Which version of the customer resource is spoken (belvo-api.md §11, line 19).
+    /// The version of the customer resource (belvo-api.md §11, line 19).
     public var customerVersion = CustomerVersion.v1
 
     public init() {}

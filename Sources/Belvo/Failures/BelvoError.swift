@@ -50,7 +50,7 @@ package struct CallHeldBack: Error, Sendable, Equatable {
     }
 }
 
-/// What stands between a request that left and the knowledge of its outcome.
+/// The reason why the outcome of a request that left is not known.
 ///
 /// What may be done next does not depend on it. It is for logs, and distinguishes 504 from 503 for an app.
 public enum UnknownOutcome: Sendable, Equatable {

@@ -20,7 +20,7 @@ package enum Call: String, Sendable, CaseIterable {
     case listCharges
     case readTransaction
 
-    /// What a call does at Belvo, and so what the loss of its answer leaves unknown.
+    /// The effect of a call at Belvo, and so what the loss of its answer leaves unknown.
     package enum Kind: Sendable, CaseIterable {
         /// Makes an object that will be known by our `external_id`.
         case creating

@@ -6,7 +6,7 @@
 public struct ErrorResponse: Sendable, Equatable {
     public let status: Int
 
-    /// What Belvo found wrong; empty when the body said nothing that could be read.
+    /// The faults that Belvo names; empty when the body said nothing that could be read.
     public let items: [Item]
 
     /// Belvo's own id of the exchange, for its support.
@@ -38,7 +38,7 @@ public struct ErrorResponse: Sendable, Equatable {
         self.retryAfter = retryAfter
     }
 
-    /// What a status says about whose concern it is.
+    /// The kind of a fault, by what a status says has to be mended.
     public enum Kind: Sendable, CaseIterable {
         /// The content of the request: 400, 422.
         case content

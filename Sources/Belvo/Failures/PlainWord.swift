@@ -1,10 +1,10 @@
 import FoundationEssentials
 
-/// What of Belvo's texts may be stored and logged in plain: words of a vocabulary and opaque ids, by which operators
-/// search and group. Anything else may repeat what a person typed (reliability.md, promise 9).
+/// The texts of Belvo's that may be stored and logged in plain: words of a vocabulary and opaque ids, by which
+/// operators search and group. Anything else may repeat what a person typed (reliability.md, promise 9).
 package enum PlainWord {
     static let bytesMax = 64
-    /// What stands in the place of a word that is none.
+    /// Replaces a text that is no plain word.
     package static let unreadable = "UNREADABLE"
 
     /// A code, a status, a type: up to 64 letters, digits, `_`, `-` and `.`, too few digits among them for a number of

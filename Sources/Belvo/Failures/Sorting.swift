@@ -60,7 +60,7 @@ extension BelvoError {
 }
 
 extension Outcome {
-    /// What the client's error says. Anything that is not one of its errors proves nothing, so the request
+    /// The outcome that the client's error names. Anything that is not one of its errors proves nothing, so the request
     /// may have arrived.
     init(_ error: any Error) {
         if let error = error as? CallHeldBack {

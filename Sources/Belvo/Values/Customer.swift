@@ -24,7 +24,7 @@ extension Customer {
     }
 }
 
-/// What a customer is created with.
+/// The members with which a customer is created.
 public struct NewCustomer: Sendable, Redacted {
     /// The identity under which the customer can be found again.
     public var externalID: String

@@ -19,7 +19,7 @@ public struct Enrollment: Sendable, Equatable, Redacted {
 
     public var description: String { "enrollment \(id) \(status.word)" }
 
-    /// What Belvo says about the enrollment itself. Belvo may leave out any of it.
+    /// Belvo's details of the enrollment. Belvo may leave out any of it.
     public struct Details: Sendable, Equatable, Redacted {
         public let status: EnrollmentDetailsStatus?
         public let customer: Customer.ID?

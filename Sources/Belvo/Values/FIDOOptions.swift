@@ -1,6 +1,6 @@
 import JSON
 
-/// What the app's SDK needs in order to ask for a fingerprint or a face: `json`, handed over unchanged.
+/// The options with which the app's SDK asks for a fingerprint or a face: `json`, handed over unchanged.
 public struct FIDOOptions: Sendable, Equatable, Redacted {
     /// The object exactly as Belvo wrote it.
     public let json: RawJSON

@@ -22,7 +22,7 @@ public struct Institution: Sendable, Equatable {
     public let isActive: Bool
     /// Where Belvo would put it in a list, if it says so.
     public let sortPriority: Int64?
-    /// What the bank says of Biometric Pix; nil when it does not offer it.
+    /// The bank's terms of Biometric Pix; nil when it does not offer it.
     public let biometricPix: Availability?
 
     /// How a payment method is offered. The words are not documented: none may be relied on.

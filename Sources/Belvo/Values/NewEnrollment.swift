@@ -1,4 +1,4 @@
-/// What an enrollment is created with (belvo-api.md §4.1).
+/// The members with which an enrollment is created (belvo-api.md §4.1).
 public struct NewEnrollment: Sendable, Redacted {
     /// The identity under which the enrollment can be found again.
     public var externalID: String
@@ -8,7 +8,7 @@ public struct NewEnrollment: Sendable, Redacted {
     public var platform: Platform
     /// Where the bank sends the person back to: https, and registered as a link of the app.
     public var callbackURL: String
-    /// What the device's SDK collected, passed on untouched.
+    /// The risk signals that the device's SDK collected, passed on untouched.
     public var riskSignals: RawJSON
     public var metadata: RawJSON?
 
@@ -40,7 +40,7 @@ public enum Platform: String, Sendable, CaseIterable {
     case browser = "BROWSER"
 }
 
-/// What the bank handed the person on the way back (belvo-api.md §4.3). Every part is opaque and secret.
+/// The parameters with which the bank sent the person back (belvo-api.md §4.3). Every part is opaque and secret.
 public enum Redirection: Sendable, Redacted {
     case approved(state: String, code: String, idToken: String?)
     case rejected(state: String, error: String, errorDescription: String?)

@@ -1,6 +1,6 @@
 import struct FoundationEssentials.UUID
 
-/// What a payment intent is created with (belvo-api.md §6.1).
+/// The members with which a payment intent is created (belvo-api.md §6.1).
 public struct NewPaymentIntent: Sendable, Redacted {
     /// The identity under which the intent can be found again.
     public var externalID: String
@@ -11,9 +11,9 @@ public struct NewPaymentIntent: Sendable, Redacted {
     public var enrollment: Enrollment.ID
     /// The account that is paid. It is the merchant's own and never comes from an app.
     public var beneficiaryBankAccount: BankAccount.ID
-    /// What the person reads while paying: Belvo's `description`.
+    /// The text that the person reads while paying: Belvo's `description`.
     public var purpose: String
-    /// What the person reads on the bank's statement: Belvo's `statement_description`.
+    /// The text on the bank's statement: Belvo's `statement_description`.
     public var statementDescription: String
     public var metadata: RawJSON?
 
@@ -40,7 +40,7 @@ public struct NewPaymentIntent: Sendable, Redacted {
     }
 }
 
-/// What a person's device hands over to authorize a payment (belvo-api.md §6.2). Both parts are passed on
+/// The data of a person's device that authorize a payment (belvo-api.md §6.2). Both parts are passed on
 /// untouched.
 public struct Authorization: Sendable, Redacted {
     /// Collected afresh for this payment.

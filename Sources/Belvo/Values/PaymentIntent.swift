@@ -17,7 +17,7 @@ public struct PaymentIntent: Sendable, Equatable, Redacted {
     public let beneficiaryBankAccount: BankAccount.ID?
     public let enrollment: Enrollment.ID?
     public let biometricPix: BiometricPix
-    /// What the person reads while paying: Belvo's `description`.
+    /// The text that the person reads while paying: Belvo's `description`.
     public let purpose: String?
     public let statementDescription: String?
     /// Why it failed: a word to be compared without regard to case, and free text beside it.

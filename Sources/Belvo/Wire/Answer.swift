@@ -4,7 +4,7 @@ import JSON
 /// lenient about those that only inform, indifferent to members it does not know.
 struct Answer {
     let value: JSONValue
-    /// What stands before a member's name in a reason, such as `details.`.
+    /// The prefix of a member's name in a reason, such as `details.`.
     private let place: String
 
     init(_ value: JSONValue, at place: String = "") throws(MalformedAnswer) {

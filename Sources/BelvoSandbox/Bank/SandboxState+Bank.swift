@@ -14,7 +14,7 @@ extension SandboxState {
         }
     }
 
-    /// What the bank sends back: the callback's parameters in their order. Asked again, it says the same.
+    /// The bank's redirect: the callback's parameters in their order. Asked again, it says the same.
     mutating func answerConsent(_ id: String, _ decision: BankDecision) -> [(name: String, value: String)]? {
         guard let enrollment = enrollments[id], enrollment.status == .pending else { return nil }
         let answer =
@@ -80,7 +80,8 @@ extension SandboxState {
         Page.response(status, BankPage.notice(text))
     }
 
-    /// What OpenID's hybrid flow returns beside the code. Belvo hands it back unread, so a token of ours does.
+    /// The `id_token` that OpenID's hybrid flow returns beside the code. Belvo hands it back unread, so a token of ours
+    /// does.
     private func idToken(_ enrollment: Enrollment) -> String {
         let moment = now
         let claims = JSONWriter.object { claims in
@@ -95,10 +96,10 @@ extension SandboxState {
     }
 }
 
-/// What the person at the bank decides.
+/// The decision of the person at the bank.
 public enum BankDecision: Sendable, Equatable {
     case approve
-    /// With an error of RFC 6749 §4.1.2.1.
+    /// Sent back with an error of RFC 6749 §4.1.2.1.
     case refuse(error: String, description: String)
 
     /// The user says no.

@@ -48,7 +48,7 @@ extension Attestation {
     }
 }
 
-/// What registrations and signatures have in common.
+/// The checks that registrations and signatures have in common.
 enum CredentialMembers {
     private enum Attachment: String, CaseIterable { case platform }
     private enum Kind: String, CaseIterable { case publicKey = "public-key" }

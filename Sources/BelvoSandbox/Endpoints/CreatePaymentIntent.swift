@@ -74,7 +74,7 @@ extension SandboxState {
             status: variants.intentStates == .documented ? .requiresAction : .pending)
     }
 
-    /// Who receives, and the enrollment of who pays: usable, and this customer's.
+    /// The receiving account, and the paying enrollment: usable, and this customer's.
     private func readParties(
         _ reader: JSONReader, customer: String?
     ) -> (beneficiary: String, enrollment: Enrollment)? {

@@ -38,7 +38,7 @@ extension Fault {
         }
     }
 
-    /// What goes out for the answer of a call that was worked on.
+    /// The bytes sent for the answer of a call that was processed.
     func spoil(_ response: Response) -> SandboxAnswer {
         switch self {
         case .status, .dropRequest, .delayRequest, .delayAnswer:

@@ -1,7 +1,7 @@
 import HTTP
 import JSON
 
-/// What goes wrong with a call, on purpose.
+/// A fault that is injected into a call.
 public enum Fault: Sendable, Equatable {
     /// This answer instead of Belvo's; the call is not worked on. `headers` go out as they are.
     case status(Int, body: String, contentType: String, headers: [String: String])

@@ -1,10 +1,10 @@
 import HTTP
 
-/// What the sandbox answers, and what is to be done to it on the connection.
+/// An answer of the sandbox, and the fault that the connection applies to it.
 public struct SandboxAnswer: Sendable {
-    /// What HTTP carries.
+    /// The response.
     public var response: Response
-    /// What becomes of it on the way.
+    /// The fault in its delivery.
     public var delivery: Delivery
 
     public init(_ response: Response, delivery: Delivery = .whole) {
@@ -15,16 +15,16 @@ public struct SandboxAnswer: Sendable {
 
 /// How an answer travels. Only the one who owns the connection can do this, so it is a value.
 public enum Delivery: Sendable, Equatable {
-    /// As HTTP says.
+    /// The whole response, as HTTP has it.
     case whole
     /// Not at all: the connection is closed without a byte.
     case drop
-    /// That many bytes of the serialized message, then the connection is closed.
+    /// Only so many bytes of the serialized message, then the connection is closed.
     case truncated(Int)
-    /// With this number as `content-length` instead of the true one, then the connection is closed.
+    /// The response with this number as `content-length` instead of the true one, then the connection is closed.
     case contentLength(Int)
     /// These bytes instead of the message, then the connection is closed.
     case raw([UInt8])
-    /// That many bytes every second.
+    /// So many bytes every second.
     case slow(bytesPerSecond: Int)
 }

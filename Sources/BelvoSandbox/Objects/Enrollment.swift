@@ -55,7 +55,7 @@ struct Enrollment: Sendable, Identifiable {
         let nonce: String
         /// The handle of a pushed authorization request (RFC 9126 §2.2).
         let requestURI: String
-        /// What the bank answered, once it did.
+        /// The bank's answer, once it came.
         var answer: BankAnswer?
         /// When Belvo was told, for the first time with a right code.
         var completedAt: Timestamp?

@@ -10,7 +10,7 @@ public struct Institution: Sendable, Identifiable {
     public var displayName: String
     /// Inactive banks are listed and cannot be enrolled at.
     public var isActive: Bool
-    /// Whose accounts it keeps.
+    /// The kind of its customers: persons or companies.
     public var kind: Kind
     /// The status of `open_finance_biometric_pix`; nil for a bank without it.
     public var biometricPix: String?

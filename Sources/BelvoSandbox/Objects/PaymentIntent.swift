@@ -23,7 +23,7 @@ struct PaymentIntent: Sendable, Identifiable {
     var status: Status {
         didSet { if oldValue != status { statusBefore = oldValue } }
     }
-    /// What it was before its last change; nil while it is as it was made.
+    /// The status before the last change; nil while it is as it was made.
     private(set) var statusBefore: Status?
     var failure: Failure?
     /// Whether a signature was accepted: an intent takes one.

@@ -1,6 +1,6 @@
 import JSON
 
-/// What a device tells about itself, checked for shape; nothing of it is kept but the device's id
+/// The signals of a device about itself, checked for shape; nothing of it is kept but the device's id
 /// (belvo-api.md §7).
 struct RiskSignals {
     let deviceID: String

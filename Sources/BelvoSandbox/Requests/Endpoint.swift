@@ -1,6 +1,6 @@
 import HTTP
 
-/// What the sandbox offers of Belvo's API; its names are those of the control API.
+/// The endpoints of Belvo's API that the sandbox has; its names are those of the control API.
 public enum Endpoint: String, Sendable, CaseIterable {
     case createWidgetToken = "create_widget_token"
     case refreshWidgetToken = "refresh_widget_token"

@@ -33,7 +33,7 @@ public struct SandboxServer: Sendable {
         await server.drain(loops: [loop], within: .seconds(2))
     }
 
-    /// What cannot even be read as a request never reaches Belvo: the firewall says so.
+    /// Answers bytes that cannot be read as a request, as the firewall before Belvo does.
     private static func refusal(_ fault: MessageFault) -> Response {
         Page.response(fault.status, Page.firewall(fault.status))
     }

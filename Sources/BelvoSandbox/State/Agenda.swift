@@ -1,4 +1,4 @@
-/// What happens by itself, and when.
+/// Changes that happen by themselves, and their times.
 struct Agenda: Sendable {
     enum Item: Sendable {
         case expireEnrollment(String)

@@ -43,7 +43,7 @@ public struct CallRecord: Sendable, Equatable {
     public internal(set) var number = 0
     /// When it arrived.
     public let at: Timestamp
-    /// As it was sent.
+    /// The method as it was sent.
     public let method: String
     /// Without its query.
     public let path: String

@@ -1,7 +1,7 @@
 /// The webhooks that were made, in order, and what became of them.
 struct Outbox: Sendable {
     private(set) var webhooks = Register<Webhook>()
-    /// Those not at their end, in order, so that a long day's past costs nothing.
+    /// The deliveries that are not at their end, in order, so that a long day's past costs nothing.
     private var open: [String] = []
 
     mutating func add(_ webhook: Webhook) {

@@ -1,4 +1,4 @@
-/// What a sandbox is made of. Every member has a default that serves tests in one process.
+/// The configuration of a sandbox. Every member has a default that serves tests in one process.
 public struct SandboxConfiguration: Sendable {
     /// Where the sandbox is reached from outside: the origin of `next` links and of the bank's page.
     public var publicURL = "https://127.0.0.1:9443"

@@ -1,7 +1,7 @@
 import HTTP
 import JSON
 
-/// What is told to the subscriptions when something changes (belvo-api.md §8, V1 payloads).
+/// The webhooks to the subscriptions when an object changes (belvo-api.md §8, V1 payloads).
 extension SandboxState {
     mutating func announce(_ enrollment: Enrollment) {
         announce("ENROLLMENTS", "STATUS_UPDATE", enrollment.id, enrollment.externalID) { [variants] data in

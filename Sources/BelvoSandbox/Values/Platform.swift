@@ -1,4 +1,4 @@
-/// What a device runs, as Belvo writes it.
+/// The platform of a device, as Belvo writes it.
 enum Platform: String, CaseIterable {
     case ios = "IOS"
     case android = "ANDROID"

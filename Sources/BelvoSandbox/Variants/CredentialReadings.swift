@@ -1,7 +1,8 @@
 /// belvo-api.md §14: the guide prints one form of a registration and of a signature, Belvo's types allow more.
 public enum CredentialForm: String, Switch {
-    /// As `RegistrationResponseJSON` and `AuthenticationResponseJSON` have it (WebAuthn §5.1): further members,
-    /// `authenticatorAttachment` and `type` perhaps missing, base64 in any form. `userHandle` is a text all the same.
+    /// The members as `RegistrationResponseJSON` and `AuthenticationResponseJSON` have it (WebAuthn §5.1): further
+    /// members, `authenticatorAttachment` and `type` perhaps missing, base64 in any form. `userHandle` is a text all
+    /// the same.
     case tolerant
     /// Exactly the members of the guide, in base64url without padding.
     case strict
@@ -45,7 +46,7 @@ public enum AppID: String, Switch {
     }
 }
 
-/// Which `pubKeyCredParams` there are.
+/// The `pubKeyCredParams` that are offered.
 public enum Algorithms: String, Switch {
     case both
     case es256, rs256

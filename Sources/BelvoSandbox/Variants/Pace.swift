@@ -2,7 +2,7 @@
 public enum Settlement: Sendable, Equatable {
     /// In the call that began it.
     case immediately
-    /// That long after it.
+    /// So long after it.
     case after(Duration)
     /// When a test or an operator says so.
     case whenTold
@@ -12,7 +12,7 @@ public enum Settlement: Sendable, Equatable {
 public enum Readiness: Sendable, Equatable {
     /// After that many calls that found them missing.
     case afterCalls(Int)
-    /// That long after the redirection was completed.
+    /// So long after the redirection was completed.
     case after(Duration)
     /// When a test or an operator says so.
     case whenTold

@@ -2,7 +2,7 @@
 public protocol SwitchText: Sendable, Equatable {
     init?(switchText: String)
     var switchText: String { get }
-    /// What the text may be, for the one who asks.
+    /// The texts that are possible, for the error message.
     static var choices: [String] { get }
 }
 

@@ -7,7 +7,7 @@ public enum UnknownMembers: String, Switch {
     case forbidden
     /// 400 with an error for each member.
     case refused
-    /// As if they were not there.
+    /// Ignored, as if they were not there.
     case ignored
 }
 
@@ -66,7 +66,7 @@ public enum Tenure: String, Switch {
     case creationDay = "creation_day"
 }
 
-/// What the same `Belvo-Idempotency-Key` gets, with another body where nothing else is said (belvo-api.md §12.3).
+/// The answer to the same `Belvo-Idempotency-Key`, with another body where nothing else is said (belvo-api.md §12.3).
 public enum KeyReuse: String, Switch {
     /// The first answer.
     case replayed

@@ -1,13 +1,13 @@
-/// Which reading of Belvo's documents the sandbox follows where they leave more than one open.
+/// The readings of Belvo's documents that the sandbox follows where they leave more than one open.
 ///
 /// The defaults are the working decisions of belvo-api.md §11; each type says what its cases mean. All of
 /// them can be changed while the sandbox runs, also over the control API (`/sandbox/variants`).
 public struct Variants: Sendable, Equatable {
     /// The shape of an error's body.
     public var errors: ErrorForm = .array
-    /// What becomes of a body with a member that the documents do not name.
+    /// The answer to a body with a member that the documents do not name.
     public var unknownMembers: UnknownMembers = .forbidden
-    /// What a path without its trailing slash answers.
+    /// The answer to a path without its trailing slash.
     public var missingSlash: MissingSlash = .notFound
     /// The shape of every list but the institutions, which are always paginated.
     public var lists: ListForm = .envelope
@@ -31,7 +31,7 @@ public struct Variants: Sendable, Equatable {
     /// Whether there is an endpoint that renews SDK access tokens, and what becomes of the refresh token.
     public var tokenRefresh: TokenRefresh = .absent
 
-    /// What a second customer with the same identifier gets.
+    /// The answer to a second customer with the same identifier.
     public var duplicateCustomers: DuplicateCustomers = .created
     /// How a `customer` may be named in requests.
     public var customerReference: CustomerReference = .identity
@@ -48,29 +48,29 @@ public struct Variants: Sendable, Equatable {
     public var redirect: RedirectForm = .openState
     /// Where the bank puts its answer in the callback.
     public var callback: CallbackForm = .query
-    /// What a `code` does that the bank never issued.
+    /// The effect of a `code` that the bank never issued.
     public var unknownCodes: UnknownCodes = .ignored
-    /// What asking for the FIDO registration options answers before they are there.
+    /// The answer to a request for the FIDO registration options before they are there.
     public var fidoNotReady: NotReady = .withoutChallenge
     /// When the FIDO registration options are there.
     public var fidoReadiness: Readiness = .afterCalls(1)
     /// How the bytes in FIDO options are spelled.
     public var optionBytes: OptionBytes = .base64URL
-    /// Whose registration options carry the `appid` extension.
+    /// The platforms whose registration options carry the `appid` extension.
     public var appID: AppID = .phones
     /// The algorithms that a registration may choose from, the most wanted first.
     public var algorithms: Algorithms = .both
-    /// What registration options say of keys that the authenticator keeps.
+    /// The registration options' wish about keys that the authenticator keeps.
     public var residentKey: ResidentKey = .unsaid
     /// How much of what an authenticator gives has to be as the guide prints it.
     public var credentials: CredentialForm = .tolerant
-    /// Which of the challenges that were handed out a confirmation may use.
+    /// The challenges that a confirmation may use, of those that were handed out.
     public var challenges: Challenges = .latest
-    /// What `details.status` says once an enrollment is FAILED.
+    /// The `details.status` of an enrollment that is FAILED.
     public var failedDetails: FailedDetails = .kept
     /// How the enrolled state of `details.status` is spelled.
     public var authorizedSpelling: AuthorizedSpelling = .american
-    /// What stands for the risk signals in answers.
+    /// The member that represents the risk signals in answers.
     public var riskSignals: RiskSignalsForm = .masked
 
     /// When a confirmed enrollment reaches its end.
@@ -81,7 +81,7 @@ public struct Variants: Sendable, Equatable {
     public var intentStates: IntentStates = .guide
     /// Whether the answer to creating an intent has its `fido_options`.
     public var fidoOptions: FIDOOptionsForm = .onCreation
-    /// What the same idempotency key with another body gets.
+    /// The answer to the same idempotency key with another body.
     public var keyReuse: KeyReuse = .replayed
     /// The case of `failure_code` and `status_reason_code`.
     public var failureCodes: LetterCase = .lower
@@ -90,7 +90,7 @@ public struct Variants: Sendable, Equatable {
     public var webhookToken: WebhookToken = .bearer
     /// Whether a webhook has an `external_id`; older ones had none.
     public var webhookExternalID: WebhookExternalID = .present
-    /// Which answers count as a webhook's receipt.
+    /// The answers that count as a webhook's receipt.
     public var webhookReceipt: WebhookReceipt = .exactly200
     /// How many times each webhook is sent at once; 0 loses them all.
     public var webhookCopies = 1

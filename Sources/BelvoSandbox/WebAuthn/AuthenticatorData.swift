@@ -1,4 +1,4 @@
-/// What an authenticator says about itself and its key (WebAuthn §6.1).
+/// An authenticator's statement about itself and its key (WebAuthn §6.1).
 struct AuthenticatorData: Sendable {
     let relyingPartyHash: [UInt8]
     let flags: Flags

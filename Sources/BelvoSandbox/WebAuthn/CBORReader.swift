@@ -24,7 +24,7 @@ package struct CBORReader {
         return value
     }
 
-    /// What was not read yet.
+    /// The bytes that were not read yet.
     var rest: ArraySlice<UInt8> { bytes[position...] }
 
     /// The next item.

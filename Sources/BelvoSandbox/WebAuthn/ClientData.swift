@@ -1,6 +1,6 @@
 import JSON
 
-/// What the bank asked for, and from whom it takes an answer.
+/// The challenge of the bank, and the origins from which it accepts an answer.
 struct Expectation: Sendable {
     /// The domain that the credential is for, as authenticators name it (WebAuthn §6.1).
     let relyingPartyHash: [UInt8]
@@ -16,7 +16,7 @@ struct Expectation: Sendable {
     }
 }
 
-/// What the client says it asked the authenticator for (WebAuthn §5.8.1).
+/// The client's statement of its request to the authenticator (WebAuthn §5.8.1).
 struct ClientData: Sendable {
     /// SHA-256 of the bytes as they came, which is what the authenticator signed.
     let digest: [UInt8]

@@ -6,7 +6,7 @@ struct Credential: Sendable, Equatable {
     let signatureCount: UInt32
 }
 
-/// What a registration gives to the bank.
+/// A registration as the bank gets it.
 struct Attestation: Sendable {
     let credentialID: [UInt8]
     let clientDataJSON: [UInt8]
@@ -49,7 +49,7 @@ struct Attestation: Sendable {
     }
 }
 
-/// What a signature gives to the bank.
+/// A signature as the bank gets it.
 struct Assertion: Sendable {
     let credentialID: [UInt8]
     let clientDataJSON: [UInt8]

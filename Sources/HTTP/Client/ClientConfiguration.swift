@@ -22,7 +22,7 @@ public struct ClientConfiguration: Sendable {
     /// How long the addresses of a name are used again before it is resolved anew.
     public var resolutionLifetime = Duration.seconds(30)
 
-    /// What turns the host's name into addresses, in the order in which they should be tried.
+    /// Resolves the host's name to addresses, in the order in which they should be tried.
     public var resolve: @Sendable (_ host: String, _ port: UInt16) async throws(ResolutionError) -> [SocketAddress] =
         { (host, port) async throws(ResolutionError) in try await Resolver.resolve(host: host, port: port) }
 

@@ -6,7 +6,7 @@ final class ClientPool {
     let loop: EventLoop
     /// Where received bytes land. Valid until the next read on this loop.
     let inbox = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 16)
-    /// What lets the next TLS connection skip most of its handshake.
+    /// The TLS session, with which the next connection skips most of its handshake.
     var ticket: TLSTicket?
 
     private var idle: [ClientConnection] = []
@@ -16,7 +16,7 @@ final class ClientPool {
     private let line: WaitQueue<Turn>
     private var isClosed = false
 
-    /// What a request that waited in line is given.
+    /// The answer to a request that waited for a connection.
     private enum Turn: Sendable {
         case connection(LoopBound<ClientConnection>)
         /// Leave to open a connection in the place of one that is gone.

@@ -28,7 +28,7 @@ extension ASCIISet {
     /// `-._~!$&'()*+,;=:@/` (RFC 3986 §3.3).
     static let path = ASCIISet(bit: 2)
 
-    /// What a query may hold besides escapes: as a path and `?` (RFC 3986 §3.4), and ``[]\^`{|}``.
+    /// The octets of a query besides escapes: as a path and `?` (RFC 3986 §3.4), and ``[]\^`{|}``.
     ///
     /// A bank's redirect reaches us through a browser, and browsers escape none of these others in a
     /// query; to refuse them would lose an authorization code over a matter of style.
@@ -39,6 +39,6 @@ extension ASCIISet {
     /// A comma is how two Host lines look once something on the way has joined them (RFC 9110 §5.3).
     static let hostName = ASCIISet(bit: 8)
 
-    /// What needs no escape in a form: letters, digits and `*-._` (URL standard of the WHATWG, §1.3).
+    /// The octets that need no escape in a form: letters, digits and `*-._` (URL standard of the WHATWG, §1.3).
     static let formPlain = ASCIISet(bit: 16)
 }

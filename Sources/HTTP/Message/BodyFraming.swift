@@ -3,7 +3,7 @@ enum BodyFraming: Equatable, Sendable {
     /// So many bytes, perhaps none.
     case length(Int)
     case chunked
-    /// As much as comes until the peer closes: responses only.
+    /// All bytes until the peer closes: responses only.
     case untilClose
 }
 

@@ -1,6 +1,6 @@
 /// Tells one state of a resource from another: `"abc"`, or `W/"abc"` for one that promises less (RFC 9110 §8.8.3).
 public struct EntityTag: Hashable, Sendable, CustomStringConvertible {
-    /// What stands between the quotation marks.
+    /// The text between the quotation marks.
     public let opaque: String
     public let isWeak: Bool
 
@@ -21,7 +21,7 @@ public struct EntityTag: Hashable, Sendable, CustomStringConvertible {
         self.isWeak = isWeak
     }
 
-    /// As it stands in a field.
+    /// The tag as it stands in a field.
     public var description: String { isWeak ? "W/\"\(opaque)\"" : "\"\(opaque)\"" }
 
     /// Whether two tags are the same but for their strength: the weak comparison (RFC 9110 §8.8.3.2).
@@ -47,7 +47,7 @@ public struct EntityTag: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What a client has already: the tags in `If-None-Match` (RFC 9110 §13.1.2).
+/// The versions that a client has already: the tags in `If-None-Match` (RFC 9110 §13.1.2).
 public enum IfNoneMatch: Sendable, Equatable {
     /// `*`: whatever there is.
     case anything

@@ -1,4 +1,4 @@
-/// What the fields of a message say about the message itself: its length, its host, its connection.
+/// The properties of a message that its fields state: its length, its host, its connection.
 struct FieldFacts: Sendable {
     /// The Content-Length; nil without one.
     private(set) var contentLength: Int?

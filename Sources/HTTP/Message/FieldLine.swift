@@ -16,7 +16,7 @@ struct FieldLine {
         }
     }
 
-    /// What is wrong with a line whose name does not end at a colon.
+    /// The fault of a line whose name does not end at a colon.
     private static func fault(at nameEnd: Int, in line: Range<Int>, of bytes: Span<UInt8>) -> MessageFault {
         guard nameEnd < line.upperBound else { return .malformed("a field line has no colon") }
         guard Octet.isBlank(bytes[nameEnd]) else { return .malformed("a field name is not a token") }

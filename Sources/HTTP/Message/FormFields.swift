@@ -10,7 +10,7 @@ public struct FormFields: Equatable, Sendable, CustomStringConvertible {
         var name: String
         var value: String
 
-        /// By the bytes: for Swift's `==` the Kelvin sign is a K, and two readers would see two fields or one.
+        /// Compares by bytes: for Swift's `==` the Kelvin sign is a K, and two readers would see two fields or one.
         func isNamed(_ wanted: String) -> Bool { name.utf8.elementsEqual(wanted.utf8) }
 
         static func == (one: Field, other: Field) -> Bool {

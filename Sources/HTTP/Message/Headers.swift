@@ -112,7 +112,7 @@ public struct Headers: Sendable, CustomStringConvertible {
         return isListed
     }
 
-    /// As many bytes as the fields take at most when they are written.
+    /// The greatest number of bytes that the fields take when they are written.
     var lineBytesMax: Int { storage.count + 4 * entries.count }
 
     /// Writes every field as a line, without those that are to be left out by their name.

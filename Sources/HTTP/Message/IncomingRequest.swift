@@ -3,7 +3,7 @@ struct IncomingRequest: Sendable {
     private var head = HeadReader<RequestLine>()
     /// Nothing before the head is whole, and for a request without a body.
     private var body: BodyReader?
-    /// Of a whole request: see `RequestParser.announcesKeepAlive`.
+    /// Whether the connection stays open after a whole request: see `RequestParser.announcesKeepAlive`.
     private(set) var announcesKeepAlive = false
 
     var hasBegun: Bool { head.hasBegun }

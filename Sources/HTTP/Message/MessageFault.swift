@@ -1,4 +1,4 @@
-/// What is wrong with a received message: the status to answer with and a sentence for people.
+/// A fault in a received message: the status to answer with and a sentence for people.
 ///
 /// The sentence is one of ours and holds no byte of the message, so it may be sent and logged.
 public struct MessageFault: Error, Equatable, Sendable, CustomStringConvertible {

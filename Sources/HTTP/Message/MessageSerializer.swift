@@ -3,7 +3,7 @@
 /// The fields that frame a message and speak of the connection are written here and nowhere else:
 /// among a message's own fields they are left out, so that no message can be framed twice.
 public enum MessageSerializer {
-    /// What a message says about the connection behind it (RFC 9112 §9.3, §9.6).
+    /// The message's statement about keeping its connection (RFC 9112 §9.3, §9.6).
     public enum ConnectionOption: Sendable {
         /// Nothing: it stays open, as HTTP/1.1 connections do.
         case unstated

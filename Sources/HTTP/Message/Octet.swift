@@ -26,7 +26,7 @@ enum Octet {
 
     static func isDigit(_ byte: UInt8) -> Bool { byte &- zero < 10 }
 
-    /// What a field value may not hold: every control character but the tab (RFC 9110 §5.5).
+    /// The octets that a field value may not hold: every control character but the tab (RFC 9110 §5.5).
     static func isControl(_ byte: UInt8) -> Bool { byte < 0x20 && byte != tab || byte == 0x7F }
 
     /// Optional white space (RFC 9110 §5.6.3).

@@ -13,11 +13,11 @@ public struct Request: Sendable {
     }
 }
 
-/// What a request asks for: a path and a query, both still percent-encoded (RFC 9112 §3.2.1).
+/// The target of a request: a path and a query, both still percent-encoded (RFC 9112 §3.2.1).
 public struct Target: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
     /// The path as it was sent, beginning with a slash; `*` for the asterisk-form.
     public let path: String
-    /// What stood behind the question mark; nil without one.
+    /// The query behind the question mark; nil without one.
     public let query: String?
 
     /// Takes parts that hold only what a request line may hold; anything else is our own mistake.

@@ -2,7 +2,7 @@
 struct RequestLine: StartLine {
     let method: Range<Int>
     let target: TargetPlace
-    /// What an absolute-form puts in the place of the Host field's value.
+    /// The authority of an absolute-form, which replaces the Host field's value.
     let authority: Range<Int>?
     let version: Version
 

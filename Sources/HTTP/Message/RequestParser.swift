@@ -4,7 +4,7 @@
 /// message and refusing it, it is refused, because a parser that repairs differently sees other messages in
 /// the same bytes. A request that lies whole in the input is read in place, without being held here.
 public struct RequestParser: Sendable {
-    /// What the bytes so far amount to.
+    /// The result of parsing the bytes so far.
     public enum Event: Sendable {
         /// The input is used up and the request is not whole.
         case needsMore

@@ -3,7 +3,7 @@
 /// As strict as `RequestParser`. Every fault says 502: the answer is the upstream's, and none of it
 /// reaches our own client.
 public struct ResponseParser: Sendable {
-    /// What the bytes so far amount to.
+    /// The result of parsing the bytes so far.
     public enum Event: Sendable {
         /// The input is used up and the response is not whole.
         case needsMore

@@ -3,7 +3,7 @@
 /// Paths without a name in braces are looked up whole; those with one are compared byte by byte before and behind it. A
 /// trailing slash means the same as none.
 public struct RouteTable: Sendable {
-    /// What was found.
+    /// The result of a search.
     public enum Match: Sendable, Equatable {
         /// The route's place in the list, with the text that stands for the name in braces.
         case route(Int, id: String?)

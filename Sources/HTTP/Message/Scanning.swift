@@ -30,7 +30,7 @@ extension Span<UInt8> {
         }
     }
 
-    /// As `endOfRun(of:in:)`, and percent-encoded octets belong to the run (RFC 3986 §2.1).
+    /// Like `endOfRun(of:in:)`; percent-encoded octets belong to the run (RFC 3986 §2.1).
     func endOfEscapedRun(of set: ASCIISet, in range: Range<Int>) -> Int {
         var index = endOfRun(of: set, in: range)
         while range.upperBound - index >= 3, self[index] == Octet.percent,

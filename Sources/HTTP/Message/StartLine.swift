@@ -9,7 +9,7 @@ protocol StartLine: Sendable {
     /// its first byte: it may never send what ends a line.
     static func canBegin(with byte: UInt8) -> Bool
 
-    /// What a longer line than allowed is answered with.
+    /// The fault of a line that is too long.
     static var tooLong: MessageFault { get }
 
     var version: Version { get }

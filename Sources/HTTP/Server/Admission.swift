@@ -7,7 +7,7 @@ import Transport
 final class Admission: Sendable {
     private struct Counts {
         var all = 0
-        /// Those of addresses that are counted, by what stands for their subscribers.
+        /// The connections of counted addresses, by the key of their subscribers.
         var byAddress: [IPAddress: Int32] = [:]
     }
 

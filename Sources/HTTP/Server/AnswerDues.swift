@@ -1,13 +1,13 @@
-/// What goes along with a connection's answers until they have left: whose they are, what is kept for their requests,
+/// The data kept with a connection's answers until they have left: whose they are, what is kept for their requests,
 /// and the number under which their unsent bytes are counted.
 ///
 /// It belongs to one connection, and so to one thread.
 struct AnswerDues {
-    /// Whose the answers are.
+    /// The owner of the answers.
     var owner: UInt64
-    /// What is kept for the request that is being answered.
+    /// The data kept for the request that is being answered.
     private var permit: AnyObject?
-    /// What is kept for answers that have yet to leave.
+    /// The data kept for answers that have yet to leave.
     private var leaving: [AnyObject] = []
     /// 0 while no byte waits.
     private(set) var debt: UInt64 = 0

@@ -40,7 +40,7 @@ final class LoopServer: EventHandler {
     private static let acceptedMax = 16
     /// Overdue connections that are closed at a time, likewise.
     private static let overdueMax = 32
-    /// At most so many can be waiting when none joins them.
+    /// The greatest number that can be waiting when none joins them.
     private static let waitingMax = Int(Listener.backlog)
 
     /// Connections whose end leaves enough behind to look through the memory for it.
@@ -59,7 +59,7 @@ final class LoopServer: EventHandler {
     @exclusivity(unchecked)
     private var date = HTTPDate()
     private var sweeper: LoopTimer?
-    /// Whose deadline had passed at the last look, and who have yet to be dealt with.
+    /// Connections whose deadline had passed at the last check, and that have yet to be closed.
     private var overdue: [ServerConnection] = []
     /// The most connections since memory was last given back.
     private var connectionsPeak = 0
@@ -233,8 +233,8 @@ final class LoopServer: EventHandler {
         sweep()
     }
 
-    /// What thousands of connections have left behind goes back to the system when most of them are gone, and so does
-    /// what thousands of requests have when few come any more: a flood on a few connections leaves as much.
+    /// Returns the memory of thousands of connections to the system when most of them are gone, and that
+    /// of thousands of requests when few come any more: a flood on a few connections leaves as much.
     private func giveMemoryBack() {
         connectionsPeak = max(connectionsPeak, connections.count)
         let isEmptier = connectionsPeak >= Self.crowdMin && connections.count < connectionsPeak / 4

@@ -84,9 +84,9 @@ public final class Server: Sendable {
     }
 }
 
-/// What is known about a request beside its bytes.
+/// The context of a request beside its bytes.
 public struct RequestContext: Sendable {
-    /// Who sent it: the peer of the connection, which may be a proxy.
+    /// The sender: the peer of the connection, which may be a proxy.
     public let peer: IPAddress
     /// Whether it came through TLS of ours.
     public let isSecure: Bool
@@ -120,7 +120,7 @@ public struct RequestContext: Sendable {
     }
 }
 
-/// What a handler wants sent.
+/// The answer of a handler.
 public enum Reply: Sendable {
     case response(Response)
     /// The answer comes later, and no handler is at work for it meanwhile.

@@ -1,5 +1,5 @@
 extension ServerConnection {
-    /// What a connection does.
+    /// The phases of a connection.
     enum Phase {
         /// TLS is being set up.
         case greeting

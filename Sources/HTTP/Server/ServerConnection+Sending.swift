@@ -54,7 +54,7 @@ extension ServerConnection {
         giveUp()
     }
 
-    /// What the write deadline had taken the place of. Nothing was read meanwhile, so the client has its time anew.
+    /// The deadline that the write deadline had replaced. Nothing was read meanwhile, so the client has its time anew.
     var deadlineBehindAnswers: Monotonic {
         switch phase {
         case .receiving: loopServer.loop.now + loopServer.server.configuration.headerDeadline

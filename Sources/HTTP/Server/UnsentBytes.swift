@@ -1,6 +1,6 @@
 import Transport
 
-/// What was answered on a connection and has not been taken by the network yet.
+/// The answers of a connection that the network has not taken yet.
 struct UnsentBytes {
     private var pieces: [KeptBytes] = []
 

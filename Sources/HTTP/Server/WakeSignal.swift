@@ -5,7 +5,7 @@
 public final class WakeSignal {
     /// Whether a signal has yet to wake a reply.
     public private(set) var isSignaled = false
-    /// What to wake. It is released as soon as it is awake or gone.
+    /// The connection to wake. It is released as soon as it is awake or gone.
     private var sleeper: ServerConnection?
 
     public init() {}

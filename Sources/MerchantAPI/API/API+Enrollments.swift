@@ -137,7 +137,7 @@ extension EnrollmentWorkflow.CreateRequest {
     }
 }
 
-/// What the phone's SDK collected about itself: checked for size and shape, and passed on as it came
+/// The risk signals that the phone's SDK collected: checked for size and shape, and passed on as it came
 /// (belvo-api.md §7).
 struct RiskSignals {
     /// Enough for every member that Open Finance knows, several times over.
@@ -177,8 +177,8 @@ struct RiskSignals {
     }
 }
 
-/// What an authenticator made: a registration or a signature, as the platform writes it and passed on as it came
-/// (belvo-api.md §4.6, §6.2).
+/// The credential that an authenticator made: a registration or a signature, as the platform writes it and passed on as
+/// it came (belvo-api.md §4.6, §6.2).
 ///
 /// Browsers, Android's Credential Manager and Belvo's SDKs each have members of their own, and leave others out: what
 /// is not needed here is not read.

@@ -13,7 +13,7 @@ enum WaitableResource: Sendable {
     case registrationOptions(Enrollment.ID)
     case payment(Payment.ID)
 
-    /// What the operation reads, if it reads a single resource.
+    /// The resource that the operation reads, if it reads a single one.
     init?(_ waitable: Operation.Waitable, _ inbound: Inbound) throws(APIError) {
         switch waitable {
         case .nothing: return nil
@@ -36,9 +36,9 @@ enum WaitableResource: Sendable {
 
 /// A resource as it is at one moment.
 struct ResourceSnapshot: Sendable {
-    /// What a GET is answered.
+    /// The answer to a GET.
     let response: Response
-    /// Which state of the resource that is. Without one there is nothing to show yet.
+    /// The tag of the resource's state. Nil while there is nothing to show yet.
     let tag: EntityTag?
     /// Whether waiting would bring nothing more.
     let isFinal: Bool

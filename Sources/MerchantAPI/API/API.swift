@@ -25,7 +25,7 @@ package final class API: Sendable {
     let associations: AppAssociations
 
     private let counts: RequestCounts
-    /// At which level each answer is logged.
+    /// The level at which each answer is logged.
     private let answerLevel: Logger.Level
     private let router = Router()
     private let vault: Vault
@@ -76,7 +76,7 @@ package final class API: Sendable {
         }
     }
 
-    /// What is left of a request when its answer is there.
+    /// A request whose answer is known, with the values that its log line and its counts need.
     private struct Answered: Sendable {
         let route: RequestCounts.Route
         let requestID: String
@@ -85,7 +85,7 @@ package final class API: Sendable {
         let sharing: CrossOrigin.Sharing?
     }
 
-    /// What every answer carries, also one that comes later; and its place among the counted ones.
+    /// The headers of every answer, also of one that comes later; and its place among the counted ones.
     private func complete(_ response: inout Response, of answered: Answered, since start: Monotonic) {
         response.headers.append(RequestID.field, answered.requestID)
         access.transportSecurity.apply(to: &response)
@@ -160,7 +160,8 @@ package final class API: Sendable {
         }
     }
 
-    /// Whose request it is. Throws when that cannot be believed, or when the user has made too many.
+    /// The user whose request it is. Throws when the token does not prove it, or when the user has made too many
+    /// requests.
     nonisolated(nonsending) func user(of inbound: Inbound) async throws -> UserSubject {
         if let user = inbound.user { return user }
         let user: UserSubject
@@ -205,7 +206,7 @@ package final class API: Sendable {
 
 // What handlers share.
 extension API {
-    /// Who asks, for the history and for Belvo.
+    /// The cause of the request, for the history, and its trace, for Belvo.
     func callContext(_ inbound: Inbound, _ actor: Cause.Actor = .app) -> CallContext {
         CallContext(
             cause: Cause(actor: actor, requestID: inbound.requestID),

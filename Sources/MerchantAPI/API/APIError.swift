@@ -21,11 +21,11 @@ package struct APIError: Error, Sendable {
     var belvoRequestID: String?
     /// The payment that stands in the way.
     var paymentIntent: Payment.ID?
-    /// What helps, where the same request never will.
+    /// The action that helps where the same request never will.
     var nextAction: NextAction?
     /// Further header fields that the status calls for.
     var headers: [(name: HeaderName, value: String)] = []
-    /// What is logged, where that is more.
+    /// The reason for the log, where it says more than the answer.
     var logged: String?
     /// Whether an operator has to act.
     var isAlarm = false

@@ -44,7 +44,7 @@ extension CallbackPage {
         "<a class=\"button\" href=\"\(link.escapedForHTML)\">\(label)</a>"
     }
 
-    /// What the script has to know.
+    /// The data for the page's script.
     private func attributes(_ content: Content, goesOn: Bool) -> String {
         var attributes = ""
         switch content.state {
@@ -77,7 +77,7 @@ extension CallbackPage {
         """
     }
 
-    /// What is shown while the script reads the fragment, and what is shown without a script.
+    /// The texts while the script reads the fragment, and without a script.
     private func awaited(_ language: PageLanguage, _ home: Home) -> String {
         """
         <div class="scripted">

@@ -7,7 +7,7 @@ extension CallbackPage {
             """
         }
 
-        /// What browsers show beside the title, so that they ask the server for no other one.
+        /// The icon that browsers show beside the title, so that they ask the server for no other one.
         static let icon =
             "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 24 24'%3E"
             + "%3Ccircle cx='12' cy='12' r='12' fill='%230a5f4e'/%3E%3Cpath d='M7 12.5l3.4 3.4L17 9' fill='none' "

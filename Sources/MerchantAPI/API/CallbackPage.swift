@@ -22,7 +22,7 @@ package struct CallbackPage: Sendable {
         self.pollInterval = pollInterval
     }
 
-    /// What the page has to say.
+    /// The state that the page shows.
     enum State: Sendable, Equatable {
         /// The parameters may be in the fragment.
         case collecting
@@ -52,7 +52,7 @@ package struct CallbackPage: Sendable {
         case app, shop
     }
 
-    /// What stands on one page.
+    /// The texts of one page.
     struct Content: Sendable {
         let state: State
         let home: Home
@@ -122,7 +122,7 @@ package struct CallbackPage: Sendable {
 }
 
 extension CallbackPage.State {
-    /// What a redirect's page says.
+    /// The page for a redirect.
     init(_ callback: CallbackResult) {
         let receipt = callback.receipt
         guard receipt.outcome != .refused else {

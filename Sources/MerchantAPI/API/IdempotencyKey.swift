@@ -6,7 +6,7 @@ import MerchantStore
 import MerchantWorkflows
 import Payments
 
-/// What distinguishes a repeated request from another one (IETF draft, The Idempotency-Key HTTP Header Field).
+/// The key that tells a repeated request from another one (IETF draft, The Idempotency-Key HTTP Header Field).
 enum IdempotencyKey {
     static let lengths = 1...255
 

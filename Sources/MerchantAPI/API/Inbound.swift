@@ -9,11 +9,11 @@ import Transport
 struct Inbound: Sendable {
     let request: Request
     let requestID: String
-    /// Who sent it, as far as that can be believed.
+    /// The client's address, as far as it can be trusted.
     let client: IPAddress
     /// The text that stands for the name in braces in the path.
     var pathID: String?
-    /// Whose request it is, once that is known.
+    /// The user whose request it is, once that is known.
     var user: UserSubject?
 
     /// The body as one JSON object, whose reader gathers every fault.

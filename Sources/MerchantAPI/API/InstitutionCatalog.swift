@@ -27,7 +27,7 @@ package final class InstitutionCatalog: Sendable {
         var refresh: Task<[Belvo.Institution], any Error>?
     }
 
-    /// What a request for the list gets.
+    /// The answer to a request for the list.
     private enum Offer {
         case list([Belvo.Institution])
         case failure(any Error)
@@ -120,7 +120,7 @@ package final class InstitutionCatalog: Sendable {
         }
     }
 
-    /// What an operator may want to know of a list: that banks are missing from it, or that Belvo uses a new word.
+    /// An event about a list, for operators: that banks are missing from it, or that Belvo uses a new word.
     private func tell(_ list: InstitutionList) {
         if list.unreadable > 0 { log.warning("institutions.left_out", metadata: ["count": "\(list.unreadable)"]) }
         let words = Set(list.institutions.compactMap { $0.biometricPix?.status.uppercased() })

@@ -14,7 +14,7 @@ final class LongPoll {
     private let api: API
     private let waitable: WaitableResource
     private let subject: UserSubject
-    /// What the client has.
+    /// The tag that the client has.
     private let known: IfNoneMatch?
     private let requestID: String
     private let client: IPAddress

@@ -18,7 +18,7 @@ package enum Operation: Int, CaseIterable, Sendable {
     case live, ready
     case describe
 
-    /// Who may call it.
+    /// The callers that may call it.
     enum Access: Sendable {
         /// A user of the merchant, with a token.
         case user

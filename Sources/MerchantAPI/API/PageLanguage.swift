@@ -64,7 +64,7 @@ enum PageLanguage: Sendable {
         }
     }
 
-    /// What a page says below its button about what it does by itself, or where there is no button to press.
+    /// The note below a page's button, or in its place.
     func hint(_ state: CallbackPage.State, _ home: CallbackPage.Home, hasLink: Bool, goesOn: Bool) -> String {
         if state == .working {
             return switch self {

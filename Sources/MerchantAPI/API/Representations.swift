@@ -6,7 +6,7 @@ import Payments
 
 // What apps see of the merchant's records.
 
-/// What the app does next, so that it needs no state machine of its own.
+/// The next action of the app, so that it needs no state machine of its own.
 enum NextAction {
     case redirect(url: String)
     case poll(after: Duration)

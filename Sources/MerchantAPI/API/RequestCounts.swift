@@ -17,7 +17,7 @@ package final class RequestCounts: Sendable {
         case preflight
         /// The path or the method is unknown.
         case unmatched
-        /// What came was no request, or was answered in its handler's place.
+        /// The label of bytes that were no request, or of a request that was answered in its handler's place.
         case unreadable
 
         package static let allCases: [Route] =
@@ -31,7 +31,7 @@ package final class RequestCounts: Sendable {
             }
         }
 
-        /// As the label `operation` shows it.
+        /// The value of the label `operation`.
         package var name: String {
             switch self {
             case .operation(let operation): "\(operation)"
@@ -52,7 +52,7 @@ package final class RequestCounts: Sendable {
         }
     }
 
-    /// As the label `status` shows them.
+    /// The values of the label `status`.
     package static let statusClasses = ["2xx", "3xx", "4xx", "5xx"]
 
     private final class Place: Sendable {

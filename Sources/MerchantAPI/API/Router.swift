@@ -2,7 +2,7 @@ import HTTP
 
 /// Finds the operation that a method and a path stand for.
 struct Router: Sendable {
-    /// What was found.
+    /// The result of a search.
     enum Match: Sendable, Equatable {
         /// The operation, with the text that stands for the name in braces.
         case operation(Operation, id: String?)

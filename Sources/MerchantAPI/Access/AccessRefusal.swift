@@ -9,10 +9,10 @@ enum AccessRefusal: Error, Sendable, Equatable {
     case tooManyWrongTokens(retryAfter: Duration)
     /// Too many different redirects have come.
     case tooManyRedirects(retryAfter: Duration)
-    /// As many requests are in flight as may be.
+    /// The limit of requests in flight is reached.
     case busy
-    /// As many requests of this user are in flight as may be.
+    /// The limit of this user's requests in flight is reached.
     case tooManyOfUserUnderWay
-    /// As many long polls wait as may.
+    /// The limit of waiting long polls is reached.
     case tooManyLongPolls(retryAfter: Duration)
 }

@@ -5,7 +5,7 @@ import Payments
 import Synchronization
 import Transport
 
-/// Who gets in, how often, and who may read the answer: what stands in front of every operation beside the token.
+/// The rules in front of every operation beside the token: rates, requests in flight, and who may read the answer.
 package struct AccessRules: Sendable {
     let proxies: TrustedProxies
     let crossOrigin: CrossOrigin
@@ -67,7 +67,7 @@ package struct AccessRules: Sendable {
     }
 }
 
-/// Which refusals are logged: of one client one line a second, with a count of what was left out.
+/// Decides which refusals are logged: of one client one line a second, with a count of what was left out.
 private final class RefusalLog: Sendable {
     private let rate = RateLimiter(perSecond: 1)
     private let leftOut = Atomic(0)

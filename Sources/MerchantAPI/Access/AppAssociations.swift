@@ -1,7 +1,7 @@
 import HTTP
 import JSON
 
-/// Which apps belong to this server's domain, said in the two files that iOS and Android look for.
+/// The apps that belong to this server's domain, for the two files that iOS and Android read.
 ///
 /// Belvo's domain is the relying party of the passkeys (belvo-api.md §10), so Belvo's own files associate the keys;
 /// these open the app when a bank sends its user back, and let it share what a user saves for this domain.

@@ -1,6 +1,6 @@
 import HTTP
 
-/// Which web pages of other origins may call the API (`CORS_ORIGINS`), by the CORS protocol (the Fetch standard,
+/// The web pages of other origins that may call the API (`CORS_ORIGINS`), by the CORS protocol (the Fetch standard,
 /// "HTTP extensions", read 2026-11-21).
 ///
 /// It is for the apps' paths alone: what banks, Belvo, the shop and operators call is no page's business. Cookies play
@@ -27,7 +27,7 @@ package struct CrossOrigin: Sendable {
             ])
     }
 
-    /// What an answer to the request gets, whatever it is, so that the page that asked may read it if it is one of
+    /// The headers that any answer to the request gets, so that the page that asked may read it if it is one of
     /// ours; nil where pages play no part.
     func sharing(with request: Request) -> Sharing? {
         guard !origins.isEmpty, isCovered(request) else { return nil }
@@ -62,10 +62,10 @@ package struct CrossOrigin: Sendable {
         return path.hasPrefix("/v1/") || path == "/v1"
     }
 
-    /// What an app may send beside what every page may.
+    /// The request headers that an app may send beside those of every page.
     private static let requestFields =
         "authorization, content-type, idempotency-key, if-none-match, x-device-id, x-request-id, traceparent"
-    /// What an app may read beside what every page may.
+    /// The response headers that an app may read beside those of every page.
     fileprivate static let responseFields =
         "etag, idempotent-replayed, location, retry-after, www-authenticate, x-request-id"
     /// How long a browser need not ask again: one payment from begin to end. An origin that is struck off the list may

@@ -27,7 +27,7 @@ package struct JSONLogHandler: LogHandler {
         logLevel = level
     }
 
-    /// What every line of this logger carries.
+    /// The metadata of every line of this logger.
     package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
         set { metadata[key] = newValue }

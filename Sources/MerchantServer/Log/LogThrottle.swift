@@ -58,7 +58,7 @@ final class LogThrottle: Sendable {
         }
     }
 
-    /// What was left out and not reported yet, by event; from now on it counts as reported.
+    /// The numbers of lines left out and not reported yet, by event; from now on they count as reported.
     func takeLeftOut() -> [(event: String, lines: Int)] {
         state.withLock { state in
             let told = state.events.filter { $0.value.leftOut > 0 }.map { (event: $0.key, lines: $0.value.leftOut) }

@@ -1,6 +1,6 @@
 import Logging
 
-/// What a member of a log line can be.
+/// A value of a member of a log line.
 enum LogValue {
     case text(String)
     /// JSON text without quotes: an integer or a boolean.

@@ -1,7 +1,7 @@
 import HTTP
 import MerchantAPI
 
-/// What operators ask on `ADMIN_LISTEN`.
+/// The requests of operators on `ADMIN_LISTEN`.
 struct AdminAPI: Sendable {
     let health: Health
     let metrics: MetricsPage

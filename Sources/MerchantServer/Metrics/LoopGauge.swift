@@ -2,7 +2,7 @@ import Postgres
 import Synchronization
 import Transport
 
-/// What one event loop says about itself, once a second: how late that second came, and what its connections to the
+/// Figures of one event loop, taken once a second: how late that second came, and what its connections to the
 /// database are doing.
 ///
 /// A scrape reads what was said last and waits for no loop, so that it also shows one that is stuck.

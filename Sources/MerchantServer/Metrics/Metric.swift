@@ -39,7 +39,7 @@ enum Metric: String, CaseIterable, Sendable {
     case processDescriptorsMax = "process_max_fds"
     case processStart = "process_start_time_seconds"
 
-    /// What may be done with it, as the text format calls it.
+    /// The type of the metric, as the text format calls it.
     enum Kind: String, Sendable {
         case counter, gauge, histogram
     }

@@ -2,7 +2,7 @@ import Glibc
 import MerchantModel
 import Transport
 
-/// What the system says about this process. Where it says nothing, the figure is missing.
+/// Figures of the system about this process. Where there is none, the figure is missing.
 ///
 /// Wraps `/proc/self` (proc(5)), which is answered from memory: no disk is waited for.
 enum ProcessFigures {

@@ -21,7 +21,7 @@ package struct Finding: Sendable, Equatable {
     }
 
     package let severity: Severity
-    /// What was checked.
+    /// The check.
     package let subject: String
     package let detail: String
 }

@@ -9,8 +9,8 @@ import Payments
 import Postgres
 import Transport
 
-/// What operators ask of a server's dependencies from the command line: one value behind `merchant inspect`, `requeue`,
-/// `reconcile` and `doctor`.
+/// Questions of operators from the command line to a server's dependencies: one value behind `merchant inspect`,
+/// `requeue`, `reconcile` and `doctor`.
 ///
 /// Used from a task on an event loop. Nothing that it gives back is secret.
 package struct Operators: Sendable {

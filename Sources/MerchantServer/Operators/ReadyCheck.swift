@@ -6,7 +6,7 @@ package enum ReadyCheck {
     /// How long the server may take to answer.
     static let deadline = Duration.seconds(3)
 
-    /// What `/readyz` on `ADMIN_LISTEN` of these settings says, and whether it is yes.
+    /// The answer of `/readyz` on the `ADMIN_LISTEN` of these settings, and whether it is yes.
     package static func ask(_ settings: Settings) async throws -> (isReady: Bool, text: String) {
         // The wildcard address, as a destination, is this machine.
         guard let url = URL("http://\(settings.adminListen)/") else { preconditionFailure("an address makes a URL") }

@@ -19,7 +19,7 @@ package struct StatusReport: Sendable {
     /// The kinds of unsettled money alarms, and how many there are of each.
     let alarms: [(kind: String, count: Int64)]
 
-    /// What needs an operator, each in one line.
+    /// The concerns for an operator, each in one line.
     package var concerns: [String] {
         var concerns = answers.filter { $0.severity == .failed }.map { "\($0.subject): \($0.detail)" }
         for kind in workload {

@@ -2,7 +2,7 @@
 /// compares them with the sandbox itself.
 enum KnownShapes {
     struct Members: Sendable {
-        /// Those that every answer has.
+        /// The shapes of every answer.
         let always: Set<String>
         let sometimes: Set<String>
 
@@ -17,7 +17,7 @@ enum KnownShapes {
     /// The calls that are answered by 204 alone.
     static let empty: Set<String> = ["confirmEnrollment", "authorizePaymentIntent"]
 
-    /// By the call, and within by the path: `results[].id`.
+    /// The shapes by call, and within a call by path: `results[].id`.
     static let members = calls.merging(afterwards) { $1 }
 
     static let calls: [String: Members] = [

@@ -8,7 +8,7 @@ import Transport
 
 /// What a probe may use.
 package struct ProbeMeans: Sendable {
-    /// Whose customer is made at Belvo: a person who agreed, and who is no customer of the shop's.
+    /// The person whose customer is made at Belvo: one who agreed, and who is no customer of the shop's.
     package var person: (name: String, identifier: String)?
     /// An enrollment that has succeeded, by Belvo's id, and its customer.
     package var enrollment: Enrollment?

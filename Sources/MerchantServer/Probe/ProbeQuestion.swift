@@ -5,7 +5,7 @@ enum ProbeQuestion: Int, Sendable, CaseIterable {
     case takingBack, enrollmentEnd, intentLife, textLengths, openIntents, repetitions, refunds, failureCodes, sandbox
     case deviceFilter, methodWords, paymentLimit
 
-    /// As the table of docs/belvo-api.md asks it; a test holds both together.
+    /// The question in the words of the table in docs/belvo-api.md; a test holds both together.
     var text: String {
         switch self {
         case .optionsBeforeReady: "the answer of fido-registration-options before they are there"

@@ -94,7 +94,7 @@ private enum DeepLink {
         return text.allSatisfy { isLetter($0) || isDigit($0) || "+-.".utf8.contains($0) }
     }
 
-    /// What a URI may hold without a fragment (RFC 3986 §2), escapes included.
+    /// The octets of a URI without a fragment (RFC 3986 §2), escapes included.
     static func mayHold(_ byte: UInt8) -> Bool {
         isLetter(byte | 0x20) && byte < 0x80 || isDigit(byte) || "-._~:/?[]@!$&'()*+,;=%".utf8.contains(byte)
     }

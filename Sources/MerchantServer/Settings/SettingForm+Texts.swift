@@ -23,7 +23,8 @@ extension SettingForm<Secret> {
         text.isPlain ? Secret(text) : nil
     }
 
-    /// What may stand behind `Bearer` (RFC 6750 §2.1) and, more leniently, any visible ASCII; too long to be guessed.
+    /// The characters of a token behind `Bearer` (RFC 6750 §2.1) and, more leniently, any visible ASCII; too long to be
+    /// guessed.
     static let bearerToken = SettingForm(
         "\(bearerBytes.lowerBound) or more visible ASCII characters without blanks"
     ) { text in
@@ -31,7 +32,7 @@ extension SettingForm<Secret> {
             ? Secret(text) : nil
     }
 
-    /// What is longer is not read in a request.
+    /// The length of a token in bytes; a longer one is not read in a request.
     private static let bearerBytes = 16...BearerToken.bytesMax
 
     /// The user-id of Basic authentication (RFC 7617 §2).

@@ -2,7 +2,7 @@ import MerchantModel
 
 /// How one kind of setting is written: the message for a wrong value, and how to read it.
 struct SettingForm<Value>: Sendable {
-    /// What stands behind "expected": a noun phrase without a full stop.
+    /// The text behind "expected": a noun phrase without a full stop.
     let expectation: String
     let parse: @Sendable (String) -> Value?
 

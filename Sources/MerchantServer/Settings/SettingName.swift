@@ -70,7 +70,7 @@ enum SettingName: String, CaseIterable {
     case logLevel = "LOG_LEVEL"
     case logRequests = "LOG_REQUESTS"
 
-    /// Those whose values only the server may know.
+    /// The settings whose values only the server may know.
     static let secrets: [SettingName] = [
         .databaseURL, .belvoSecretPassword, .belvoWebhookToken, .authHS256Secret, .encryptionKeys, .lookupKey,
         .shopToken, .shopWebhookSecret,

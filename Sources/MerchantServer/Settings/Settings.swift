@@ -106,7 +106,7 @@ package struct Settings: Sendable {
     /// `LOG_REQUESTS`: whether each answer has a line at the level `info`.
     package var logsRequests: Bool
 
-    /// What works and makes an attack easier than it has to be.
+    /// Warnings about values that work and make an attack easier.
     package var warnings: [SettingsProblem] = []
 
     /// Reads the settings of this process's environment and of the file at a path, if there is one.

@@ -11,10 +11,10 @@ package struct SettingsProblem: Equatable, Sendable {
     /// The setting's name, or the place in the file where a name was expected.
     package let name: String
     package let kind: Kind
-    /// What is wrong or what was expected: the rest of a sentence that the name begins.
+    /// The fault, or the expectation: the rest of a sentence that the name begins.
     package let message: String
 
-    /// In what way a setting is wrong.
+    /// The kind of a fault in a setting.
     package enum Kind: Sendable {
         case missing
         /// It is there and cannot be read; an empty value is of this kind.

@@ -7,7 +7,7 @@ import Transport
 /// no comment behind it, so that a password may hold any of these signs. What is wrong is kept beside what is right,
 /// to be reported together with all else that is wrong with the settings.
 package struct SettingsFile: Sendable {
-    /// What the file says, by name. Redacted like the secrets among them.
+    /// The values of the file by name. Redacted like the secrets among them.
     private(set) var values: [String: Secret] = [:]
     private(set) var problems: [SettingsProblem] = []
     /// Whether everybody on this machine may read it.

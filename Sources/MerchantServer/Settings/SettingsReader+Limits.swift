@@ -38,7 +38,7 @@ extension SettingsReader {
         return limits
     }
 
-    /// What one user may have open, beside requests.
+    /// Bounds of what one user may have open, beside requests.
     func userBounds() -> UserBounds {
         var bounds = UserBounds()
         let count = SettingForm<Int>.number(0...1_000_000)

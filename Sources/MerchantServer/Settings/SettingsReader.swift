@@ -100,7 +100,7 @@ final class SettingsReader {
         SettingName.allCases.flatMap { name in problems.filter { $0.name == name.rawValue } }
     }
 
-    /// What stands under the name or in the file that it names, in the environment or else in the settings file.
+    /// The value under the name or in the file that it names, in the environment or else in the settings file.
     private func text(of name: SettingName) -> String? {
         for source in [{ self.environment[$0] }, { self.file.values[$0]?.text }] as [(String) -> String?] {
             let value = source(name.rawValue)

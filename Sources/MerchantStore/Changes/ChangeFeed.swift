@@ -5,7 +5,7 @@ import Postgres
 import Synchronization
 import Transport
 
-/// Which requests wait for a record to change, and their wake-up: on whichever loop they wait, in whichever instance
+/// The requests that wait for a record to change, and their wake-up: on whichever loop they wait, in whichever instance
 /// the change was made.
 ///
 /// A watcher begins to watch before it reads, so that no change comes between. What it gets is a hint: it reads again
@@ -100,7 +100,7 @@ package final class ChangeFeed: Sendable {
     }
 }
 
-/// What other loops may know about the watchers of one loop.
+/// The part of one loop's watchers that other loops read.
 final class LoopWatchCount: Sendable {
     let loop: EventLoop
     /// How many watch. Raised before they read, and read after a commit: one of the two sees the other.

@@ -1,20 +1,20 @@
 import FoundationEssentials
 
-/// What instances send each other through PostgreSQL: who sends, and the ids of records that have changed, with a
-/// blank between them.
+/// The notification that instances send each other through PostgreSQL: who sends, and the ids of records that have
+/// changed, with a blank between them.
 struct ChangeNotice: Sendable {
     static let channel = "record_changes"
     /// Each takes 37 bytes, and a notification has less than 8000 (PostgreSQL's manual, NOTIFY).
     static let recordsMax = 200
 
-    /// What no other instance is called.
+    /// The name of this instance alone.
     private let sender: String
 
     init(sender: UInt64) {
         self.sender = String(sender, radix: 16)
     }
 
-    /// As few payloads as the records need.
+    /// The payloads for the records, as few as possible.
     func payloads(naming records: [UUID]) -> [String] {
         stride(from: 0, to: records.count, by: Self.recordsMax).map { start in
             records[start..<min(start + Self.recordsMax, records.count)].reduce(into: sender) { payload, record in

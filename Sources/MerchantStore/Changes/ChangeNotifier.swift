@@ -13,7 +13,7 @@ final class ChangeNotifier: Sendable {
 
     private let database: Database
     private let notice = ChangeNotice(sender: .random(in: .min ... .max))
-    /// What this instance listens under: while no other one does, nothing is sent.
+    /// The name under which this instance listens: while no other one does, nothing is sent.
     let mark = ListenerMark(.random(in: .min ... .max))
     private let gathered = Mutex<Set<UUID>>([])
     private let (calls, called) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))

@@ -3,12 +3,12 @@
 /// Thousands may be woken at the same moment, by the clock or by a lost connection. All at once they would find no
 /// room in the line for the database, where those who come with a new request are waiting too.
 final class ConcurrencyLimit {
-    /// As many as one connection to the database takes without an answer.
+    /// The greatest number at a time: as many statements as one connection to the database takes without an answer.
     static let width = 64
 
     private var free = ConcurrencyLimit.width
     private var waiting: [CheckedContinuation<Void, Never>] = []
-    /// Those before it have passed: taking the first out of a long line must not move all others up.
+    /// The index of the first that waits: taking the first out of a long line must not move all others up.
     private var next = 0
 
     /// Runs the body inside.

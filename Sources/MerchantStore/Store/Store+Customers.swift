@@ -113,7 +113,7 @@ extension Store {
 }
 
 extension Customer.Person {
-    /// What is encrypted: one small JSON text.
+    /// The encrypted data of a person: one small JSON text.
     fileprivate var json: [UInt8] {
         JSONWriter.object { person in
             person.member("name", name.text)

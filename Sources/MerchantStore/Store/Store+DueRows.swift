@@ -21,7 +21,7 @@ package enum DueTable: Sendable, CaseIterable {
         }
     }
 
-    /// What its rows have in common, where that is not the table alone.
+    /// The condition for its rows, where not all rows of the table are meant.
     fileprivate var condition: SQL {
         switch self {
         case .redirectReceipts: "enrollment_id IS NOT NULL"
@@ -30,8 +30,8 @@ package enum DueTable: Sendable, CaseIterable {
         }
     }
 
-    /// What a claim changes beside the lease. A payment keeps the moment at which it was due: neither the lease nor the
-    /// version is in an index, so that a claim writes nothing but a few bytes of the row.
+    /// The columns that a claim changes beside the lease. A payment keeps the moment at which it was due: neither the
+    /// lease nor the version is in an index, so that a claim writes nothing but a few bytes of the row.
     fileprivate func claimed(for lease: Duration) -> SQL {
         self == .payments
             ? "" : ", next_poll_at = app_now() + \(lease.wholeMicroseconds) * interval '1 microsecond'"
@@ -46,7 +46,7 @@ package enum DueTable: Sendable, CaseIterable {
 /// A row that is to be left as it is until its next poll.
 package struct Reschedule: Sendable {
     let id: UUID
-    /// As it was claimed.
+    /// The version that was claimed.
     let version: Int64
     /// Until the next poll; nil when there is nothing left to poll.
     let wait: Duration?

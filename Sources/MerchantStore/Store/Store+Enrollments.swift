@@ -85,7 +85,7 @@ extension Store {
         ).first.map(readEnrollment)
     }
 
-    /// What a list of enrollments is narrowed to.
+    /// The filter of a list of enrollments.
     package struct EnrollmentFilter: Sendable {
         var deviceID: String?
         var status: Payments.Status?

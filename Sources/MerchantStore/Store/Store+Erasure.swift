@@ -2,9 +2,9 @@ import FoundationEssentials
 import Payments
 import Postgres
 
-/// What was done for a person who asked to be forgotten.
+/// The result of erasing a person.
 package struct Erasure: Sendable, Equatable {
-    /// What stands in the place of the user's id from now on.
+    /// The pseudonym that replaces the user's id.
     package let pseudonym: String
     package let enrollments: Int
     /// Kept for the books, without the person.

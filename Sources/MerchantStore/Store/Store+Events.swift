@@ -8,7 +8,7 @@ package struct OutgoingEvent: Sendable {
     package let id: UUID
     package let type: String
     package let body: [UInt8]
-    /// With the one that is being made.
+    /// The number of attempts, with the one that is being made.
     package let attempts: Int
     package let createdAt: Timestamp
 }

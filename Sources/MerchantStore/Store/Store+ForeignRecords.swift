@@ -14,7 +14,7 @@ package struct Owner: Sendable {
 
 // Foreign records: made at Belvo without this server.
 extension Store {
-    /// Who is known at Belvo by this id.
+    /// The customer that Belvo knows by this id.
     package func owner(belvoID: UUID) async throws -> Owner? {
         try await database.rows(
             """

@@ -24,7 +24,7 @@ package struct IdempotencyClaim: Sendable {
     }
 }
 
-/// What a change of a record does to the key under which it was asked for.
+/// The effect of a record's change on the key under which it was asked for.
 package enum IdempotencySettlement: Sendable {
     case unchanged
     /// From now on the key gives this answer.
@@ -62,12 +62,12 @@ extension Store {
     /// How long a key is kept: long enough for a phone that was off over a long weekend.
     static let idempotencyLifetime = Duration.seconds(72 * 3_600)
 
-    /// Of a key, that what it stands for is at its end: until then the key is kept, however old it is.
+    /// The condition that the record of a key is at its end: until then the key is kept, however old it is.
     static let isNotOpen: SQL = """
         NOT EXISTS (SELECT FROM payments WHERE payments.id = record_id AND payments.next_poll_at IS NOT NULL)
         """
 
-    /// What the key stands for, if it was used before. One past its time is forgotten here.
+    /// The request that the key was used for before, if any. A key past its time is deleted here.
     package func usedKey(_ claim: IdempotencyClaim) async throws -> UsedKey? {
         let rows = try await database.rows(
             """

@@ -18,7 +18,7 @@ package struct TimelineEntry: Sendable, Equatable {
 
 // What `merchant inspect` and `merchant requeue` ask. No ciphertext, digest or text of a person's is read here.
 extension Store {
-    /// What belongs to a user, as customer: the latest records of each kind.
+    /// The records of a user: the latest of each kind.
     package func findRecords(of subject: String) async throws -> [(kind: InspectedKind, id: UUID)] {
         try await database.rows(
             """
@@ -103,7 +103,7 @@ extension Store {
         ).map { (try $0.decode("key"), try $0.decode("value")) }
     }
 
-    /// What happened to a record, oldest first: its changes, its redirects, its webhooks, its events.
+    /// The timeline of a record, oldest first: its changes, redirects, webhooks and events.
     package func timeline(of id: UUID) async throws -> [TimelineEntry] {
         try await database.rows(
             """

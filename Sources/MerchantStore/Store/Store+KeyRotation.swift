@@ -1,9 +1,9 @@
 import FoundationEssentials
 import Postgres
 
-/// What became of one column when its ciphertexts were encrypted anew.
+/// The result of encrypting one column's ciphertexts anew.
 package struct RotatedColumn: Sendable, Equatable {
-    /// As `table.column`.
+    /// The column as `table.column`.
     package let name: String
     /// Ciphertexts that are under the first key now and were not before.
     package let encrypted: Int

@@ -5,8 +5,8 @@ import Postgres
 
 /// Something that is wrong with money, until an operator has settled it (reliability.md, promise 5).
 package struct MoneyAlarm: Sendable {
-    /// What is wrong. The first three and the contradiction to SUCCEEDED are raised by the database, in the transaction
-    /// that records the money; the others by who reads Belvo.
+    /// The kind of the alarm. The first three and the contradiction to SUCCEEDED are raised by the database, in the
+    /// transaction that records the money; the others by who reads Belvo.
     package enum Kind: String, Sendable, CaseIterable, PostgresValue {
         case doublePaid = "double_paid"
         case paidBesideOrder = "paid_beside_order"

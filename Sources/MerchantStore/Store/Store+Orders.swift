@@ -12,7 +12,7 @@ package struct StoredOrder: Sendable {
 }
 
 extension Store {
-    /// What became of an attempt to place an order.
+    /// The outcome of an attempt to place an order.
     package enum Placed: Sendable {
         case new(StoredOrder)
         case changed(StoredOrder)

@@ -10,7 +10,7 @@ package struct ListedSpan: Sendable {
     package let end: Timestamp
 }
 
-/// What a page of Belvo's list shows of a payment, as far as it decides whether anything is new.
+/// An entry of a page of Belvo's list: the members that decide whether anything is new.
 package struct ShownIntent: Sendable {
     package let id: UUID
     /// Belvo's status, in its own word.

@@ -3,9 +3,9 @@ import MerchantModel
 import Payments
 import Postgres
 
-/// What a new payment would rest on, and what stands in its way.
+/// The rows on which a new payment would rest, and those that stand in its way.
 package struct PaymentSurvey: Sendable {
-    /// What it would be paid with, as far as the user has it.
+    /// The enrollment that would pay, if the user has it.
     package struct EnrollmentState: Sendable {
         package let state: Enrollment.State
         package let belvoID: UUID?

@@ -27,7 +27,7 @@ extension Store {
         deadline_at, app_now() AS read_at
         """
 
-    /// What became of an attempt to remember a payment.
+    /// The outcome of an attempt to insert a payment.
     package enum Remembered: Sendable {
         case payment(Stored<Payment>)
         /// The idempotency key was used before; nothing was remembered.
@@ -135,7 +135,7 @@ extension Store {
         ).map(readPayment)
     }
 
-    /// What a list of payments is narrowed to.
+    /// The filter of a list of payments.
     package struct PaymentFilter: Sendable {
         var status: Payments.Status?
         var reference: String?
@@ -243,7 +243,7 @@ extension Store {
         """
     }
 
-    /// What a payment is stays as it was asked for; but of a foreign one, what Belvo shows it to be.
+    /// The columns of a payment's terms, which change for a foreign one alone: Belvo decides about them.
     private func terms(ifForeign payment: Payment) -> SQL {
         guard payment.origin == .foreign else { return "" }
         return """

@@ -4,7 +4,7 @@ import Postgres
 
 // What `merchant export` asks.
 extension Store {
-    /// What is readable as it stands.
+    /// Kinds of rows whose texts are stored in plain.
     package enum PersonalRows {
         case orders, history, events, others
     }

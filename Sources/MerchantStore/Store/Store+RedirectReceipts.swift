@@ -3,7 +3,7 @@ import MerchantModel
 import Payments
 import Postgres
 
-/// What a bank sent back through the user's browser or app.
+/// A redirect of a bank through the user's browser or app.
 package struct RedirectReceipt: Sendable {
     /// How far it has been passed on to Belvo.
     package enum Outcome: String, Sendable, PostgresValue {

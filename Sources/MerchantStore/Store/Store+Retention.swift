@@ -14,12 +14,13 @@ package struct RetentionPeriods: Sendable {
     var webhooks = Duration.seconds(90 * 86_400)
     /// Delivered and parked events, for the same reason.
     var events = Duration.seconds(90 * 86_400)
-    /// What an enrollment or a payment needed on its way: options, addresses, the payer's account of a failed one.
+    /// The data that an enrollment or a payment needed on its way: options, addresses, the payer's account of a failed
+    /// one.
     var steps = Duration.seconds(30 * 86_400)
 }
 
 extension Store {
-    /// What goes away in one pass, by name; each deletes or hollows out up to `limit` rows and says how many it did.
+    /// The statements of one pass by name; each deletes or redacts up to `limit` rows and returns how many.
     package func discardPastTime(_ periods: RetentionPeriods, limit: Int) async throws -> [(name: String, count: Int)] {
         var done: [(String, Int)] = []
         for (name, statement) in retentionStatements(periods, limit: limit) {

@@ -5,7 +5,7 @@ import Postgres
 
 /// A webhook of Belvo's, as it is stored.
 package struct WebhookReceipt: Sendable {
-    /// What became of it.
+    /// Its outcome.
     package enum Outcome: String, Sendable, PostgresValue {
         /// To be worked on.
         case received
@@ -22,18 +22,18 @@ package struct WebhookReceipt: Sendable {
     package let id: UUID
     /// `ENROLLMENTS` and the like, as it came.
     package let type: String
-    /// What it is about, by Belvo's id.
+    /// The object that it names, by Belvo's id.
     package let object: UUID?
     let outcome: Outcome
     package let lastReceivedAt: Timestamp
-    /// What it says beside that.
+    /// Its content beside the object's name.
     package let statement: WebhookStatement
 }
 
 /// A webhook that has just arrived.
 package struct NewWebhook: Sendable {
     package let id: UUID
-    /// Of the body after parsing.
+    /// The digest of the body after parsing.
     package let digest: [UInt8]
     package let type: String
     package let code: String
@@ -55,7 +55,7 @@ package struct NewWebhook: Sendable {
     }
 }
 
-/// What becomes of a webhook that was worked on.
+/// The outcome of a webhook that was processed.
 package struct WebhookSettlement: Sendable {
     package let id: UUID
     package let version: Int64

@@ -38,7 +38,7 @@ package struct WidgetTokenReuse: Sendable {
 package struct WidgetTokenTurn: Sendable {
     fileprivate let id: UUID
     fileprivate let version: Int64
-    /// What the last token can be renewed with.
+    /// The refresh token of the last token.
     package let refresh: Secret?
     /// How this server reads the database's clock.
     package let clock: DatabaseClock

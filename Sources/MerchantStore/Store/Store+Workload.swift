@@ -2,7 +2,7 @@ import Postgres
 
 /// How much there is to do about one kind of record.
 package struct Workload: Sendable {
-    /// As `ops.workload` calls it: payments, enrollments, customers, redirects, webhooks, events.
+    /// The kind as `ops.workload` calls it: payments, enrollments, customers, redirects, webhooks, events.
     package let name: String
     package let pending: Int64
     /// Only payments can be.

@@ -1,7 +1,7 @@
 import Payments
 import Postgres
 
-/// What a failure of the database means to everybody above the store.
+/// The meaning of a failure of the database for the callers of the store.
 package enum StoreFailure: Error, CustomStringConvertible {
     /// The database is away, overloaded, or did not say what became of a write. The same may be tried again: what
     /// was written before is found again by its key.

@@ -11,7 +11,7 @@ import Transport
 /// While the worker of this server asks, what comes is stored as claimed by it, and handed over: claiming by itself
 /// would write every row once more. If this server dies, the lease ends and any server works on it.
 package final class WebhookIntake: Sendable {
-    /// What the worker gets, and when it was stored at the earliest.
+    /// A webhook for the worker, and when it was stored at the earliest.
     package struct Handed: Sendable {
         package let receipt: Stored<WebhookReceipt>
         package let since: Monotonic

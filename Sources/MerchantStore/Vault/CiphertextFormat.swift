@@ -28,7 +28,7 @@ struct CiphertextFormat {
         [version, UInt8(keyID.utf8.count)] + keyID.utf8
     }
 
-    /// What is authenticated beside the plaintext: the prefix, the column with its length, and the row.
+    /// The data authenticated beside the plaintext: the prefix, the column with its length, and the row.
     ///
     /// Every part has its length before it or a fixed one, so that no two places spell the same bytes.
     static func place(prefix: some Collection<UInt8>, column: VaultColumn, row: UUID) -> [UInt8] {

@@ -27,7 +27,7 @@ package struct Vault: Sendable {
             uniqueKeysWithValues: LookupPurpose.allCases.map { ($0, lookupKey.derived(for: $0)) })
     }
 
-    /// With what every ciphertext under the first key begins.
+    /// The prefix of every ciphertext under the first key.
     var currentPrefix: [UInt8] { CiphertextFormat.prefix(keyID: current.id) }
 
     /// Encrypts bytes for one place. The same bytes give another ciphertext each time.

@@ -10,7 +10,7 @@ package enum VaultColumn: String, CaseIterable, Sendable {
     case enrollmentsRedirectURL = "enrollments.redirect_url_ciphertext"
     case enrollmentsFailureMessage = "enrollments.failure_message_ciphertext"
     case paymentsFailureMessage = "payments.failure_message_ciphertext"
-    /// Of the row whose `record_id` it is bound to.
+    /// Bound to the `record_id` of its row.
     case idempotencyKeysAnswer = "idempotency_keys.response_body_ciphertext"
     case redirectReceiptsBody = "redirect_receipts.body_ciphertext"
     case widgetTokensAccess = "widget_tokens.access_ciphertext"
@@ -18,7 +18,7 @@ package enum VaultColumn: String, CaseIterable, Sendable {
     case webhookReceiptsBody = "webhook_receipts.body_ciphertext"
 }
 
-/// What a keyed digest is for: the digests of two purposes cannot be compared.
+/// The purpose of a keyed digest: the digests of two purposes cannot be compared.
 ///
 /// As with columns, the words are part of what is stored.
 package enum LookupPurpose: String, CaseIterable, Sendable {

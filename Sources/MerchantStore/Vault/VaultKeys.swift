@@ -35,7 +35,7 @@ package struct EncryptionKey: Sendable, Redacted {
 package struct LookupKey: Sendable, Redacted {
     private let bytes: [UInt8]
 
-    /// As long as the digest that it keys (RFC 2104 §3).
+    /// The length of the digest that it keys (RFC 2104 §3).
     package static let bytesCount = 32
 
     /// Takes 32 bytes; nothing for any other number.
@@ -49,7 +49,7 @@ package struct LookupKey: Sendable, Redacted {
     }
 }
 
-/// What is made of one encryption key: a key for each column, derived once.
+/// The keys derived from one encryption key: a key for each column, derived once.
 struct SealingKeys: Sendable {
     let id: String
     private let keys: [VaultColumn: SymmetricKey]

@@ -15,7 +15,7 @@ struct Poller<Record: Sendable>: DueWorker {
     /// Polls at a time: each waits for Belvo most of its life.
     let width: Int
     let log: Logger
-    /// What the polls pass on their way to Belvo; nothing where they go elsewhere.
+    /// The gate that the polls pass on their way to Belvo; nil where they go elsewhere.
     let gate: BelvoGate?
     /// For how long after the claim polls may begin, so that each ends before its lease does.
     let window: Duration

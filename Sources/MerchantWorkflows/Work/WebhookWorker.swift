@@ -48,8 +48,8 @@ struct WebhookWorker: DueWorker {
 }
 
 extension WebhookWorker {
-    /// What was stored as claimed by this server. What has waited for so long that its lease might end before its
-    /// reading is due for everybody from now on.
+    /// Webhooks that were stored as claimed by this server. One that has waited for so long that its lease might end
+    /// before its reading becomes due for every server.
     private func takeHanded(limit: Int) async throws -> [Stored<WebhookReceipt>] {
         let now = dependencies.store.monotonic()
         var (fresh, late): ([Stored<WebhookReceipt>], [Reschedule]) = ([], [])
@@ -65,7 +65,7 @@ extension WebhookWorker {
     }
 }
 
-/// What one pass finds out about the webhooks that it has claimed.
+/// The state of one pass over the webhooks that it has claimed.
 private struct WebhookPass {
     private let workflow: WebhookWorkflow
     private let end: Monotonic
@@ -170,8 +170,8 @@ private struct WebhookPass {
         }
     }
 
-    /// What comes of each, sixteen at a time: each waits for Belvo most of its life. Those for which there was no time
-    /// are missing.
+    /// The outcomes of readings, sixteen at a time, since each mostly waits for Belvo. Those for which there was no
+    /// time are missing.
     private func gathered<Item: Sendable, Key: Sendable, Value: Sendable>(
         _ items: [Item], _ body: @escaping @Sendable (Item) async -> (Key, Value)
     ) async -> [(Key, Value)] {
@@ -221,7 +221,7 @@ extension WebhookReceipt {
 
     fileprivate var isOfMovement: Bool { kind == .charges || kind == .transactions }
 
-    /// Whose reading settles it, as far as it says so itself.
+    /// The object whose reading settles it, as far as it names one.
     fileprivate var target: WebhookWorkflow.Target? {
         switch kind {
         case .enrollments: object.map { .init(kind: .enrollment, id: $0) }

@@ -18,7 +18,7 @@ package protocol DueWorker: Worker {
     var table: DueTable { get }
 }
 
-/// What one pass did.
+/// The counts of one pass.
 package struct Pass: Sendable, Equatable {
     /// Records that were polled.
     var examined = 0

@@ -1,8 +1,8 @@
 import Belvo
 import Payments
 
-/// What a failed call to Belvo means for the request. Three properties rest on what an answer says, and an answer may
-/// be wrong: something in front of Belvo may refuse what Belvo has done. Only `wasNotSent` is certain.
+/// The meaning of a failed call to Belvo for the request. Three properties rest on what an answer says, and an answer
+/// may be wrong: something in front of Belvo may refuse what Belvo has done. Only `wasNotSent` is certain.
 extension BelvoError {
     /// Whether the failure says that the request had no effect, so that the same may be tried again: it was not sent,
     /// or it was answered with 401, 403, 404, 410, 425 or 429. Good enough for what moves no money.

@@ -1,18 +1,18 @@
 import FoundationEssentials
 import JSON
 
-/// What a phone says it signed: WebAuthn's `clientDataJSON` (Web Authentication Level 2, §5.8.1).
+/// The statement of a phone about what it signed: WebAuthn's `clientDataJSON` (Web Authentication Level 2, §5.8.1).
 ///
 /// It is checked here because a wrong one would use up the bank's one-shot challenge for nothing. The signature
 /// itself is for the bank to check.
 package struct ClientData {
-    /// Which ceremony it belongs to.
+    /// The ceremony that it belongs to.
     enum Ceremony: String {
         case create = "webauthn.create"
         case get = "webauthn.get"
     }
 
-    /// What is wrong with it.
+    /// The fault in it.
     package enum Fault: Error, Sendable, Equatable {
         /// Not base64url or base64 of a JSON object with `type` and `challenge`.
         case malformed

@@ -63,7 +63,7 @@ package struct CustomerWorkflow: Sendable {
         return written
     }
 
-    /// What is sent is what was remembered: the same request again may be spelled otherwise.
+    /// The creation of the customer at Belvo, with the row's values: the same request again may be spelled otherwise.
     private func creation(on context: CallContext) -> RemoteCreation<CustomerWorkflow> {
         RemoteCreation(workflow: self, context: context) { customer, belvo in
             let person = customer.person
@@ -168,7 +168,7 @@ extension BelvoError {
 }
 
 extension Customer.Event {
-    /// What Belvo's answer says, if it says since when the customer exists: the account tenure needs it.
+    /// The event of Belvo's answer, if it shows since when the customer exists: the account tenure needs it.
     init?(_ customer: Belvo.Customer) {
         // A time that cannot be read is as good as none.
         guard let createdAt = customer.createdAt.flatMap({ try? Timestamp($0) }) else { return nil }

@@ -10,7 +10,7 @@ package struct Dependencies: Sendable {
     package let store: Store
     /// Belvo, called on behalf of the user or worker that these dependencies were made for.
     package var belvo: Belvo.Client
-    /// What all calls to Belvo pass.
+    /// The gate that all calls to Belvo pass.
     package let gate: BelvoGate
     package let timeouts: Timeouts
     package let policy: Policy
@@ -22,11 +22,11 @@ package struct Dependencies: Sendable {
     package let log: Logger
     /// Stores Belvo's webhooks.
     let webhookIntake = WebhookIntake()
-    /// Which enrollments Belvo has shown to be usable a moment ago.
+    /// The enrollments that Belvo has shown to be usable a moment ago.
     let usableEnrollments = UsableEnrollments()
     /// How Belvo's lists are used to poll payments.
     package var listPolling = ListPolling()
-    /// What is known of those lists.
+    /// The knowledge about those lists.
     let listMemory = ListMemory()
 
     package init(
@@ -45,7 +45,7 @@ package struct Dependencies: Sendable {
     }
 }
 
-/// Under which request something happens: who caused it, and the trace that is sent to Belvo.
+/// The request under which something happens: its cause, and the trace that is sent to Belvo.
 package struct CallContext: Sendable {
     let cause: Cause
     let trace: TraceParent?

@@ -7,7 +7,7 @@ import Payments
 
 // Passing on what the phone made of the registration options.
 extension EnrollmentWorkflow {
-    /// What an app has brought to confirm an enrollment.
+    /// The registration with which an app confirms an enrollment.
     package struct Confirmation: Sendable {
         /// Passed on as it came, and not kept.
         let data: RawJSON
@@ -92,7 +92,8 @@ extension EnrollmentWorkflow {
             of: try await record(.reported(report(remote, of: stored.record)), on: stored, cause: context.cause))
     }
 
-    /// What Belvo says of this sending says nothing about the first: a refusal is followed by a reading.
+    /// Sends the registration again. Belvo's answer to this sending says nothing about the first: a refusal is followed
+    /// by a reading.
     private func sendAgain(
         _ confirmation: Confirmation, for claimed: Stored<Enrollment>, until end: Timestamp, on context: CallContext
     ) async throws -> Progress<Stored<Enrollment>> {
@@ -120,7 +121,7 @@ extension EnrollmentWorkflow {
         return try await record(.confirmationAccepted, on: sent, cause: context.cause)
     }
 
-    /// What a repeated registration answers: taken, or not known yet, or what Belvo said of it.
+    /// The answer to a repeated registration: accepted, not known yet, or Belvo's refusal.
     private func progress(of stored: Stored<Enrollment>) throws -> Progress<Stored<Enrollment>> {
         if stored.record.isConfirmationAccepted { return .done(stored) }
         switch stored.record.state {

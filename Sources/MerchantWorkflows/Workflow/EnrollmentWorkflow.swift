@@ -14,7 +14,7 @@ package struct EnrollmentWorkflow: Sendable {
         self.dependencies = dependencies
     }
 
-    /// What an app asks for.
+    /// The request of an app.
     package struct CreateRequest: Sendable {
         package let institution: UUID
         package let platform: Enrollment.Platform
@@ -24,7 +24,7 @@ package struct EnrollmentWorkflow: Sendable {
         /// Passed on as they came, and not kept.
         package let riskSignals: RawJSON
         let deviceID: String
-        /// What the risk signals say about since when the user is a customer.
+        /// The day since which the user is a customer, as the risk signals say.
         let accountTenure: AccountTenure
         package let metadata: Metadata?
 
@@ -195,7 +195,7 @@ extension EnrollmentWorkflow: PolledWorkflow {
         }
     }
 
-    /// What Belvo has to say about the enrollment in its present state; nothing when it does not know it.
+    /// Reads the enrollment at Belvo as its present state needs; nil when Belvo does not know it.
     private func read(_ enrollment: Enrollment, from belvo: Belvo.Client) async throws -> Enrollment.Event? {
         guard let belvoID = enrollment.belvoID.map({ Belvo.Enrollment.ID($0) }) else {
             let found = try await belvo.findEnrollments(externalID: enrollment.id.description)
@@ -317,7 +317,7 @@ extension EnrollmentWorkflow: PolledWorkflow {
             ])
     }
 
-    /// What Belvo says of an enrollment. An unknown word raises an alarm, and so does another identity.
+    /// Belvo's enrollment as a report. An unknown status raises an alarm, and so does another identity.
     func report(_ remote: Belvo.Enrollment, of enrollment: Enrollment) -> Enrollment.Report {
         if case .unknown(let word) = remote.status {
             dependencies.log.error(

@@ -68,7 +68,7 @@ extension Dependencies {
         return try await store.usedKey(claim)?.answer.map { .replayed($0) }
     }
 
-    /// What a request comes to whose key was used before; nothing when it was not, or when there is no key.
+    /// The outcome of a request whose key was used before; nil when it was not, or when there is no key.
     ///
     /// `record` reads what the first request made, and `isUnknown` says whether its outcome is still not known.
     func replay<Record>(

@@ -23,7 +23,7 @@ package struct ListPolling: Sendable {
     func isSlow(_ elapsed: Duration, count: Int) -> Bool { elapsed > .seconds(count) / readingsPerSecond }
 }
 
-/// What one process knows of Belvo's lists.
+/// The knowledge of one process about Belvo's lists.
 final class ListMemory: Sendable {
     private struct State {
         var mistrustedUntil: Monotonic?

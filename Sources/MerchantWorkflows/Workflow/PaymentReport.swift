@@ -3,7 +3,7 @@ import Logging
 import Payments
 
 extension PaymentWorkflow {
-    /// What Belvo says of a payment intent, in the merchant's terms. An unknown word raises an alarm.
+    /// Belvo's payment intent as a report, in the merchant's terms. An unknown status raises an alarm.
     func report(_ intent: Belvo.PaymentIntent) -> Payment.Report {
         if case .unknown(let word) = intent.status {
             dependencies.log.error(

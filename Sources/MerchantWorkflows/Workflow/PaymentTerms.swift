@@ -3,7 +3,7 @@ import FoundationEssentials
 import MerchantStore
 import Payments
 
-/// What a payment costs and what it is called: the shop's word where there is an order, else the app's.
+/// The price and the texts of a payment: the order's where there is one, else the app's.
 struct PaymentTerms: Sendable {
     let amount: Money
     let description: PaymentDescription

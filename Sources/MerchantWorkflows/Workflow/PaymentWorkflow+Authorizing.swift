@@ -97,7 +97,7 @@ extension PaymentWorkflow {
         }
     }
 
-    /// What a repeated signature answers: taken, or not known yet, or what Belvo said of it.
+    /// The answer to a repeated signature: accepted, not known yet, or Belvo's refusal.
     private func progress(of stored: Stored<Payment>) throws -> Progress<Stored<Payment>> {
         if stored.record.isAuthorizationAccepted { return .done(stored) }
         switch stored.record.state {

@@ -185,7 +185,7 @@ extension Belvo.PaymentIntent {
 }
 
 extension Payment.Report {
-    /// What is left of it where its end-to-end id is another payment's: nothing that rests on that.
+    /// The report without an end-to-end id that is another payment's, and without a status that rests on it.
     fileprivate var undecided: Payment.Report {
         var rest = self
         rest.facts.endToEndID = nil

@@ -13,11 +13,11 @@ package struct PaymentWorkflow: Sendable {
         self.dependencies = dependencies
     }
 
-    /// What an app asks for.
+    /// The request of an app.
     package struct CreateRequest: Sendable {
         package let enrollment: Enrollment.ID
         package let reference: Reference?
-        /// With an order the price and the texts may be left out.
+        /// The price; with an order it may be left out, and so may the texts.
         package let amount: Money?
         package let description: PaymentDescription?
         package let statementDescription: StatementDescription?

@@ -2,7 +2,7 @@ import FoundationEssentials
 import MerchantAuth
 import Payments
 
-/// What the merchant has decided once and for all.
+/// The merchant's fixed decisions, from the settings.
 package struct Policy: Sendable {
     /// The account that is paid. It never comes from an app.
     let beneficiaryBankAccount: UUID
@@ -10,11 +10,11 @@ package struct Policy: Sendable {
     package let paymentMax: Money
     /// Whether a payment needs an order that sets its price.
     package let requiresOrders: Bool
-    /// What the shop shows to place orders; without it they come by SQL alone.
+    /// The token with which the shop places orders; without it they come by SQL alone.
     package let shop: SharedBearer?
     /// Whether the shop wants events about payments and enrollments.
     let emitsShopEvents: Bool
-    /// What Belvo's webhooks show.
+    /// The token that Belvo's webhooks carry.
     package let webhooks: SharedBearer
     /// Whether apps get tokens for Belvo's SDK, which can do more at Belvo than one user should.
     package let mintsWidgetTokens: Bool
@@ -22,7 +22,7 @@ package struct Policy: Sendable {
     let tokenRefreshPath: String?
     /// Redirects of strangers that may wait for Belvo at a time.
     let unknownRedirectsMax: Int
-    /// What one user may have open.
+    /// The bounds of one user.
     package let userBounds: UserBounds
     /// Where banks may send users back to; the first one unless an app names another.
     package let callbackURLs: [String]
@@ -46,7 +46,7 @@ package struct Policy: Sendable {
     }
 }
 
-/// What one user may have open, beside requests.
+/// Bounds of what one user may have open, beside requests.
 package struct UserBounds: Sendable, Equatable {
     /// Enrollments that are not at their end; 0 is no limit.
     package var openEnrollmentsMax = 20

@@ -9,7 +9,7 @@ protocol PolledWorkflow: Sendable {
     var dependencies: Dependencies { get }
     /// Reads Belvo about the record. What hinders it is logged.
     func readRemoteState(of record: Record, from belvo: Belvo.Client) async -> RemoteState<Record.Event>
-    /// What follows from our own rows, whatever Belvo says.
+    /// The event that follows from our own rows, whatever Belvo shows.
     func localEvent(of record: Record) async throws -> Record.Event?
     /// How a state ends that has lasted too long; nil when it may not end by that alone.
     func timeoutEvent(of record: Record, after remote: RemoteState<Record.Event>) -> Record.Event?
@@ -41,7 +41,7 @@ extension Customer: Pollable {}
 extension Enrollment: Pollable {}
 extension Payment: Pollable {}
 
-/// What reading Belvo about a record brought.
+/// The result of reading Belvo about a record.
 enum RemoteState<Event: Sendable>: Sendable {
     case event(Event)
     /// Belvo's lists do not have it.
@@ -50,15 +50,15 @@ enum RemoteState<Event: Sendable>: Sendable {
     case unreadable
 }
 
-/// What came of one poll of a record.
+/// The outcome of one poll of a record.
 enum PollOutcome: Sendable, Equatable {
-    /// What there was to write is written.
+    /// The changes are written.
     case recorded
     /// There was nothing: the next poll is due after this time, or never.
     case unchanged(nextPoll: Duration?)
 }
 
-/// What an event has made of a record: the same twice where it came too late.
+/// A record before and after an event: the same twice where the event came too late.
 struct Applied<Record: Sendable>: Sendable {
     let before: Stored<Record>
     let after: Stored<Record>

@@ -17,7 +17,7 @@ package struct RedirectionWorkflow: Sendable {
         self.dependencies = dependencies
     }
 
-    /// What came of a redirect.
+    /// The outcome of a redirect.
     package enum Result: Sendable {
         /// The enrollment as it is now.
         case settled(Stored<Enrollment>)
@@ -356,7 +356,7 @@ extension Redirection {
         if case .rejected = self { true } else { false }
     }
 
-    /// What is encrypted until Belvo has it, and what distinguishes one redirect from another.
+    /// The parameters of a redirect, encrypted until Belvo has them; their digest tells one redirect from another.
     var json: [UInt8] {
         JSONWriter.object { text in
             switch self {

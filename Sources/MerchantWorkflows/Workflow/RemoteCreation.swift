@@ -83,7 +83,7 @@ enum RefusalReason: Equatable {
     case asBelvoSays
     /// The app gets this reason.
     case other(WorkflowRefusal)
-    /// What may be the reason could not be read, or Belvo has not judged the request.
+    /// The possible reason could not be read, or Belvo has not decided on the request.
     case unknown
 }
 
@@ -105,7 +105,7 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
 
     let workflow: Workflow
     let context: CallContext
-    /// What the request answers from now on; nothing where it has no key.
+    /// The key under which the outcome is stored as the answer; nil where the request has none.
     var key: KeyedRequest<Record>?
     /// Sends the creation. What comes back is what Belvo's answer says; nothing where that is not enough.
     let send: @Sendable (Record, Belvo.Client) async throws -> Record.Event?

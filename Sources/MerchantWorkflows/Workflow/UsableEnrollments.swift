@@ -3,7 +3,8 @@ import MerchantStore
 import Payments
 import Synchronization
 
-/// Which enrollments Belvo has shown to be usable, and when: within minutes they are not read again before a payment.
+/// The enrollments that Belvo has shown to be usable, and when: within minutes they are not read again before a
+/// payment.
 ///
 /// Belvo refuses a payment from one that was taken back anyway; it is read then, so that the app gets the reason. What
 /// is forgotten here, or was seen by another instance, costs one reading.

@@ -17,12 +17,12 @@ package struct WebhookWorkflow: Sendable {
         self.dependencies = dependencies
     }
 
-    /// What a webhook says.
+    /// The content of a webhook.
     package struct WebhookHint: Sendable {
         let type: String
         let code: String
         let object: UUID?
-        /// As it came.
+        /// The body as it came.
         let body: [UInt8]
 
         package init(type: String, code: String, object: UUID?, body: [UInt8]) {
@@ -60,7 +60,7 @@ package struct WebhookWorkflow: Sendable {
         case transactions = "TRANSACTIONS"
     }
 
-    /// What reading an object brought.
+    /// The result of reading an object.
     enum Reading: Sendable {
         /// Whether it is a customer's of ours, and the status that Belvo shows of it.
         case read(isOurs: Bool, shows: ProviderStatus? = nil)
@@ -115,7 +115,7 @@ package struct WebhookWorkflow: Sendable {
         }
     }
 
-    /// What becomes of a webhook about which this was found out; nil where nothing is to be written.
+    /// The change of a webhook's row after a reading; nil where nothing is to be written.
     ///
     /// Where a webhook says more than Belvo shows, the reading may lag: it is read again before the webhook
     /// is closed, because that payment may not be polled any more.

@@ -28,7 +28,7 @@ package enum WorkflowRefusal: Error, Sendable, Equatable {
     case enrollmentFailed
     /// Belvo has refused the phone's registration, and with it the enrollment.
     case confirmationRefused(Failure?, belvoRequestID: String?)
-    /// What was asked for does not fit the record's present state.
+    /// The request does not fit the record's present state.
     case wrongState(String)
     /// It was done before, with something else.
     case alreadyDone

@@ -1,4 +1,4 @@
-/// What the user may do after a failure, in the few words that an app has to know.
+/// The user's options after a failure, in the few words that an app has to know.
 public enum RetryReason: String, CaseIterable, Sendable {
     /// The same again, at once.
     case now

@@ -1,4 +1,4 @@
-/// What an app can show to a user who may try again: a short title and a sentence, in the languages of the merchant's
+/// A text for a user who may try again: a short title and a sentence, in the languages of the merchant's
 /// users.
 ///
 /// No person is blamed, no bank is named, and nothing is promised: the texts say what can be done next.
@@ -20,7 +20,7 @@ public struct RetryText: Sendable, Equatable {
 }
 
 extension RetryReason {
-    /// What an app can show. `docs/retry-reasons.md` repeats it for those who write apps.
+    /// The text for the app to show. `docs/retry-reasons.md` repeats it for those who write apps.
     public var text: RetryText {
         switch self {
         case .now:

@@ -3,7 +3,7 @@
 /// Both the numeric CNPJ and the alphanumeric one are known, which has been issued beside it since July
 /// 2026 (Receita Federal, Instrução Normativa RFB 2.229/2024).
 public struct TaxID: Hashable, Sendable, Redacted {
-    /// Whose number it is: a person's or a company's.
+    /// The kind of its holder: a person or a company.
     public enum Kind: String, Sendable {
         case cpf = "CPF"
         case cnpj = "CNPJ"

@@ -1,10 +1,10 @@
 // The kinds of text in the API, with the bounds of merchant-api.md where it names them.
 
-/// What a payment is for, as the payer's bank shows it before the fingerprint.
+/// The purpose of a payment, as the payer's bank shows it before the fingerprint.
 public typealias PaymentDescription = BoundedText<PaymentDescriptionRule>
 public enum PaymentDescriptionRule: TextRule { public static let length = 1...140 }
 
-/// What a payment is called on the payer's account statement.
+/// The name of a payment on the payer's account statement.
 public typealias StatementDescription = BoundedText<StatementDescriptionRule>
 public enum StatementDescriptionRule: TextRule { public static let length = 1...140 }
 
@@ -23,6 +23,6 @@ public enum UserSubjectRule: TextRule { public static let length = 1...128 }
 public typealias PersonName = BoundedText<PersonNameRule>
 public enum PersonNameRule: TextRule { public static let length = 1...200 }
 
-/// What a user calls an enrollment; the bound is Open Finance Brasil's (belvo-api.md §4.1).
+/// The user's name for an enrollment; the bound is Open Finance Brasil's (belvo-api.md §4.1).
 public typealias EnrollmentName = BoundedText<EnrollmentNameRule>
 public enum EnrollmentNameRule: TextRule { public static let length = 1...140 }

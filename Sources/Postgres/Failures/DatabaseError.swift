@@ -38,7 +38,7 @@ public enum DatabaseError: Error, Sendable, Equatable, CustomStringConvertible {
     }
 }
 
-/// What PostgreSQL says of a statement that it did not carry out, without its texts.
+/// PostgreSQL's error for a statement that it did not execute, without its texts.
 public struct StatementError: Sendable, Equatable, CustomStringConvertible {
     public var state: SQLState
     /// The name of the constraint that was violated (`PG_DIAG_CONSTRAINT_NAME`).

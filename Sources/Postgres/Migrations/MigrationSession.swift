@@ -126,7 +126,7 @@ struct MigrationSession {
         try await connection.execute("COMMIT", until: end)
     }
 
-    /// What a migration that came too near to servers at work is refused with.
+    /// The errors of a migration that would have blocked servers at work.
     private static let locksMissed: Set<SQLState> = [.lockNotAvailable, .deadlockDetected]
 
     private var end: Monotonic { Monotonic.now() + timeouts }

@@ -111,7 +111,7 @@ public final class Database: Sendable {
         _ = try await pools().notify.perform(exchange)
     }
 
-    /// What this loop's connections are doing, for metrics.
+    /// The state of this loop's connections, for metrics.
     public func load() throws -> [PoolLoad] {
         let pools = try pools()
         return [pools.read.load, pools.write.load, pools.notify.load]
@@ -151,7 +151,7 @@ public struct PoolLoad: Sendable, Equatable {
     public var pool: PoolName
     /// Connections open.
     public var connections: Int
-    /// Of these, how many a transaction has for itself.
+    /// The number of these that transactions have for themselves.
     public var borrowed: Int
     /// Statements sent and unanswered.
     public var outstanding: Int

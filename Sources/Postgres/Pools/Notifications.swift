@@ -5,7 +5,7 @@ import Transport
 /// Notifications sent while the connection is down are lost, so they are hints and never the truth: after each
 /// `.listening` the listener reads for itself what may have happened.
 public struct Notifications: Sendable {
-    /// What a listener hears.
+    /// The events of a listener.
     public enum Event: Sendable, Equatable {
         /// From now on notifications arrive. Comes first, and again after each reconnection.
         case listening
@@ -35,7 +35,7 @@ public struct Notifications: Sendable {
     }
 }
 
-/// By what one listener is told from the others: an advisory lock that its session holds, shared, for as long as it
+/// The key that tells one listener from the others: an advisory lock that its session holds, shared, for as long as it
 /// listens. A sender can so leave it where no other instance listens: a notification is a commit that reaches the disk.
 public struct ListenerMark: Sendable, Equatable {
     let number: Int32

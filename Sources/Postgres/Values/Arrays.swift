@@ -117,7 +117,7 @@ extension UInt8: PostgresArrayElement {
 
 /// Bytes in an array: a `bytea` among others.
 public struct ByteString: Hashable, Sendable, PostgresArrayElement {
-    /// What it stands for.
+    /// The value of the element.
     public let bytes: [UInt8]
 
     public init(_ bytes: [UInt8]) {

@@ -79,7 +79,7 @@ public struct PostgresField {
 
 /// A column's value that the Swift type asked for cannot hold. Says nothing of the value itself.
 public struct ValueMismatch: Error, Equatable, Sendable, CustomStringConvertible {
-    /// What stands in the way.
+    /// The reason why the value cannot be read.
     public enum Reason: String, Sendable {
         case null = "is NULL"
         case otherType = "has another type"

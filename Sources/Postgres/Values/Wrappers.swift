@@ -11,7 +11,7 @@ extension Optional: PostgresValue where Wrapped: PostgresValue {
     }
 }
 
-/// What has a raw value travels as that.
+/// A type with a raw value is sent as that.
 extension PostgresValue where Self: RawRepresentable, RawValue: PostgresValue {
     public static var postgresType: PostgresType { RawValue.postgresType }
     public static var postgresFormat: PostgresFormat { RawValue.postgresFormat }

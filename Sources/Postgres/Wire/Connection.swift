@@ -44,7 +44,7 @@ final class Connection: EventHandler {
     var statements: PreparedStatements
     var deadlines: DeadlineTimer?
 
-    /// What the next result belongs to.
+    /// The statement that the next result belongs to.
     enum Expectation {
         case answer(PreparedStatement?)
         case preparation(PreparedStatement)

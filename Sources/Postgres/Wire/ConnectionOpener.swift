@@ -12,7 +12,7 @@ final class ConnectionOpener: Sendable {
     let configuration: DatabaseConfiguration
     /// The host that was good last is asked first: looking again costs the silence of those before it.
     private let lastGood = Mutex(0)
-    /// What was reported of each server that may lose what it confirms.
+    /// The reports about servers that may lose commits which they confirm.
     private let warned = Mutex<[String: [String]]>([:])
 
     init(target: ConnectionTarget, configuration: DatabaseConfiguration) {

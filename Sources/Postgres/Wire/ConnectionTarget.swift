@@ -66,7 +66,7 @@ struct ConnectionTarget: Sendable {
         return values(of: list)
     }
 
-    /// What the environment and libpq itself say where the connection string is silent. Wraps `PQconndefaults`.
+    /// The defaults of the environment and of libpq for what the connection string leaves out. Wraps `PQconndefaults`.
     private static func defaults() -> [String: String] {
         guard let list = PQconndefaults() else { return [:] }
         defer { PQconninfoFree(list) }

@@ -1,6 +1,6 @@
 /// How a `Database` uses its server. The figures are for each event loop.
 public struct DatabaseConfiguration: Sendable {
-    /// What PostgreSQL shows as `application_name`, unless the connection string says otherwise.
+    /// The session's `application_name`, unless the connection string says otherwise.
     public var applicationName = "merchant"
 
     /// Connections for reads. Pipelined, so a few carry everything.
@@ -40,13 +40,13 @@ public struct DatabaseConfiguration: Sendable {
     /// Hears what happens, for logs and metrics. Called on an event loop's thread: it must not block.
     public var onEvent: @Sendable (DatabaseEvent) -> Void = { _ in }
 
-    /// What statements pass on their way, in a simulation.
+    /// The interceptor of statements, in a simulation.
     package var interceptor: StatementInterceptor?
 
     public init() {}
 }
 
-/// What happened between us and the server, for logs and metrics. Holds no value of a statement.
+/// An event between us and the server, for logs and metrics. Holds no value of a statement.
 public enum DatabaseEvent: Sendable, Equatable {
     case connected(pool: PoolName, server: String)
     case connectionFailed(pool: PoolName, reason: String)
@@ -62,7 +62,7 @@ public enum DatabaseEvent: Sendable, Equatable {
     case slowStatement(text: String, took: Duration)
 }
 
-/// What a group of connections is for.
+/// The purpose of a group of connections.
 public enum PoolName: String, Sendable {
     case read, write, notify, listen, migrate
 }

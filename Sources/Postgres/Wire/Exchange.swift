@@ -1,9 +1,9 @@
 import Transport
 
-/// What goes to the server up to one Sync, and the callers that wait for its answers. Touched on its loop's thread
+/// The statements up to one Sync, and the callers that wait for its answers. Touched on its loop's thread
 /// only.
 final class Exchange {
-    /// What a lost answer means.
+    /// The meaning of a lost answer.
     enum Effect {
         /// Nothing changes: may be sent again.
         case read

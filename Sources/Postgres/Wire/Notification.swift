@@ -1,6 +1,6 @@
 /// A message to every session that listens to the channel: `NOTIFY`.
 public struct Notification: Sendable, Hashable {
-    /// At most 63 bytes.
+    /// The channel, of 63 bytes at most.
     public var channel: String
     /// Under 8000 bytes.
     public var payload: String

@@ -23,7 +23,7 @@ final class QueryResult: @unchecked Sendable {
 
     var affectedCount: Int { Int(String(cString: PQcmdTuples(handle))) ?? 0 }
 
-    /// As `COMMIT` or `INSERT 0 1`. Wraps `PQcmdStatus`.
+    /// The command's tag, such as `COMMIT` or `INSERT 0 1`. Wraps `PQcmdStatus`.
     var commandTag: String { String(cString: PQcmdStatus(handle)) }
 
     /// The row and the column exist: both come from this result's own counts.

@@ -1,4 +1,4 @@
-/// What a statement returned: its rows, and how many it changed.
+/// The result of a statement: its rows, and how many it changed.
 public struct Rows: Sendable, RandomAccessCollection {
     let result: QueryResult
 

@@ -1,10 +1,10 @@
 import Transport
 
-/// What every session is told at its beginning.
+/// The settings of every session.
 struct SessionSettings {
     let statement: SQL
 
-    /// With `isReadOnly` the session refuses to change anything.
+    /// The settings of a session; with `isReadOnly` it refuses every change.
     init(_ configuration: DatabaseConfiguration, isReadOnly: Bool) {
         // The guards of the schema see what was committed before each of their statements, whatever level is set for the
         // role, the database or the server.

@@ -1,10 +1,10 @@
-/// What every statement passes between its caller and the connections. A server has none.
+/// The hook that every statement passes between its caller and the connections. A server has none.
 ///
 /// A simulation holds statements here, so that it decides their order; loses them on their way, or their answers; and
 /// takes a guard out of a statement to see whether a check notices. What it throws in the place of an answer is a
 /// `DatabaseError` that could have come from a connection.
 package struct StatementInterceptor: Sendable {
-    /// What a caller asks for.
+    /// The kind of a statement.
     package enum Kind: Sendable {
         case read
         case write
