@@ -31,7 +31,7 @@ struct Citation {
     /// Every citation of a Markdown document in a text without line feeds.
     static func all(in text: Substring) -> [Citation] {
         text.matches(of: #/[A-Za-z0-9_.\/-]+\.md\b/#).compactMap { match in
-            // `https://` and what follows it is somebody else's document.
+            // `https://` and what follows it is a document of another project.
             guard !match.output.hasPrefix("//") else { return nil }
             var citation = Citation(document: String(match.output))
             citation.readPlaces(from: text[match.range.upperBound...])

@@ -68,7 +68,7 @@ import Testing
     /// The comments of a file that name a document, each run of lines as one text.
     private func comments(of file: TextFile) -> [String] {
         let mark = file.isSwift ? "//" : file.path.hasSuffix(".sql") || file.path.hasSuffix(".lua") ? "--" : "#"
-        // By bytes, since this looks at every line there is.
+        // By bytes, since this reads every line there is.
         return file.lines.split { line in !line.utf8.drop { $0 == UInt8(ascii: " ") }.starts(with: mark.utf8) }
             .map { lines in lines.map { $0.trimmed.drop { "/-#".contains($0) } }.joined() }
             .filter { $0.contains(".md") }

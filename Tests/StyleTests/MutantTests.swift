@@ -1,6 +1,6 @@
 import Testing
 
-/// `./dev simulate-mutants` takes guards out of the sources by patches. Nobody else would notice that one has become
+/// `./dev simulate-mutants` takes guards out of the sources by patches. No other test would notice that one has become
 /// out of date, and a guard that is not taken out proves nothing.
 @Suite struct MutantTests {
     @Test(arguments: Checkout.names(in: "scripts/mutants"))

@@ -11,7 +11,7 @@ struct Rule: Sendable, CustomStringConvertible {
     let forbidden: [String]
     let allowed: [String]
 
-    /// A rule that looks at one line at a time; nil says that the line is well.
+    /// A rule that checks one line at a time; nil says that the line is well.
     static func line(
         _ description: String,
         applies: @escaping @Sendable (TextFile) -> Bool,

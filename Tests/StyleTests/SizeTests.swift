@@ -2,7 +2,7 @@ import Testing
 
 /// ARCHITECTURE.md says how much there is to read of what other servers take from a framework.
 @Suite struct SizeTests {
-    /// A part may grow or shrink by a quarter until what is said about it has to be looked at again.
+    /// A part may grow or shrink by a quarter until what is said about it has to be written anew.
     private static let tolerance = 4
 
     @Test func `the parts of the network are as long as ARCHITECTURE.md says`() throws {
