@@ -4,7 +4,7 @@ import Testing
 
 @testable import BelvoSandbox
 
-/// What Belvo's types allow of a registration and of a signature, and the guide's one form of them.
+/// The forms of a registration and of a signature that Belvo's types allow, and the guide's one form of them.
 @Suite struct CredentialFormTests {
     /// A change to what a device gives, and what the strict reading answers to it.
     struct Form: Sendable, CustomTestStringConvertible {

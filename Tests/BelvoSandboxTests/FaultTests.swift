@@ -148,7 +148,7 @@ import Testing
     }
 }
 
-/// What the server is handed.
+/// Replies of the sandbox as the HTTP server gets them.
 @Suite struct ReplyTests {
     private func bytes(_ fault: Fault) async -> String? {
         let merchant = Merchant { $0.sleep = { _ in } }

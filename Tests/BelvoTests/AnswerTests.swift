@@ -1,7 +1,7 @@
 import Belvo
 import Testing
 
-/// What Belvo's answers become when they are as its guides show them.
+/// Belvo's answers are read when they are as its guides show them.
 struct AnswerTests {
     @Test func `a customer's answer is read`() async throws {
         let belvo = Upstream(reply(201, Sample.customerAnswer))

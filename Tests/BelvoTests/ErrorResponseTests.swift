@@ -2,7 +2,7 @@ import Belvo
 import HTTP
 import Testing
 
-/// What can be read of an answer that is not a success (belvo-api.md §1.1).
+/// Answers that are no success are read as far as they can be (belvo-api.md §1.1).
 struct ErrorResponseTests {
     typealias Item = ErrorResponse.Item
 
@@ -135,7 +135,7 @@ struct ErrorResponseTests {
         #expect(!"\(refusal.items)".contains("23100299900"))
     }
 
-    /// What a reading that is refused throws, whichever way it is sorted.
+    /// The error response in the error of a refused reading, whichever way it is sorted.
     private static func refusal(_ answer: Result<Response, any Error>) async throws -> ErrorResponse {
         let client = try Upstream(answer).client()
         let error = try await #require(throws: BelvoError.self) {

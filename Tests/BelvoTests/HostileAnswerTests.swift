@@ -44,7 +44,7 @@ struct HostileAnswerTests {
         }
     }
 
-    /// Whether a body is no answer even to whoever waits for registration options.
+    /// Whether a body is no answer even to a client that waits for registration options.
     private static func isNonsense(for name: String) -> Bool {
         ["HTML", "truncated", "two texts", "an array", "a string", "two ids", "an error in disguise", "depth", "size"]
             .contains(name)

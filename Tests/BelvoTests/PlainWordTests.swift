@@ -2,7 +2,7 @@ import Testing
 
 @testable import Belvo
 
-/// What is stored and logged in plain is a word or an id, and never a text that may name a person (promise 9).
+/// Texts that are stored and logged in plain are words or ids, and never name a person (promise 9).
 @Suite struct PlainWordTests {
     @Test(arguments: ["insufficient_funds", "DETALHE_PAGAMENTO_INVALIDO", "rejected-other.2", "E12345"])
     func `a code is kept as Belvo wrote it`(code: String) {

@@ -2,7 +2,7 @@ import Belvo
 import HTTP
 import Testing
 
-/// What exactly leaves for Belvo, call by call (belvo-api.md §0 to §6).
+/// The exact requests to Belvo, call by call (belvo-api.md §0 to §6).
 struct RequestTests {
     @Test func `a widget token is asked for without a body`() async throws {
         let belvo = Upstream(reply(200, #"{"access":"a.b.c"}"#))
@@ -294,7 +294,7 @@ struct RequestTests {
         #expect(belvo.timeouts == [.seconds(7)])
     }
 
-    /// What every request carries: `secret-id:secret-password` in base64.
+    /// The credentials that every request carries: `secret-id:secret-password` in base64.
     private static let fields = """
         authorization: Basic c2VjcmV0LWlkOnNlY3JldC1wYXNzd29yZA==
         accept: application/json

@@ -69,7 +69,7 @@ final class ChaosHarness: Sendable {
         for statement in statements { _ = try await site.database.execute(statement) }
     }
 
-    /// What Belvo's bank does with a payment from now on.
+    /// Sets the decision of Belvo's bank about payments from now on.
     func settle(_ choice: String) async throws {
         try await site.belvo.setVariants(["payment_settlement": choice])
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Chaos
 
-/// What `./dev chaos` does at length, in short: the built programs, a PostgreSQL of their own, and faults in earnest.
+/// A short version of `./dev chaos`: the built programs, a PostgreSQL of their own, and real faults.
 @Suite(.serialized) struct ChaosTests {
     private func play(
         settings: [String: String] = [:], _ scenario: @escaping @Sendable (Tools) async throws -> [Report]
@@ -19,7 +19,7 @@ import Testing
     @Test func `a server killed around Belvo's replies and its own answers makes each payment once`() async throws {
         try await play { tools in
             var scenario = KillAtEveryStep(tools: tools)
-            // Where Belvo has been asked, and where the app hears of it.
+            // Where Belvo has been asked, and where the app gets the answer.
             scenario.isAimedAt = {
                 $0.label.hasPrefix("POST")
                     && ($0.kind == .answer && $0.label.hasPrefix("POST /v1") || $0.kind == .reply)
@@ -83,7 +83,7 @@ import Testing
     @Test func `a primary that says nothing any more is left for the standby`() async throws {
         try await play { tools in
             var tools = tools
-            // It takes some seconds to give up what was asked of the silent one; nobody is stuck before that.
+            // It takes some seconds to give up what was asked of the silent one; no caller is stuck before that.
             tools.timeouts = .seconds(5)
             var scenario = Failover(tools: tools)
             scenario.lag = .zero

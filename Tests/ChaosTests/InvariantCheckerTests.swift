@@ -5,7 +5,7 @@ import Testing
 
 @testable import Chaos
 
-/// That the invariant checker of `./dev chaos` can say no: a site is broken by hand, a little, and it has to notice
+/// The invariant checker of `./dev chaos` finds violations: each test corrupts a site on purpose, and it has to notice
 /// just that.
 @Suite(.serialized, .inSession) struct InvariantCheckerTests {
     @Test func `a site on which nothing was done is called good`() async throws {
@@ -127,7 +127,7 @@ import Testing
             let purchase = Loop.task { await harness.user.buy("asleep") }
             let payment = try await harness.payment(of: "asleep")
             let intent = try await harness.intent(ofSigned: payment)
-            // With a new version, so that a look that is under way finds that it is late.
+            // With a new version, so that a poll that is under way finds that it is late.
             try await harness.tamper(
                 "UPDATE payments SET next_poll_at = 'infinity', version = version + 1 WHERE id::text = \(payment)")
             var report = try await harness.check()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Chaos
 
-/// A payment that somebody makes straight at Belvo, with the user's own phone and the merchant's credentials, beside
+/// A payment that is made straight at Belvo, with the user's own phone and the merchant's credentials, beside
 /// one that went through the server.
 struct SecondIntent {
     let id: String

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Chaos
 
-/// What the short versions are played with: the programs beside these tests, few users, little load.
+/// The settings of the short versions: the programs beside these tests, few users, little load.
 enum ShortTools {
     /// Gives the body tools with a directory of their own, on an event loop, and removes the directory afterwards.
     static func with<Value: Sendable>(
@@ -39,7 +39,7 @@ enum ShortTools {
     }()
 }
 
-/// What not every machine lets a test do.
+/// The permissions that not every machine gives a test.
 enum Machine {
     /// Whether a file system can be mounted: not in every container, even by root.
     static func canMount() async -> Bool {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Chaos
 
-/// What relays make of a PostgreSQL session.
+/// Relays tell the messages of a PostgreSQL session apart.
 @Suite struct StatementReaderTests {
     private static func message(_ type: Character, _ body: [UInt8]) -> [UInt8] {
         let length = UInt32(body.count + 4)

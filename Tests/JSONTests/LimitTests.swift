@@ -1,7 +1,7 @@
 import JSON
 import Testing
 
-/// What is grammatical and still refused (RFC 8259 §9), and what hostile texts must not cost.
+/// Texts that are grammatical and still refused (RFC 8259 §9), and what hostile texts must not cost.
 struct LimitTests {
     @Test func `nesting is refused at the first container past the limit`() {
         func nested(_ depth: Int) -> String {

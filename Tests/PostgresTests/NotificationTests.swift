@@ -69,7 +69,7 @@ import Transport
             try await database.notify([told], besides: own)
             try await waitUntil { heard.value.allSatisfy { $0.events.count == 2 } }
             #expect(heard.value.map(\.events) == [[.listening, .received(told)], [.listening, .received(told)]])
-            // Other channels are nobody's.
+            // Other channels have no listener.
             let last = try await lastCommit()
             try await database.notify([Notification(channel: "others", payload: "unheard")], besides: own)
             #expect(try await lastCommit() == last)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Transport
 
-/// What becomes of us when the server stops, hangs or is another one than before.
+/// The pool when the server stops, hangs or is replaced by another one.
 @Suite struct ServerFaultTests {
     @Test(arguments: [TestCluster.StopMode.fast, .immediate])
     func `after a restart work goes on by itself`(_ mode: TestCluster.StopMode) async throws {
@@ -24,7 +24,7 @@ import Transport
                     Issue.record("\(String(describing: down)) is not unavailable")
                     return
                 }
-                // Whoever asks while the server is away and coming back is served when it is there.
+                // A caller that asks while the server is away and coming back is served when it is there.
                 let read = loop.task { try await database.rows("SELECT n FROM numbers").count }
                 let write = loop.task { try await database.execute("INSERT INTO numbers (n) VALUES (3)").affectedCount }
                 try await cluster.start()

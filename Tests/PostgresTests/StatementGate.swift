@@ -22,7 +22,7 @@ struct StatementGate {
         try result.get()
     }
 
-    /// Waits until somebody is held, and ends the sessions of all who are.
+    /// Waits until a statement is held, and ends the sessions of all that are.
     func endSessionOfHeld() async throws {
         try await waitUntil {
             try await !database.execute(

@@ -98,7 +98,7 @@ import Transport
             for task in tasks { _ = await task.result }
             let expected = (0..<40).filter { $0.isMultiple(of: 2) || $0 % 5 != 0 }.map(Int32.init)
             #expect(try await Self.numbers(in: database) == expected)
-            // The last ROLLBACK may still be under way: nobody waits for it.
+            // The last ROLLBACK may still be under way: no caller waits for it.
             try await waitUntil { try database.load()[1].outstanding == 0 }
             let load = try database.load()[1]
             #expect(load.connections == 2 && load.borrowed == 0 && load.waiting == 0)

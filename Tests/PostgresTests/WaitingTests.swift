@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Transport
 
-/// What callers meet who have to wait: for a connection, for an answer, or for nothing any more.
+/// Callers that have to wait: for a connection, for an answer, or for one that does not come.
 @Suite struct WaitingTests {
     private static var narrow: DatabaseConfiguration {
         var configuration = DatabaseConfiguration.patient
@@ -142,7 +142,7 @@ import Transport
         configuration.statementTimeout = .milliseconds(50)
         try await TestDatabase.open(configuration: configuration) { database in
             let error = await #expect(throws: DatabaseError.self) {
-                // It never ends by itself: somebody ends it.
+                // It never ends by itself: the test ends it.
                 try await database.execute("SELECT pg_sleep(5)::text AS slept")
             }
             #expect(error?.state == .queryCanceled)
@@ -152,7 +152,7 @@ import Transport
     @Test func `a closed database says so`() async throws {
         try await TestDatabase.open(configuration: Self.narrow) { database in
             let loop = try #require(EventLoop.current)
-            // It never ends by itself: somebody ends it.
+            // It never ends by itself: the test ends it.
             let write = loop.task { try await database.execute("SELECT pg_sleep(5)::text AS slept") }
             // It never ends by itself either.
             let read = loop.task { try await database.rows("SELECT pg_sleep(5)::text AS slept") }

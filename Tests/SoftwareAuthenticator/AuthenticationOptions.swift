@@ -1,6 +1,6 @@
 import JSON
 
-/// What a relying party wants signed: the `fido_options` of belvo-api.md §6.1.
+/// The options of a relying party for a signature: the `fido_options` of belvo-api.md §6.1.
 struct AuthenticationOptions {
     let relyingPartyID: String
     let challenge: [UInt8]

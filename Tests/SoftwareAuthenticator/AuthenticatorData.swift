@@ -1,4 +1,4 @@
-/// What the authenticator says of itself and of the gesture (WebAuthn §6.1).
+/// The authenticator's data about itself and the gesture (WebAuthn §6.1).
 struct AuthenticatorData {
     let bytes: [UInt8]
 

@@ -1,6 +1,6 @@
 import JSON
 
-/// What the client, here the app, adds to the authenticator's word (WebAuthn §5.8.1).
+/// The data that the client, here the app, adds to the authenticator's (WebAuthn §5.8.1).
 struct ClientData {
     enum Ceremony: String {
         case create = "webauthn.create"

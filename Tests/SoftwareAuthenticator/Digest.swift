@@ -12,7 +12,7 @@ enum Digest {
 }
 
 extension [UInt8] {
-    /// So many bytes that nobody can foresee.
+    /// So many random bytes.
     static func random(count: Int) -> [UInt8] {
         var generator = SystemRandomNumberGenerator()
         return (0..<count).map { _ in .random(in: .min ... .max, using: &generator) }

@@ -12,8 +12,8 @@ public enum Flaw: String, CaseIterable, Sendable {
     case signature
     /// The signature is another key's.
     case key
-    /// The authenticator data says that nobody touched the device.
+    /// The authenticator data says that no user touched the device.
     case userPresence = "user_presence"
-    /// The authenticator data says that nobody was recognized.
+    /// The authenticator data says that no user was recognized.
     case userVerification = "user_verification"
 }

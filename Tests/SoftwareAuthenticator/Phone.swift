@@ -13,7 +13,7 @@ import JSON
 /// let signals = phone.riskSignals(accountTenure: "2026-11-21")
 /// ```
 public struct Phone: Sendable {
-    /// What the device calls itself in its risk signals, the same for its whole life.
+    /// The device's id in its risk signals, the same for its whole life.
     public let deviceID: String
 
     /// The credentials made here, oldest first.

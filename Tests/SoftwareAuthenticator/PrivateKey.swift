@@ -74,7 +74,7 @@ final class PrivateKey: @unchecked Sendable {
 }
 
 extension PhoneError {
-    /// What OpenSSL's error queue of this thread says last, and the queue empty again: a TLS connection on the same
+    /// The last error of OpenSSL's queue of this thread, which is emptied: a TLS connection on the same
     /// thread would take what is left there for its own. Wraps `ERR_peek_last_error`.
     static func openSSL() -> PhoneError {
         defer { ERR_clear_error() }

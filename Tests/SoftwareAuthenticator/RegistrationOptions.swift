@@ -1,12 +1,12 @@
 import JSON
 
-/// What a relying party wants of a new credential: the object of belvo-api.md §4.5.
+/// The options of a relying party for a new credential: the object of belvo-api.md §4.5.
 struct RegistrationOptions {
     let relyingPartyID: String
     let userHandle: [UInt8]
     let challenge: [UInt8]
 
-    /// Those of the wanted algorithms that exist here, the most wanted first.
+    /// The wanted algorithms that exist here, the most wanted first.
     let algorithms: [Algorithm]
 
     /// The ids of credentials besides which no new one may be made.

@@ -1,6 +1,6 @@
 import JSON
 
-/// What a device tells of its state, so that the bank can judge the risk: the `risk_signals` object as Belvo's
+/// The state of a device, from which the bank judges the risk: the `risk_signals` object as Belvo's
 /// SDK collects it on iOS (belvo-api.md §7).
 public struct RiskSignals: Sendable {
     public var deviceID: String

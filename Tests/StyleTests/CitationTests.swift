@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Testing
 
-/// Who reads a comment looks up what it cites: that has to be in this repository, under the name that the comment
+/// Every document that a comment cites has to be in this repository, under the name that the comment
 /// gives.
 @Suite struct CitationTests {
     private static let prose: [TextFile] = {

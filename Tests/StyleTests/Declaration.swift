@@ -1,7 +1,7 @@
 /// The head of a declaration, read as far as a rule about style needs it.
 struct Declaration {
     let keyword: Substring
-    /// Of an initializer or a subscript with its first label: `init(parsing`. Empty for an operator.
+    /// The name; of an initializer or a subscript with its first label: `init(parsing`. Empty for an operator.
     let name: String
     let isOneLine: Bool
     private let modifiers: [Substring]

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Testing
 
-/// What is handed to operators is used by somebody here, or it is said that it is not.
+/// Files for operators are used by a test or a script here, or the document says that they are not.
 @Suite struct DeploymentTests {
     @Test func `deploy/README.md tells of every file below deploy which test uses it`() throws {
         let lines = try #require(Checkout.text(at: "deploy/README.md")).lines

@@ -58,7 +58,7 @@ extension Rule {
         return above >= 0 && lines[above].trimmed.hasPrefix("///")
     }
 
-    /// What protocols ask for: those of this package, which say there what it means, and well-known ones.
+    /// The requirements of protocols: those of this package, which are explained there, and well-known ones.
     private static let witnesses: Set<String> = {
         let standard: Set<String> = [
             "ID", "Element", "hash", "next", "makeIterator", "index", "subscript(index", "subscript(position",

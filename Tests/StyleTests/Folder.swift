@@ -1,4 +1,4 @@
-/// What the files of one folder may use of the other folders of their target. The compiler sees targets and no folders.
+/// The folders of their target that the files of one folder may use. The compiler sees targets and no folders.
 struct Folder: Sendable, CustomStringConvertible {
     let target: String
     /// Empty for the files that stand beside the folders.
@@ -96,7 +96,7 @@ struct FolderUse: Sendable {
         }
     }
 
-    /// Which folders declare a name at the top level, for others to use.
+    /// The folders that declare a name at the top level, for others to use.
     private static func declarations(in files: [TextFile]) -> [Substring: Set<String>] {
         var owners: [Substring: Set<String>] = [:]
         for file in files {

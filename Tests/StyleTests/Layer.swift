@@ -1,4 +1,4 @@
-/// What the files of one folder may import: the picture of ARCHITECTURE.md, row by row.
+/// The modules that the files of one folder may import: the picture of ARCHITECTURE.md, row by row.
 struct Layer: Sendable {
     let folder: String
     /// Modules of this package.

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A door that is shut until somebody opens it, for good. Whoever comes before that waits.
+/// A gate that is shut until it is opened, for good. A task that comes before that waits.
 public final class Gate: Sendable {
     private struct State {
         var isOpen = false

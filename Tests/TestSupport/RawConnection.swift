@@ -4,11 +4,11 @@ import Glibc
 public final class RawConnection: Sendable {
     public let descriptor: Int32
 
-    /// What a test waits for on a socket before it gives up, in seconds.
+    /// How long a test waits on a socket before it gives up, in seconds.
     private static let timeoutSeconds = 20
 
     /// Connects to a port of 127.0.0.1, with a receive buffer of so many bytes if the client is to be a slow reader,
-    /// and from another address of the loopback network, 127.0.0.`host`, if it is to be somebody else.
+    /// and from another address of the loopback network, 127.0.0.`host`, if it is to be another client.
     public convenience init(port: UInt16, receiveBufferBytes: Int32? = nil, from host: UInt8? = nil) throws {
         self.init(owning: socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0))
         if var size = receiveBufferBytes {
@@ -46,7 +46,7 @@ public final class RawConnection: Sendable {
         }
     }
 
-    /// What comes next, at most so many bytes; nothing at the end.
+    /// Reads the next bytes, at most so many; nothing at the end.
     public func receive(bytesMax: Int = 65_536) throws -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: bytesMax)
         let count = recv(descriptor, &buffer, buffer.count, 0)
@@ -54,7 +54,7 @@ public final class RawConnection: Sendable {
         return Array(buffer[..<count])
     }
 
-    /// What comes up to and with the text. Throws when the peer ends before it.
+    /// Reads up to and with the text. Throws when the peer ends before it.
     @discardableResult
     public func receive(through text: String) throws -> String {
         var received: [UInt8] = []

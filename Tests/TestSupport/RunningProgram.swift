@@ -32,7 +32,7 @@ public final class RunningProgram: Sendable {
 
     deinit { unlink(log) }
 
-    /// What has been printed until now, line by line.
+    /// The lines printed until now.
     public var lines: [Substring] {
         guard let file = fopen(log, "r") else { return [] }
         defer { fclose(file) }

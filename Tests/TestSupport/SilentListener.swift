@@ -1,6 +1,6 @@
 import Glibc
 
-/// A host that takes connections and never says a word: the kernel answers for it, and nobody reads.
+/// A host that takes connections and never answers: the kernel accepts for it, and no process reads.
 public final class SilentListener: Sendable {
     public let port: UInt16
     private let descriptor: Int32

@@ -9,7 +9,7 @@ public final class TestAuthority: Sendable {
         public let keyFile: String
     }
 
-    /// The authority's own certificate: whoever trusts this file trusts what it issues.
+    /// The authority's own certificate: a client that trusts this file trusts what it issues.
     public let certificateFile: String
     private let directory: String
     // OpenSSL's objects are only read after `init`, and count their references atomically.
@@ -37,7 +37,7 @@ public final class TestAuthority: Sendable {
     }
 
     /// Issues a certificate for the names, as in `DNS:localhost,IP:127.0.0.1`, valid between the two moments, in
-    /// seconds from now. One that is self-signed nobody has vouched for.
+    /// seconds from now. A self-signed one has no issuer that is trusted.
     public func issue(
         _ names: String, validFrom: Int = -3600, until: Int = 3600, isSelfSigned: Bool = false
     ) throws -> Identity {

@@ -56,7 +56,7 @@ public final class TestCluster: Sendable {
         directory = String(cString: path)
         if let account = Self.account { chown(directory, account.pw_uid, account.pw_gid) }
         try write(Self.password + "\n", to: directory + "/password", mode: "w")
-        // Whoever else uses this machine reaches the port too.
+        // Other users of this machine reach the port too.
         try run(
             "initdb", "--no-sync", "--auth=scram-sha-256", "--username=postgres", "--pwfile", directory + "/password",
             "--encoding=UTF8", "--locale=C.UTF-8", "--pgdata", data)
@@ -81,7 +81,7 @@ public final class TestCluster: Sendable {
     /// Stops it and removes its files once this process has ended, however it ends.
     func removeAtExit() throws(CommandFailure) {
         var ends: [Int32] = [0, 0]
-        // Nobody else who is started inherits the other end, which closes when this process is gone.
+        // No other process that is started inherits the other end, which closes when this process is gone.
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
         guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw CommandFailure("no pair of sockets") }
         var actions = posix_spawn_file_actions_t()
@@ -123,7 +123,7 @@ public final class TestCluster: Sendable {
         return account + ["\(programs)/\(program)"] + arguments
     }
 
-    /// Writes to a file that nobody but the server's account may read.
+    /// Writes to a file that only the server's account may read.
     private func write(_ text: String, to path: String, mode: String) throws(CommandFailure) {
         guard let file = fopen(path, mode) else { throw CommandFailure("\(path) cannot be written") }
         fchmod(fileno(file), S_IRUSR | S_IWUSR)
@@ -148,7 +148,7 @@ public final class TestCluster: Sendable {
     }
 }
 
-/// A port that nobody listens on now.
+/// A port on which no process listens now.
 public func freePort() throws(CommandFailure) -> UInt16 {
     guard let listener = SilentListener() else { throw CommandFailure("no port is free") }
     return listener.port

@@ -61,7 +61,7 @@ public struct TestDatabase: Sendable {
     private static let ownServer = Result<String, CommandFailure> { () throws(CommandFailure) in
         let settings = "max_connections = 400\nfull_page_writes = off"
         let cluster: TestCluster
-        // Somebody else may take the port between the look and the use of it, other tests above all.
+        // Another process may take the port between the search and its use, other tests above all.
         do { cluster = try TestCluster(settings) } catch { cluster = try TestCluster(settings) }
         try cluster.removeAtExit()
         return cluster.connectionString

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Transport
 
-/// Sockets that somebody else has opened (sd_listen_fds(3)).
+/// Sockets that another process has opened (sd_listen_fds(3)).
 @Suite struct InheritedListenersTests {
     /// Where the descriptors of these tests are put: far from those that others open meanwhile.
     private static let first: Int32 = 700

@@ -7,7 +7,7 @@ struct App: Sendable {
     let client: Client
     let token: String
 
-    /// Longer than the server itself waits for anybody.
+    /// Longer than the server itself waits for any client.
     static let deadline = Duration.seconds(15)
 
     /// Reads a resource. Throws unless it is there.

@@ -59,7 +59,7 @@ extension User {
                 break
             } catch {
                 tally.addFailure("\(error)")
-                // Whoever is refused does not come again at once.
+                // An app that is refused does not come again at once.
                 if deed == .steady { try? await loop.sleep(for: .seconds(1)) }
             }
         }

@@ -65,7 +65,7 @@ func origin(_ text: String) throws -> URL.Origin {
 }
 
 extension ClientConfiguration {
-    /// A connection for everybody, as phones have it: nobody waits in line on this side.
+    /// A connection for each user, as phones have it: no request waits in line on this side.
     fileprivate static func connections(_ count: Int) -> ClientConfiguration {
         var configuration = ClientConfiguration()
         configuration.connectionsMax = count

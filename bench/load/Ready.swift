@@ -41,7 +41,7 @@ struct Ready: ParsableCommand {
             {
                 return .now()
             }
-            try? await loop.sleep(for: .milliseconds(1))  // Throws when cancelled, which nobody does.
+            try? await loop.sleep(for: .milliseconds(1))  // Throws when cancelled, which does not happen.
         }
         return nil
     }

@@ -53,8 +53,8 @@ extension [Int64] {
     }
 }
 
-/// Not by `fputs`: Glibc's `stderr` is a variable, which Swift lets nobody share.
+/// Not by `fputs`: Glibc's `stderr` is a variable, which Swift does not let threads share.
 private func complain(_ text: String) {
-    // Lost when nobody listens, and nothing could be done about it.
+    // Lost when no process listens, and nothing could be done about it.
     _ = text.withCString { write(STDERR_FILENO, $0, strlen($0)) }
 }

@@ -201,7 +201,7 @@ class Attack:
     server {{
         listen {url.removeprefix("http://")} backlog=4096;
         root {directory}/files;
-        # The body is read before anybody is asked, and none of these ends.
+        # The body is read before Belvo is asked, and none of these ends.
         location = /webhooks/belvo {{ proxy_pass http://127.0.0.1:9; }}
     }}""")
         return Target("nginx", url, next(pid for pid in child.session() if pid != child.pid))

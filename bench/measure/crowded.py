@@ -33,7 +33,7 @@ class Crowded:
         database.query("CREATE DATABASE tpcb", database="postgres")
         tpcb = database.url().rsplit("/", 1)[0] + "/tpcb"
         output_of(database.programs / "pgbench", "--initialize", f"--scale={_tpcb_clients}", "--quiet", tpcb)
-        # This cluster does not tidy up by itself, and nobody shall plan by guesses.
+        # This cluster does not tidy up by itself, and no statement shall be planned by guesses.
         crowd.order("begin", "pay", users)
         time.sleep(3)
         crowd.order("end")

@@ -31,7 +31,7 @@ class PaymentSite(Site):
 
     def _write_settings(self) -> None:
         super()._write_settings()
-        # A bound that nobody reaches is looked up all the same, as it is where this is in use.
+        # A bound that no user reaches is read all the same, as it is where this is in use.
         text = self.settings.read_text()
         self.settings.write_text(text.replace("USER_OPEN_PAYMENTS_MAX=0", "USER_OPEN_PAYMENTS_MAX=1000000"))
 
@@ -95,7 +95,7 @@ class Payments:
         self._let_belvo_decide("after_ms:1000")
         say("One payment, with the plans of its statements ...")
         self._take_plans()
-        # Whoever writes down every plan is slow.
+        # A server that logs every plan is slow.
         site.database.query("ALTER DATABASE merchant RESET ALL")
         self._send_webhooks(False)
         self._let_belvo_decide("after_ms:0")
@@ -218,7 +218,7 @@ class Payments:
             WHERE datname = 'merchant' AND toplevel AND query NOT LIKE '%pg_stat_statements%'"""))
         if not opened:
             raise Failure("no payment was opened.")
-        # What workers ask, whoever pays, and what tells other instances: nobody's answer waits for it.
+        # The statements of workers, and those that notify other instances: no app's answer waits for them.
         self.statements = [
             (calls / opened, " ".join(text.split())) for calls, text in found
             if " AS place " not in text and "pg_notify" not in text and calls >= opened / 2]

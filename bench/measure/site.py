@@ -198,7 +198,7 @@ class Site:
             "BELVO_STRANGER_RATE": 0, "ADDRESS_RATE": 0, "USER_OPEN_ENROLLMENTS_MAX": 0,
             "USER_ENROLLMENTS_PER_DAY_MAX": 0, "USER_OPEN_PAYMENTS_MAX": 0}
         lines = (self.scratch / "secrets/secrets.env").read_text().splitlines()
-        # No shop places orders or hears of events, unless a measurement brings one.
+        # No shop places orders or gets events, unless a measurement brings one.
         lines = [line for line in lines if not line.startswith("SHOP_")]
         lines += [f"{name}={value}" for name, value in values.items()]
         self.settings.write_text("\n".join(lines) + "\n")

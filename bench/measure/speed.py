@@ -129,7 +129,7 @@ class Speed:
         return nginx.answer_bytes, nginx.wanted_bytes
 
     def _measure_creations(self, crowd: OrderTaker, merchant: Child) -> None:
-        # One payment of each user who has paid, for pgbench to repeat; and nobody plans by guesses.
+        # One payment of each user who has paid, for pgbench to repeat; and no statement is planned by guesses.
         self.site.database.query("""
             CREATE TABLE bench_users AS
             SELECT DISTINCT ON (payments.subject) payments.subject, enrollment_id AS enrollment,

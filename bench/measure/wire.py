@@ -24,7 +24,7 @@ class Wire:
             ends, self._ends = self._ends, set()
         for end in ends:
             end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            # Whoever is blocked in recv keeps the descriptor open: shutdown wakes it, and close resets.
+            # A thread that is blocked in recv keeps the descriptor open: shutdown wakes it, and close resets.
             try:
                 end.shutdown(socket.SHUT_RD)
             except OSError:

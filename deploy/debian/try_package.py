@@ -101,7 +101,7 @@ class Transcript:
         took = time.monotonic() - began
         if run.returncode not in expect:
             raise Failure(f"ended with {run.returncode}:\n{commands}\n{run.stdout}")
-        # A password or a token in a transcript is one that somebody uses.
+        # A password or a token in a transcript is one that may be in use.
         shown = re.sub(r"eyJ[\w.-]+", "eyJ…", run.stdout)
         noise = r"(Reading|Building|Selecting|\(Reading|debconf)"
         lines = [line for line in shown.splitlines() if not re.match(noise, line)]

@@ -17,7 +17,7 @@ struct Device {
         key = PrivateKey(kind)
     }
 
-    /// What a registration says; each part can be changed before it is put together.
+    /// The parts of a registration; each part can be changed before it is put together.
     struct Registration {
         var type = "webauthn.create"
         var challenge: String
@@ -59,7 +59,7 @@ struct Device {
         }
     }
 
-    /// What a signature says.
+    /// The parts of a signature.
     struct Signature {
         var type = "webauthn.get"
         var challenge: String

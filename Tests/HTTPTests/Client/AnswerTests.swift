@@ -67,7 +67,7 @@ import Testing
         #expect(outcomes == [.answered(200, "hello"), .answered(200, "hello")])
     }
 
-    /// What is said once and then again and again, named because a megabyte makes no readable test name.
+    /// A text that is repeated many times, named because a megabyte makes no readable test name.
     struct Flood: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let beginning: String
@@ -154,7 +154,7 @@ import Testing
         let outcome = try await ScriptedUpstream.run { listener in
             let connection = try listener.accept()
             try connection.answerOne(with: beginning)
-            // Reading hears of the client's end and nothing else.
+            // The reading side gets the client's end and nothing else.
             while !connection.hasSomethingToRead(within: .milliseconds(10)) { try connection.send(byte) }
         } body: {
             await $0.outcome(deadline: .milliseconds(200))

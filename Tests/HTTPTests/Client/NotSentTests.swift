@@ -15,7 +15,7 @@ import Transport
     }
 
     @Test func `a refused connection sends nothing`() async throws {
-        // Bound and let go of: nobody listens there.
+        // Bound and released: no process listens there.
         let port = try RawListener().port
         let outcome = try await outcome(at: .loopback(port: port))
         #expect(outcome == .notSent)

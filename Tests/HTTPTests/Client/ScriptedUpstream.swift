@@ -43,7 +43,7 @@ struct ScriptedUpstream: Sendable {
     }
 }
 
-/// What became of a request, without the reasons, which are for people.
+/// The outcome of a request, without the reasons, which are for people.
 enum Outcome: Equatable, Sendable {
     case answered(Int, String)
     case notSent
@@ -59,7 +59,7 @@ extension URL.Origin {
 }
 
 extension ClientConfiguration {
-    /// Whatever the host is called, it is found at these ports of 127.0.0.1.
+    /// Resolves every host name to these ports of 127.0.0.1.
     static func resolving(to ports: [UInt16]) -> ClientConfiguration {
         var configuration = ClientConfiguration()
         configuration.resolve = { (_, _) async throws(ResolutionError) in

@@ -62,8 +62,8 @@ struct BodyTests {
         ("gzip, chunked, gzip", "400"), ("chunked\r\nTransfer-Encoding: chunked", "400"),
         ("chunked\r\nTransfer-Encoding: identity", "400"), ("chunked\r\nTransfer-Encoding:", "400"),
         ("gzip\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: gzip", "400"),
-        // Without chunked at the end there is none to be found (RFC 9112 §6.3, rule 4), with it nobody here undoes
-        // the others (§6.1).
+        // Without chunked at the end there is none to be found (RFC 9112 §6.3, rule 4), with it this server does not
+        // undo the others (§6.1).
         ("gzip", "400"), ("identity", "400"), ("xchunked", "400"), ("chunkedx", "400"), ("chunke", "400"),
         ("x-chunked", "400"), ("chunked_", "400"), ("chunked.", "400"), ("gzip, deflate", "400"),
         ("gzip, chunked", "501"), ("gzip\r\nTransfer-Encoding: chunked", "501"), ("cow, chunked", "501"),

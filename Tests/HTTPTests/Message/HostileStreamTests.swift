@@ -13,7 +13,7 @@ struct HostileStreamTests {
     private static let favourites: [UInt8] =
         Array("\r\n\t \0:;,=\"\\%/@[]*019aAfFgGxHT\u{7F}".utf8) + [0x80, 0xA0, 0xFF]
 
-    /// Whoever sits before us may see other messages in the same bytes only if how they are cut matters.
+    /// The same bytes give the same messages however they are cut, so that a proxy before us sees no others.
     @Test(arguments: 0..<40)
     func `broken requests come to the same whatever way they are cut`(seed: UInt64) {
         var random = Sequence(seed: seed)

@@ -1,7 +1,7 @@
 import HTTP
 import Testing
 
-/// What comes of an answer: "200 [body] open", "200 [body] close", "until close [body]", "…" or "refused".
+/// The result of an answer: "200 [body] open", "200 [body] close", "until close [body]", "…" or "refused".
 struct ResponseParserTests {
     @Test(arguments: [
         // RFC 9112 §4: version, code and phrase, one space between.

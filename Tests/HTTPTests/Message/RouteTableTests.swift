@@ -1,7 +1,7 @@
 import HTTP
 import Testing
 
-/// Which route a method and a path stand for.
+/// The table finds the route of a method and a path.
 @Suite struct RouteTableTests {
     private let table = RouteTable([
         (.get, "/livez"), (.get, "/orders"), (.post, "/orders"), (.get, "/orders/{reference}"),

@@ -1,7 +1,7 @@
 import HTTP
 import Testing
 
-/// What a stream of requests is besides its requests: its connection, its expectations, its ends.
+/// A stream of requests beside its requests: its connection, its expectations, its ends.
 struct StreamTests {
     @Test(arguments: [
         ("1.1", "X: y", "open"), ("1.1", "Connection: keep-alive", "open"), ("1.1", "Connection: closed", "open"),

@@ -80,7 +80,7 @@ import Transport
         try await RunningServer.run(configure: configure, handler: handler) { server in
             let client = try server.connect(receiveBufferBytes: 4096)
             try client.send(get("/") + get("/") + get("/"))
-            // Nobody reads until the server has given up: then draining has nothing to wait for.
+            // The client reads nothing until the server has given up: then draining has nothing to wait for.
             _ = try await onThread { try client.receive(through: "\r\n\r\n") }
             await server.drain()
             let rest = try? await onThread { try client.receiveToEnd() }

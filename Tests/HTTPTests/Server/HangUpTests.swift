@@ -111,7 +111,7 @@ import Transport
     @Test func `a request that comes as its connection's idle time ends is answered`() async throws {
         let configure: @Sendable (inout ServerConfiguration) -> Void = { $0.idleDeadline = .seconds(3) }
         try await RunningServer.run(configure: configure, handler: echoPath) { server in
-            // More than the loop hears of at a time: the last of them are unheard when it looks at the deadlines.
+            // More events than the loop gets at a time: the last of them are not handled when it checks the deadlines.
             let clients = try (0..<600).map { _ in try server.connect() }
             for client in clients { try client.send(get("/1")) }
             for client in clients { _ = try await onThread { try client.receive(through: "\r\n\r\n/1") } }

@@ -267,7 +267,7 @@ private final class Waiting: Sendable {
     }
 }
 
-/// Tells when nobody keeps it any more.
+/// Signals when it is released.
 private final class Kept: Sendable {
     private let isLetGo: Gate
 

@@ -11,7 +11,7 @@ import Transport
             let clients = try (0..<2).map { _ in try server.connect() }
             for client in clients { try client.send(get("/")) }
             for client in clients { _ = try await onThread { try client.receive(through: "\r\n\r\n/") } }
-            // Whoever has sent a request before it is turned away gets the answer all the same.
+            // A client that has sent a request before it is refused gets the answer all the same.
             let answer = try await server.answer(to: get("/third"))
             #expect(transcript(answer) == ["503 too many connections are open"])
             #expect(answer.contains("\r\nconnection: close\r\n"))
@@ -106,7 +106,7 @@ import Transport
                     return (answered, (processorTime() - used) / (Monotonic.now() - start))
                 }
                 #expect(!answered)
-                // Nobody spins meanwhile: accepting is tried anew now and then, which takes next to no time.
+                // The loop does not spin meanwhile: accepting is tried anew now and then, which takes next to no time.
                 #expect(share < 0.5)
                 try await onThread {
                     for client in clients.prefix(3) { client.hangUp() }
@@ -127,7 +127,7 @@ import Transport
         try await RunningServer.run(configure: configure, handler: echoPath) { server in
             let isOver = Gate()
             let watch = try await server.loop.task {
-                // The server hears of all of them in one turn of its loop.
+                // The server gets all of them in one turn of its loop.
                 let clients = try (0..<300).map { _ in try server.connect() }
                 let watch = TurnWatch(server.loop) { isOver.open() }
                 watch.look()
@@ -173,7 +173,7 @@ import Transport
     }
 }
 
-/// What this process has used of the processor until now.
+/// The processor time that this process has used until now.
 private func processorTime() -> Duration {
     var time = timespec()
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Transport
 
-/// Answers that nobody reads are held in memory: so many bytes of one owner, and so many in all.
+/// Answers that clients do not read are held in memory: so many bytes of one owner, and so many in all.
 @Suite(.timeLimit(.minutes(1))) struct SlowReaderTests {
     /// More than the kernel's buffers hold of it.
     private static let large = [UInt8](repeating: UInt8(ascii: "x"), count: 8_000_000)
@@ -19,7 +19,7 @@ import Transport
         deinit { count.update { $0 -= 1 } }
     }
 
-    /// Whose answer it is stands in the path; it is large unless it is somebody's who wants little.
+    /// The path names the owner of the answer; the answer is large unless the owner wants a small one.
     private let handler: Server.Handler = { request, context in
         let owner = UInt64(request.target.path.dropFirst()) ?? 0
         context.setOwner(owner)

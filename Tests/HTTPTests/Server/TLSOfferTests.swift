@@ -5,7 +5,7 @@ import Testing
 
 @testable import Transport
 
-/// What the server's end of TLS agrees to, tried with a client that would agree to anything.
+/// The server's end of TLS refuses old versions and weak ciphers, tried with a client that would accept anything.
 @Suite(.timeLimit(.minutes(1))) struct TLSOfferTests {
     /// All that a client offers.
     struct Offer: Sendable, CustomTestStringConvertible {

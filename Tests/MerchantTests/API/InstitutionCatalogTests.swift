@@ -90,11 +90,11 @@ import Transport
             stand.pass(.seconds(86_400))
             stand.banks.isAway()
             try await stand.shows("A")
-            // Within the pause nobody asks Belvo.
+            // Within the pause Belvo is not asked.
             stand.pass(.seconds(4))
             for _ in 0..<3 { try await stand.shows("A") }
             #expect(stand.banks.count == 2)
-            // After it one does, and nobody waits for that although the list is so old.
+            // After it one does, and no request waits for that although the list is so old.
             stand.pass(.seconds(1))
             let gate = stand.banks.answers("B", behind: true)
             try await stand.shows("A")
@@ -154,7 +154,7 @@ import Transport
                         bank(7, #""active":true,"sort_priority":1,"# + methods("AVAILABLE")),
                     ].joined(separator: ",") + "]")
             try await stand.shows("7", "1", "4")
-            // An operator hears of the word that nobody knew, and of the bank that could not be shown.
+            // The log has the unknown word, and of the bank that could not be shown.
             #expect(stand.log.all.contains("institutions.status_unknown words=BETA"))
             #expect(stand.log.all.contains("institutions.left_out count=1"))
         }
@@ -197,7 +197,7 @@ private struct Stand: Sendable {
 }
 
 extension Task<[String], any Error> {
-    /// Whether somebody who asked was shown these banks.
+    /// Whether a request was answered with these banks.
     fileprivate func shows(_ expected: String..., sourceLocation: SourceLocation = #_sourceLocation) async throws {
         let shown = try await value
         #expect(shown == expected, sourceLocation: sourceLocation)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MerchantAPI
 
-/// Who gets a place among the requests under way.
+/// A request gets a permit while the limits of requests in flight allow it.
 @Suite struct InFlightLimitTests {
     @Test func `as many requests are under way as may be, and those behind are told when to come again`() throws {
         let inFlight = InFlightLimit(limits { $0.requestsMax = 2 })
@@ -49,7 +49,7 @@ import Testing
     }
 }
 
-/// What the API makes of the refusal.
+/// The API's answer to the refusal.
 private func refusal(_ body: () throws -> Void) throws -> APIError {
     APIError(describing: try #require(throws: AccessRefusal.self, performing: body))
 }

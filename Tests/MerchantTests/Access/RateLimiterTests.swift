@@ -3,11 +3,11 @@ import Transport
 
 @testable import MerchantModel
 
-/// Everybody gets his rate, twice as much at one stroke, and no more; whatever the crowd.
+/// Each key gets its rate, twice as much at once, and no more; however many keys there are.
 struct RateLimiterTests {
     private let start = Monotonic(nanoseconds: 5_000_000_000)
 
-    @Test(arguments: [1, 3, 20, 1_000_000]) func `twice the rate gets in at one stroke, then the rate`(
+    @Test(arguments: [1, 3, 20, 1_000_000]) func `twice the rate gets in at once, then the rate`(
         rate: Int
     ) throws {
         let limit = try #require(RateLimiter(perSecond: rate))

@@ -9,7 +9,7 @@ struct TrustedProxiesTests {
     /// The peer, the `X-Forwarded-For` fields, and whose request it is.
     @Test(
         arguments: [
-            // Whoever is no proxy may write what he wants.
+            // A client that is no proxy may write what it wants.
             ("203.0.113.7", ["198.51.100.1"], "203.0.113.7"),
             ("2001:db8::7", ["198.51.100.1"], "2001:db8::7"),
             // A proxy that says nothing, or nothing of use, speaks for itself.

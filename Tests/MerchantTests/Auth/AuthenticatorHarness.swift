@@ -72,7 +72,7 @@ final class KeySetAddress: Sendable {
 
     private let state: Mutex<State>
 
-    /// Nobody answers while the document is nil.
+    /// There is no answer while the document is nil.
     init(_ document: String? = nil) {
         state = Mutex(State(document: document))
     }

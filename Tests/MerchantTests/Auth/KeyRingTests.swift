@@ -201,7 +201,7 @@ private final class PauseRecorder: Sendable {
     }
 }
 
-/// Whoever comes waits until it is opened.
+/// A gate at which callers wait until it is opened.
 private final class Gate: Sendable {
     private struct State {
         var isOpen = false

@@ -30,7 +30,7 @@ struct KeySetTests {
         #expect(await harness.refusal(try stranger.token(claims: Self.claims)) == .badSignature)
     }
 
-    /// Anybody has the public key: taken for a secret, it would let anybody sign (RFC 8725 §2.1).
+    /// The public key is public: taken for a secret, it would let any client sign (RFC 8725 §2.1).
     @Test func `HS256 with a public key for its secret is refused`() async throws {
         let harness = try AuthenticatorHarness.withKeySet(Keys.document())
         let key = try Keys.rsa.get().publicKey

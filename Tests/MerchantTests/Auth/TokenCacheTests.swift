@@ -4,7 +4,7 @@ import Testing
 
 @testable import MerchantAuth
 
-/// What was found good once is not checked again, and never for longer than it is good.
+/// A token that was found good is not checked again until it expires.
 struct TokenCacheTests {
     private let start = StoppedClock().now()
 

@@ -17,7 +17,7 @@ struct Chromium: Sendable {
         access(path, X_OK) == 0
     }
 
-    /// What a run without a browser says.
+    /// The reason for skipping in a run without a browser.
     static let absence = "chromium is not installed: apt-get install chromium chromium-sandbox"
 
     /// Gives the body a fresh browser.
@@ -88,7 +88,7 @@ struct Chromium: Sendable {
             hasEnded = waitpid(process, &status, WNOHANG) == process
             if !hasEnded { usleep(10_000) }
         }
-        // Its group, where it has left anybody behind.
+        // Its group, where it has left processes behind.
         kill(-process, SIGKILL)
         if !hasEnded { waitpid(process, &status, 0) }
         devTools.hangUp()

@@ -69,7 +69,7 @@ final class DevTools: Sendable {
         }
     }
 
-    /// Calls a method whose answer nobody waits for.
+    /// Calls a method whose answer is not waited for.
     func post(_ method: String) {
         write(DevTools.message(state.withLock { $0.number() }, method, "") { _ in })
     }
@@ -173,7 +173,7 @@ final class DevTools: Sendable {
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { send(output, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
             if count < 0, errno == EINTR { continue }
-            // The browser has ended: whoever waits hears of it from the reader.
+            // The browser has ended: the waiting callers get it from the reader.
             guard count > 0 else { return }
             rest = rest.dropFirst(count)
         }

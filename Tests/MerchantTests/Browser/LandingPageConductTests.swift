@@ -2,7 +2,7 @@ import BelvoSandbox
 import JSON
 import Testing
 
-/// What the page behind the bank does by itself, in a real browser.
+/// The callback page's own actions, in a real browser.
 @Suite(.enabled(if: Chromium.path != nil, "\(Chromium.absence)"), .timeLimit(.minutes(2)))
 struct LandingPageConductTests {
     /// A page that asks again after so short a time that a test can wait for it.

@@ -2,7 +2,7 @@ import BelvoSandbox
 import JSON
 import Testing
 
-/// What the page behind the bank says and shows, in a real browser: in every state, every language, light and dark.
+/// The callback page's texts and looks, in a real browser: in every state, every language, light and dark.
 @Suite(.enabled(if: Chromium.path != nil, "\(Chromium.absence)"), .timeLimit(.minutes(3)))
 struct LandingPageTests {
     @Test(arguments: Scene.languages)
@@ -104,8 +104,8 @@ struct LandingPageTests {
         node?["properties"]?.elements.first { $0["name"]?.string == name }?["value"]?["value"]
     }
 
-    /// What the browser writes into its console by itself about an answer that is no success, or an app that is not
-    /// installed, is no complaint about the page.
+    /// Messages that the browser writes into its console by itself about an answer that is no success, or an app that
+    /// is not installed, is no complaint about the page.
     private static func isComplaint(_ message: JSONValue) -> Bool {
         let text = message["entry"]?["text"]?.string ?? ""
         let isStatus = text.hasPrefix("Failed to load resource: the server responded with a status of ")

@@ -80,7 +80,7 @@ struct ShopSite: Sendable {
         return Array(html.utf8)
     }
 
-    /// What the page does with the merchant's API, whatever it speaks to the authenticator.
+    /// The page's calls of the merchant's API, without those of the authenticator.
     private static let steps = #"""
         const call = async (method, path, body) => {
           const headers = {authorization: "Bearer " + token, "idempotency-key": "tap"};
@@ -182,7 +182,7 @@ struct ShopSite: Sendable {
 extension Tab {
     /// Gives the browser an authenticator of its machine's own, which knows the user and asks for no touch.
     func plug(in authenticator: ShopSite.Authenticator) async throws {
-        // Without a window nobody has the focus, and without the focus no credential is made.
+        // Without a window no page has the focus, and without the focus no credential is made.
         try await call("Emulation.setFocusEmulationEnabled") { $0.member("enabled", true) }
         try await call("WebAuthn.enable")
         try await call("WebAuthn.addVirtualAuthenticator") { parameters in

@@ -144,7 +144,7 @@ struct Tab: Sendable {
         try await call("Page.getNavigationHistory")["entries"]?.elements.compactMap { $0["url"]?.string } ?? []
     }
 
-    /// What a screen reader meets.
+    /// The accessibility tree, as a screen reader gets it.
     func accessibilityTree() async throws -> [JSONValue] {
         try await call("Accessibility.getFullAXTree")["nodes"].map { Array($0.elements) } ?? []
     }

@@ -6,7 +6,7 @@ import Testing
 /// A browser is enrolled and pays, with its own authenticator: what it makes is sent as it is.
 @Suite(.enabled(if: Chromium.path != nil, "\(Chromium.absence)"), .timeLimit(.minutes(3)))
 struct WebFlowTests {
-    /// What a browser and its authenticator have in common.
+    /// The capabilities of a browser with its authenticator.
     struct Machine: Sendable, CustomTestStringConvertible {
         let algorithm: Algorithms
         let residentKey: ResidentKey

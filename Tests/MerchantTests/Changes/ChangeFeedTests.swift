@@ -71,7 +71,7 @@ import Transport
     }
 }
 
-/// Somebody who watches a record on a loop until told to end.
+/// A watcher of a record on a loop, until it is told to end.
 private struct Watcher: Sendable {
     let isSignaled: Gate
     private let over: Gate

@@ -19,7 +19,8 @@ struct Bindings {
         text.replacing(Self.name) { match in texts[String(match.output.1)] ?? String(match.output.0) }
     }
 
-    /// What is wrong with a text; nil when it is as shown. Names seen for the first time are bound.
+    /// The difference between a text and the one shown; nil when there is none. Names seen for the first time are
+    /// bound.
     mutating func difference(_ shown: String, _ came: String) throws -> String? {
         var pattern = ""
         var names: [String] = []

@@ -12,7 +12,7 @@ import Testing
 /// documents use, and the phone is the program itself. All else is what the machine has.
 struct Console {
     private let folder = FileManager.default.temporaryDirectory.path + "/console-" + UUID().uuidString
-    /// What the commands of the last block printed.
+    /// The output of the commands of the last block.
     private(set) var bodies: [[UInt8]] = []
 
     init(on harness: TestHarness) throws {

@@ -16,7 +16,7 @@ struct Guide: Sendable {
     let steps: [Step]
 
     struct Step: Sendable {
-        /// Of the first line of the example, counted from 1.
+        /// The number of the example's first line, counted from 1.
         let line: Int
         let content: Content
     }

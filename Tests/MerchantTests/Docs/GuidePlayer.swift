@@ -114,7 +114,7 @@ struct GuidePlayer {
         return bindings.filled(text)
     }
 
-    /// Has whoever knows it say what a name stands for that no answer has bound.
+    /// Asks the scene for the value of a name that no answer has bound.
     private mutating func bind(_ name: String) async throws {
         switch name {
         case "device id": bindings[name] = phone.deviceID
@@ -146,7 +146,7 @@ struct GuidePlayer {
         try #require(try await harness.app(of: subject).token)
     }
 
-    /// What an app would keep of an answer.
+    /// The members of an answer that an app would keep.
     private mutating func note(_ body: [UInt8]) {
         // Pages and empty bodies hold nothing of the kind.
         guard let root = try? JSONDocument(parsing: body).root else { return }
@@ -181,7 +181,7 @@ struct GuidePlayer {
         for name in names { bindings[name] = nil }
     }
 
-    /// What others do while the reader is not looking.
+    /// The actions of others between the reader's steps.
     private mutating func happen(_ event: String) async throws {
         switch event {
         case "the user approves at the bank":

@@ -1,6 +1,6 @@
 import Testing
 
-/// What docs/apps.md says of the example shop.
+/// The statements of docs/apps.md about the example shop are right.
 @Suite struct ShopReferenceTests {
     private static let text = Result { try Guide.lines(of: "docs/apps.md") }
 

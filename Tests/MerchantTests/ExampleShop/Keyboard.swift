@@ -24,7 +24,7 @@ struct Keyboard: Sendable {
             }
         }
 
-        /// What the key writes, where it writes something.
+        /// The text that the key writes, if any.
         fileprivate var text: String? { self == .enter ? "\r" : self == .space ? " " : nil }
     }
 
@@ -32,7 +32,7 @@ struct Keyboard: Sendable {
     struct Stop: Sendable {
         /// Its id, or its kind with a number of its own; empty where it is nowhere.
         let selector: String
-        /// What a sighted user would miss: a frame around it, its being in sight.
+        /// The faults that a sighted user would notice: no frame around it, or out of view.
         let faults: [String]
         /// Its place in the document.
         let place: Int64

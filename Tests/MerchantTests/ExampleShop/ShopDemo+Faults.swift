@@ -2,7 +2,7 @@ import HTTP
 import JSON
 import Testing
 
-/// What goes wrong with a call to Belvo, in the words of the stand-in's control API.
+/// A fault in a call to Belvo, in the words of the stand-in's control API.
 struct CallFault: Sendable {
     let endpoint: String
     let fault: String

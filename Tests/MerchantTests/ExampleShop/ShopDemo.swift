@@ -8,8 +8,8 @@ import Transport
 
 @testable import MerchantStore
 
-/// What `./dev run` starts, for one test: the stand-in for Belvo, the server and the example shop as processes, on a
-/// database of their own. The server is started again when it was killed.
+/// The programs of `./dev run`, for one test: the stand-in for Belvo, the server and the example shop as processes, on
+/// a database of their own. The server is started again when it was killed.
 struct ShopDemo: Sendable {
     /// Where the page is opened.
     let address: String
@@ -69,7 +69,7 @@ struct ShopDemo: Sendable {
         return try #require(run.output.split(separator: "\n").first.map(String.init), "\(run)")
     }
 
-    /// What the shop's backend does before its app may pay. Gives the answer's status.
+    /// Places the order, as the shop's backend does before its app may pay. Returns the answer's status.
     func placeOrder(_ reference: String, of subject: String, amount: String) async throws -> Int {
         let client = Self.client(to: server)
         let shop = App(client: client, token: Self.shopToken)
@@ -148,7 +148,7 @@ struct ShopDemo: Sendable {
         ]
     }
 
-    /// Tries until somebody answers there.
+    /// Tries until a server answers there.
     private static func wait(for port: UInt16, on loop: EventLoop) async throws {
         let client = client(to: "http://127.0.0.1:\(port)")
         for _ in 0..<600 {

@@ -98,7 +98,7 @@ struct ShopKeyboardTests {
             #expect(try await visitor.tab.text("document.querySelector('#verdict').dataset.paid") == "1")
 
             try await visitor.see(".told[data-state=paid]")
-            // The lines of what happens are one stop too, so that nobody has to step through all of them.
+            // The lines of what happens are one stop too, so that a user does not have to step through all of them.
             try await keyboard.go(to: #"#timeline summary[tabindex="0"]"#)
             try await keyboard.press(.up)
             #expect(try await keyboard.stop().faults == [])

@@ -6,7 +6,7 @@ struct ShopVisitor: Sendable {
     let tab: Tab
     let demo: ShopDemo
 
-    /// Who comes to the shop.
+    /// A visitor of the shop.
     struct Device: Sendable, CustomTestStringConvertible {
         var tab = Tab.Device(language: "en", width: 1440, height: 1000)
         /// Whether the machine has a fingerprint reader of its own.
@@ -148,8 +148,8 @@ struct ShopVisitor: Sendable {
         try await see("#more")
     }
 
-    /// What the console says against the page. What browsers write by themselves about an answer that is no success, or
-    /// about a server that is away, is the demonstration's purpose.
+    /// The console's messages against the page. Messages that browsers write by themselves about an answer that is no
+    /// success, or about a server that is away, is the demonstration's purpose.
     var complaints: [String] {
         let entries = tab.events("Log.entryAdded").filter { message in
             let text = message["entry"]?["text"]?.string ?? ""

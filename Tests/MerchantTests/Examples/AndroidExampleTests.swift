@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What Debian offers for Kotlin.
+/// The Kotlin compiler of Debian.
 private enum Kotlin {
     static let json = "/usr/share/java/json-android.jar"
     /// The program that signs.

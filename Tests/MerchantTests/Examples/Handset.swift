@@ -9,7 +9,7 @@ import Testing
 /// `HTTP` has a `URL` of its own.
 typealias Address = Foundation.URL
 
-/// A phone with the example app on it, in somebody's hand: the authenticator is software, the user's browser goes to
+/// A phone with the example app on it, and its user: the authenticator is software, the user's browser goes to
 /// the mock bank over HTTP, and what the app tells the user is kept.
 actor Handset: Device {
     private let harness: TestHarness
@@ -37,7 +37,7 @@ actor Handset: Device {
         self.returnsToApp = returnsToApp
     }
 
-    /// What outlives the app: the keys in the phone's hardware.
+    /// The keys in the phone's hardware, which outlive the app.
     var hardware: Phone { phone }
 
     func openBank(_ page: Address) async throws -> Address? {

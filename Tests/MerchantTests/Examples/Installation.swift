@@ -12,7 +12,7 @@ struct Installation {
     let folder = FileManager.default.temporaryDirectory.appending(path: "app-loop-\(UUID().uuidString)")
     let pauses = Pauses()
 
-    /// What comes between a request and its answer.
+    /// The fault between a request and its answer.
     typealias Line = @Sendable (URLRequest, MerchantAPI.Exchange) async throws -> (Data, URLResponse)
 
     /// The client as the app builds it, with a way to the server on which a test may do harm.

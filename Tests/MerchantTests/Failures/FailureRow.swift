@@ -1,15 +1,15 @@
-/// What one mishap of one call comes to.
+/// The consequences of one fault in one call.
 struct FailureRow: Sendable {
     let mishap: String
-    /// What the app hears: a status, and the code of a problem.
+    /// The app's answer: a status, and the code of a problem.
     let told: String
     /// The record right after it.
     let record: String
-    /// What becomes of the record by itself, and after which time.
+    /// The record's end without the app, and after which time.
     let later: String
     /// How often the call was made in all that time.
     let calls: Int
-    /// What the app hears when it asks for the same again after that.
+    /// The app's answer when it asks for the same again after that.
     let again: String
 
     static let heading = [

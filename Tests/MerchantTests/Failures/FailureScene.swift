@@ -161,7 +161,7 @@ struct FailureScene {
         self.record = record
     }
 
-    /// Lets it go wrong, looks at the record for a while, and asks for the same once more.
+    /// Injects the fault, polls the record for a while, and asks for the same once more.
     func play(_ mishap: Mishap, on harness: TestHarness) async throws -> FailureRow {
         let before = harness.countCalls(endpoint)
         harness.sandbox.next(mishap.fault, on: endpoint)

@@ -5,10 +5,10 @@ import Testing
 
 @testable import MerchantServer
 
-/// Nothing is there for somebody without a token, and what belongs to one user does not exist for any other: along
+/// Nothing is there for a client without a token, and what belongs to one user does not exist for any other: along
 /// every operation that there is.
 @Suite struct AccessWalkTests {
-    /// What a server may check tokens with.
+    /// The kinds of keys with which a server checks tokens.
     enum TokenKind: CaseIterable {
         case secret, keySet
     }

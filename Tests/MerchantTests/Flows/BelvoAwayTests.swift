@@ -5,7 +5,7 @@ import Testing
 @testable import BelvoGate
 @testable import MerchantServer
 
-/// What becomes of everybody's requests while Belvo as a whole is away, or does not let the server in.
+/// All requests while Belvo as a whole is away, or denies the server's credentials.
 @Suite struct BelvoAwayTests {
     /// Asks for something that Belvo is needed for and that changes nothing, as often as it takes to notice that it is
     /// away.
@@ -69,7 +69,7 @@ import Testing
             #expect(signed.status == 503)
             #expect(harness.countCalls(.authorizePaymentIntent) == 0)
             #expect(try await client.payment(payment).string("next_action", "type") == "sign")
-            // Somebody's read finds out, and the same signature is taken.
+            // A user's read finds out, and the same signature is taken.
             harness.sandbox.clearFaults()
             #expect(try await knock(client, times: 1).map(\.status) == [201])
             #expect(try await client.authorize(payment).status == 204)

@@ -137,7 +137,7 @@ import Testing
                 let before = harness.countCalls(.authorizePaymentIntent)
                 let cancel = { @Sendable in try await app.send(.post, "\(path)/cancel").status }
                 let authorize = { @Sendable in try await app.send(.post, "\(path)/authorize", body).status }
-                // Whoever is named first tends to be first.
+                // The one that is named first tends to be first.
                 let isCancelFirst = number.isMultiple(of: 2)
                 async let one = isCancelFirst ? cancel() : authorize()
                 async let other = isCancelFirst ? authorize() : cancel()
@@ -155,7 +155,7 @@ import Testing
     }
 }
 
-/// What becomes of a payment that was given up.
+/// Payments that were given up.
 @Suite struct CancelAftermathTests {
     @Test func `a reference is free again after a fresh look at Belvo, and not before`() async throws {
         try await TestHarness.open { harness in

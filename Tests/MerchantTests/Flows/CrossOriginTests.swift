@@ -9,7 +9,7 @@ import Testing
     private static let ours = "https://shop.example"
     private static let origins = ["CORS_ORIGINS": "\(ours), http://localhost:5173"]
 
-    /// What a browser asks before it sends.
+    /// The preflight request of a browser.
     private static func question(from origin: String) -> KeyValuePairs<HeaderName, String> {
         [
             "origin": origin, "access-control-request-method": "POST",

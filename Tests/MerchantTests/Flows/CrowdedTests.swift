@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Transport
 
-/// More is asked than the server may have under way: some are told to come again, and nobody else notices.
+/// More is asked than the server may have under way: some are told to come again, and other users do not notice.
 @Suite(.timeLimit(.minutes(2))) struct CrowdedTests {
     @Test func `past the number of requests under way others are told to come again, and probes are answered`()
         async throws

@@ -40,7 +40,7 @@ import Testing
                 }
                 try await harness.pass(.seconds(90))
             }
-            // Where Belvo has let go of it the same request succeeds.
+            // Where Belvo has released it the same request succeeds.
             harness.sandbox.clearFaults()
             harness.sandbox.variants.duplicateCustomers = .created
             #expect(try await app.send(.put, "/v1/customer", AppClient.customerBody()).status == 201)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import MerchantServer
 
-/// What an app says beside the main thing comes back, and reaches Belvo, as it was said.
+/// Optional members of an app's request come back, and reach Belvo, as they were sent.
 @Suite struct DetailTests {
     @Test func `metadata is kept and passed on as text, to the byte`() async throws {
         try await TestHarness.open { harness in

@@ -2,7 +2,7 @@ import BelvoSandbox
 import HTTP
 import Testing
 
-/// What becomes of an enrollment while nobody but the workers does anything.
+/// Enrollments while only the workers act.
 @Suite struct EnrollmentPollingTests {
     @Test(arguments: NotReady.allCases)
     func `options that are not ready are waited for, however Belvo says so`(reading: NotReady) async throws {
@@ -72,7 +72,7 @@ import Testing
             let client = try await AppClient.arrive(on: harness)
             let enrollment = try await client.reachFingerprint()
             try harness.sandbox.cancel(enrollment: enrollment.belvoID)
-            // Nobody asks while the user is busy; the deadline's look finds it.
+            // Belvo is not polled while the user is busy; the poll at the deadline finds it.
             try await harness.pass(.seconds(901))
             let answer = try await client.enrollment(enrollment)
             #expect(try answer.string("status") == "FAILED")

@@ -2,7 +2,7 @@ import BelvoSandbox
 import HTTP
 import Testing
 
-/// What an app is told about a resource that it has already.
+/// The answers about a resource that an app has already.
 @Suite struct EntityTagFlowTests {
     @Test func `every single resource has a tag, the same wherever it looks the same`() async throws {
         try await TestHarness.open { harness in

@@ -11,7 +11,7 @@ import Testing
 @testable import MerchantServer
 @testable import MerchantWorkflows
 
-/// An app's SDK can enroll and pay at Belvo without us. What Belvo tells of it is imported if the customer is ours,
+/// An app's SDK can enroll and pay at Belvo without us. What Belvo shows of it is imported if the customer is ours,
 /// once, and then only follows what Belvo says.
 @Suite struct ForeignRecordTests {
     private static let payments = """
@@ -48,7 +48,7 @@ import Testing
             #expect(shown["details"]?["institution"]?["display_name"]?.string?.contains("-") == false)
             let enrollment = AppClient.Enrollment(id: try #require(shown["id"]?.string), belvoID: id.description)
 
-            // Nobody tells of the end: it is looked at by itself.
+            // No webhook names the end: it is polled.
             let done = try await client.enrollBySDK()
             try await harness.tell("ENROLLMENTS", of: done.description)
             try harness.sandbox.fail(enrollment: id.description)

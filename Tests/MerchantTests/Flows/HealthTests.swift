@@ -3,7 +3,7 @@ import HTTP
 import Postgres
 import Testing
 
-/// What operators and load balancers ask.
+/// The endpoints for operators and load balancers.
 @Suite struct HealthTests {
     @Test func `a server at work is alive and ready, and says nothing else to strangers`() async throws {
         try await TestHarness.open { harness in

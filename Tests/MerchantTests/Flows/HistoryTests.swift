@@ -3,7 +3,7 @@ import HTTP
 import Postgres
 import Testing
 
-/// What the database tells about a life afterwards, and what it keeps to itself.
+/// The history of a record in the database, and the data that it leaves out.
 @Suite struct HistoryTests {
     @Test func `every change of state has a line that says who caused it`() async throws {
         try await TestHarness.open { harness in
@@ -74,7 +74,7 @@ import Testing
             } catch let error as DatabaseError {
                 #expect("\(error)".contains("no_orphaned_enrollment"))
             }
-            // What may be paid gets one from the database itself, whoever forgot it.
+            // What may be paid gets one from the database itself, where a server left it out.
             try await harness.database.execute("UPDATE payments SET next_poll_at = NULL WHERE status = 'PENDING'")
             let orphans: SQL = "SELECT id::text AS line FROM payments WHERE next_poll_at IS NULL"
             #expect(try await harness.lines(orphans).isEmpty)

@@ -46,7 +46,7 @@ import Testing
             #expect(try refused.string("code") == "keys_unavailable")
             #expect(refused.response.headers["retry-after"] == "2")
             #expect(harness.log.holds("auth.keys_not_read"))
-            // Nobody need ask for it.
+            // It is read without a request.
             try keys.serve(Keys.document())
             await clock.pass(KeyRing.pauseWithoutKeys)
             #expect(try await anybody.send(.get, "/readyz").status == 200)
@@ -154,14 +154,14 @@ struct KeySource: Sendable {
 
     var fetches: Int { server?.fetches ?? 0 }
 
-    /// What is found there from now on; nothing that can be read while it is nil.
+    /// The key set that is served from now on; while it is nil, nothing that can be read.
     func serve(_ document: String?) throws {
         server?.serve(document)
         try file?.write(document ?? "")
     }
 }
 
-/// Whoever signs tokens with one algorithm.
+/// A signer of tokens with one algorithm.
 struct Signer: Sendable, CustomTestStringConvertible {
     let algorithm: String
     /// Its key's id in `Keys.document()`.

@@ -7,7 +7,7 @@ import Testing
 @testable import MerchantServer
 
 /// Belvo's webhook says that money has arrived, and reading the payment does not show it yet: the webhook stays until
-/// it does, because nobody may poll that payment any more (reliability.md, promises 1 and 9).
+/// it does, because no worker may poll that payment any more (reliability.md, promises 1 and 9).
 @Suite struct LaggingReadingTests {
     private static let failed = Fault.altered([Fault.Alteration("/status", #""FAILED""#)])
 
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    /// What one reading of an intent shows that is not known here, and the others do not.
+    /// Members that one reading of an intent shows otherwise than the other readings.
     private static let misreadings: [(member: String, text: String)] = [
         ("/customer", "null"), ("/external_id", "null"), ("/amount", #""1.00""#), ("/status", #""FAILED""#),
         ("/customer", #""99999999-9999-4999-8999-999999999998""#),

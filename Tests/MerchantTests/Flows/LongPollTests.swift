@@ -105,7 +105,7 @@ import Transport
             let enrollment = try await client.startEnrollment()
             let seen = try await client.enrollment(enrollment)
             try await harness.database.transaction { transaction in
-                // Nobody can read the row, so whoever watches now does it before.
+                // The row cannot be read, so a request that watches now does so before it reads.
                 try await transaction.execute("LOCK TABLE enrollments IN ACCESS EXCLUSIVE MODE")
                 let waiting = harness.loop.task {
                     try await client.app.wait("/v1/enrollments/\(enrollment.id)", unlike: seen, seconds: 1)
@@ -292,7 +292,7 @@ import Transport
 }
 
 extension TestHarness {
-    /// Changes what apps see of an enrollment without anybody being told.
+    /// Changes what apps see of an enrollment without a notification.
     fileprivate func renameUnheard(_ enrollment: AppClient.Enrollment) async throws {
         try await database.execute(
             "UPDATE enrollments SET name = 'Changed by hand', version = version + 1 WHERE id = \(enrollment.uuid)")

@@ -56,7 +56,7 @@ import Transport
                 .put, "/orders/order-1", #"{"subject": "bia", "amount": "10.00", "description": "Two coffees"}"#)
             #expect(other.status == 409)
             #expect(try other.string("code") == "order_in_use")
-            // Its own user's price may change: nobody signed anything.
+            // Its own user's price may change: nothing was signed.
             #expect(try await MayBelvoStillPayTests.place(on: harness, amount: "11.00").status == 200)
         }
     }
@@ -111,7 +111,7 @@ import Transport
             let shown = try await harness.lines(
                 "SELECT priced_by_order::text AS line FROM payments WHERE state = 'creating'")
             #expect(shown == ["true"])
-            // Its guard for a second one is the same word.
+            // An old server's second insert hits a constraint of the same name.
             await #expect(throws: (any Error).self) {
                 try await harness.database.execute(
                     SQL(
@@ -312,7 +312,7 @@ import Transport
             let twin = try await Self.makeTwin(of: payment, client, enrollment)
             try await harness.hear(of: twin)
             #expect(harness.log.holds("payment.created_twice"))
-            // Nobody has its options, and nobody a token: another attempt may begin.
+            // No app has its options, and no user a token: another attempt may begin.
             try harness.sandbox.fail(intent: payment.belvoID)
             try await harness.hear(of: payment.belvoID)
             let second = try await client.openPayment(enrollment, key: "tap-2")
@@ -366,7 +366,7 @@ import Transport
 }
 
 extension TestHarness {
-    /// Belvo tells of an intent, and the server reads it.
+    /// Belvo sends a webhook about an intent, and the server reads it.
     func hear(of intent: String) async throws {
         try await tell("PAYMENT_INTENTS", of: intent)
         try await work()

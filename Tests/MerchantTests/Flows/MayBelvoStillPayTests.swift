@@ -10,7 +10,7 @@ import Transport
 @testable import MerchantServer
 
 /// One question decides about money: may Belvo still pay this attempt? Here Belvo, the network and the shop give every
-/// odd answer to it that somebody has thought of.
+/// odd answer to it that is listed here.
 @Suite struct MayBelvoStillPayTests {
     static let shopToken = OrderTests.token
 

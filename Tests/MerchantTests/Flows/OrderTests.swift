@@ -3,7 +3,7 @@ import HTTP
 import Postgres
 import Testing
 
-/// The shop says what is to be paid, and nobody else does.
+/// The shop alone sets what is to be paid.
 @Suite struct OrderTests {
     static let token = "the-token-that-the-shop-shows-here"
 

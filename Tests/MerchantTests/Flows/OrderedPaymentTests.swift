@@ -3,7 +3,7 @@ import HTTP
 import Postgres
 import Testing
 
-/// With an order, the shop's word is the price, and nobody else's.
+/// With an order, the shop alone sets the price.
 @Suite struct OrderedPaymentTests {
     private static func open(
         orders: String = "required",

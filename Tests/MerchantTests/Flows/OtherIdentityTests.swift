@@ -8,8 +8,8 @@ import Testing
 @testable import MerchantServer
 @testable import MerchantStore
 
-/// What Belvo shows is another object than the one that was asked for, or cannot be read: nothing is believed, and
-/// somebody has to know (promises 9 and 12).
+/// Belvo shows another object than the one that was asked for, or one that cannot be read: it changes nothing, and
+/// an operator has to know (promises 9 and 12).
 @Suite struct OtherIdentityTests {
     private static let alarms = "SELECT kind || ' ' || detail AS line FROM ops.money_alarms" as SQL
 
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `nobody is forgotten while Belvo has told of something that nobody knows yet`() async throws {
+    @Test func `erase is refused while an unknown webhook is open`() async throws {
         try await MayBelvoStillPayTests.open { harness, client, enrollment in
             let payment = try await client.openPayment(enrollment)
             try harness.sandbox.fail(intent: payment.belvoID)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MerchantServer
 
-/// When more than a handful of payments pend, one page of Belvo's list tells of all of them. A list is evidence of what
+/// When more than a handful of payments pend, one page of Belvo's list shows all of them. A list is evidence of what
 /// it shows, and of nothing else: it may lag, end early, heed no filter and change its order between two pages.
 @Suite struct PaymentListTests {
     private static let count = 12

@@ -2,7 +2,7 @@ import BelvoSandbox
 import HTTP
 import Testing
 
-/// What becomes of a payment while nobody but the workers does anything.
+/// Payments while only the workers act.
 @Suite struct PaymentPollingTests {
     @Test func `a payment that was never signed has timed out at the end of its challenge, not before`() async throws {
         try await TestHarness.open { harness in

@@ -109,7 +109,7 @@ import Testing
                 (listing(known, id: unknown, name: #""another""#), false),
                 (listing(known, id: unknown, name: "null"), false),
                 (listing(known, id: unknown, name: #""another""#, status: "SUCCEEDED"), false),
-                // These are other payments, or nobody's to pay any more.
+                // These are other payments, or cannot be paid any more.
                 (listing(known, id: known.id.description, name: #""another""#), true),
                 (listing(known, id: unknown, name: "\"\(other)\""), true),
                 (listing(known, id: unknown, name: #""another""#, status: "FAILED"), true),

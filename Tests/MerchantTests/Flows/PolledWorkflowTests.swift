@@ -12,9 +12,9 @@ import Transport
 @testable import MerchantStore
 @testable import MerchantWorkflows
 
-/// What looking at a record again and again costs, and what of it survives a server.
+/// The cost of polling a record again and again, and which part of the work survives a server.
 @Suite struct PolledWorkflowTests {
-    /// What a look may change of a payment's row.
+    /// The columns of a payment's row that a poll may change.
     private struct Line: Equatable {
         let version: Int64
         let history: Int64
@@ -78,7 +78,8 @@ import Transport
             }
             try await harness.poll()
             try await harness.poll()
-            // Whoever writes a row leaves the transaction's number on it: the same on all that one statement wrote.
+            // A statement leaves its transaction's number on each row that it writes: the same on all that one
+            // statement wrote.
             let writers = try await harness.database.rows(
                 "SELECT DISTINCT xmin::text AS writer FROM payments WHERE leased_until IS NULL")
             #expect(writers.count == 1)
@@ -149,7 +150,7 @@ import Transport
             _ = try await harness.merchant.dependencies.store.claimDuePayments(limit: 8, lease: .seconds(25))
             try harness.sandbox.settle(intent: payment.belvoID)
             try await harness.advance(by: .seconds(3 * 86_400))
-            // Nobody tells this one to work.
+            // This one works without being told.
             try await harness.withAnotherInstance(work: .byItself) { _ in
                 try await harness.awaitCondition { try await client.payment(payment).string("status") == "SUCCEEDED" }
             }
@@ -218,7 +219,7 @@ import Transport
     }
 }
 
-/// What a pass does when it has less time than records.
+/// A pass that has less time than records.
 @Suite struct PollerTests {
     @Test func `a pass gives back what it had no time for, and takes less the next time`() async throws {
         try await withLoop { loop in
@@ -246,7 +247,7 @@ import Transport
             clock: DatabaseClock(reading: .earliest, monotonic: Monotonic.now))
     }
 
-    /// What a poller asked for and recorded.
+    /// The claims and outcomes of a poller.
     private final class Seen: Sendable {
         private let state = Mutex((limits: [Int](), reschedules: [[Reschedule]]()))
 

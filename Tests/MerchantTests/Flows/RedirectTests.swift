@@ -2,7 +2,7 @@ import BelvoSandbox
 import HTTP
 import Testing
 
-/// A bank's redirect reaches Belvo once, whoever brings it, and however often.
+/// A bank's redirect reaches Belvo once, whichever client brings it, and however often.
 @Suite struct RedirectTests {
     @Test func `the app's repeat of the browser's redirect answers the enrollment without a second call`() async throws
     {

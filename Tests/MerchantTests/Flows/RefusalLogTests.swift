@@ -69,7 +69,7 @@ import Testing
 }
 
 extension TestHarness {
-    /// What the log says about requests that went wrong.
+    /// The log's lines about requests that failed.
     fileprivate var troubles: [String] {
         log.all.filter { $0.hasPrefix("request.") && !$0.hasPrefix("request.answered") }
     }

@@ -4,7 +4,7 @@ import JSON
 import Postgres
 import Testing
 
-/// What creates and moves no money is sent again at once where Belvo shows that it has not arrived, under the same name
+/// A creation that moves no money is sent again at once where Belvo shows that it has not arrived, under the same name
 /// and key: a hiccup costs seconds (reliability.md, promises 3 and 14).
 @Suite struct ResendingTests {
     @Test(arguments: Creation.allCases, Creation.losses)
@@ -286,7 +286,7 @@ import Testing
 private enum Creation: String, CaseIterable, Sendable {
     case customer, enrollment, payment
 
-    /// Belvo did not do it, and nobody knows.
+    /// Belvo did not do it, and the server does not know.
     static let losses = Trouble.doubts.filter { !$0.isDone }
 
     var endpoint: Endpoint {

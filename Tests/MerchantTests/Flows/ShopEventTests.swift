@@ -11,7 +11,7 @@ import Transport
 
 @testable import MerchantWorkflows
 
-/// What becomes of payments and enrollments reaches the shop: at least once, in order, signed.
+/// Events about payments and enrollments reach the shop: at least once, in order, signed.
 @Suite struct ShopEventTests {
     private static let secret = "whsec_\(Data(repeating: 7, count: 32).base64EncodedString())"
 

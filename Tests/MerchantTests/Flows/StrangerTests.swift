@@ -7,7 +7,7 @@ import Testing
 @testable import MerchantServer
 @testable import MerchantWorkflows
 
-/// Whoever comes without a token, or with a wrong one, keeps nobody else from being served.
+/// Clients without a token, or with a wrong one, keep no other client from being served.
 @Suite(.timeLimit(.minutes(2))) struct StrangerTests {
     private func stranger(_ harness: TestHarness) -> App { App(client: harness.client, token: nil) }
 

@@ -31,7 +31,7 @@ import Transport
             let answer = try await opening.value
             #expect(try answer.string("belvo_id") == "\(twin)")
 
-            // Nobody tells of the other one.
+            // No webhook names the other one.
             try await harness.work()
             #expect(
                 try await harness.lines("SELECT belvo_id::text AS line FROM payments WHERE origin <> 'own'") == made)

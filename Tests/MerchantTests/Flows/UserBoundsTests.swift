@@ -2,7 +2,7 @@ import BelvoSandbox
 import HTTP
 import Testing
 
-/// One user has so many enrollments and payments under way, and nobody else notices.
+/// One user has so many enrollments and payments under way, and other users do not notice.
 @Suite(.timeLimit(.minutes(2))) struct UserBoundsTests {
     @Test func `past the open enrollments a user has to end one first`() async throws {
         try await TestHarness.open(environment: ["USER_OPEN_ENROLLMENTS_MAX": "2"]) { harness in

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MerchantServer
 
-/// A user who asks too often is told when to come again, and nobody else notices.
+/// A user who asks too often is told when to come again, and other users do not notice.
 @Suite struct UserRateTests {
     @Test func `past its rate a user is told to wait, and for how long`() async throws {
         let clock = HandClock()

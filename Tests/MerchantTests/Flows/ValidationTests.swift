@@ -4,7 +4,7 @@ import Testing
 
 @testable import MerchantAPI
 
-/// What is wrong with a request is told all at once, each fault with its place.
+/// All faults of a request are reported at once, each with its place.
 @Suite struct ValidationTests {
     /// A body with faults, and each fault's place and code in the order in which they are told.
     struct Faulty: Sendable, CustomTestStringConvertible {

@@ -8,8 +8,8 @@ import Testing
 
 @testable import MerchantServer
 
-/// Belvo tells of one end three times, and of many at once: what leads to one object is settled by one reading of it,
-/// and what only repeats what is known by none.
+/// Belvo sends webhooks about one end three times, and about many ends at once: what leads to one object is settled by
+/// one reading of it, and what only repeats what is known by none.
 @Suite struct WebhookGatheringTests {
     /// A payment that is signed, with what Belvo tells when it is paid.
     private struct Told {
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    /// What Belvo itself shows.
+    /// Reads an object from Belvo itself.
     private static func belvo(_ harness: TestHarness, _ path: String) async throws -> JSONValue {
         let configuration = harness.sandbox.configuration
         let credentials = Data("\(configuration.secretID):\(configuration.secretPassword)".utf8)

@@ -10,7 +10,7 @@ import Transport
 @testable import MerchantStore
 @testable import MerchantWorkflows
 
-/// What Belvo tells is stored as claimed by the server that it came to, while that server's worker is there: each row
+/// A webhook is stored as claimed by the server that got it, while that server's worker is running: each row
 /// is written when it comes and when it is settled, and survives the server all the same.
 @Suite struct WebhookHandoverTests {
     private static func open(
@@ -29,7 +29,7 @@ import Transport
         try await harness.tell("PAYMENT_INTENTS", of: intent, data: #""status": "SUCCEEDED""#)
     }
 
-    /// What the loop of a server's workers asks again and again.
+    /// The statement that the loop of a server's workers repeats.
     private static func isDue(_ harness: TestHarness) async throws -> Bool {
         try await harness.merchant.dependencies.dueTables(among: [.webhookReceipts]).contains(.webhookReceipts)
     }

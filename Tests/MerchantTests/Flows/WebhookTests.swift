@@ -4,7 +4,7 @@ import Payments
 import Postgres
 import Testing
 
-/// Belvo tells late, twice or in the wrong order, and somebody else may tell lies: what is told is stored, answered,
+/// Belvo's webhooks come late, twice or in the wrong order, and other clients may forge them: each is stored, answered,
 /// and then looked up.
 @Suite struct WebhookTests {
     private static let token = "webhook-token-of-the-tests"

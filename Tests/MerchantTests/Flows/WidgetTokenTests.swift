@@ -262,7 +262,7 @@ import Transport
             #expect(try await app.send(.post, "/v1/widget-token").text == first)
             try await harness.advance(by: .seconds(16))
             #expect(try await app.send(.post, "/v1/widget-token").text != first)
-            // One that has ended on arrival is passed on as it is, and not kept for anybody.
+            // One that has ended on arrival is passed on as it is, and not kept for another request.
             try await harness.advance(by: .seconds(3_600))
             #expect(try await app.send(.post, "/v1/widget-token").status == 201)
             let calls = harness.countCalls(.createWidgetToken)

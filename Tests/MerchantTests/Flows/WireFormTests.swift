@@ -9,7 +9,8 @@ import Testing
 @testable import MerchantAPI
 @testable import MerchantWorkflows
 
-/// What browsers, phones and Belvo's SDKs give is what apps send, whatever members it has and however it spells bytes.
+/// Credentials of browsers, phones and Belvo's SDKs are accepted as they are, whatever members they have and however
+/// they spell bytes.
 @Suite struct WireFormTests {
     @Test(arguments: WireForm.all)
     func `an app registers and pays with what its platform gives`(form: WireForm) async throws {
@@ -129,7 +130,7 @@ import Testing
             #expect(answer.status == status, "\(answer.text)")
             if status == 400 { #expect(try answer.each("field", in: "errors") == ["/platform"]) }
             #expect(harness.countCalls(.authorizePaymentIntent) == (status == 204 ? 1 : 0))
-            // Nobody learns from it what another user has.
+            // No user learns from it what another user has.
             let stranger = try await harness.app(of: "bea").send(.post, path, body)
             #expect(stranger.status == (["Ios", "WINDOWS"].contains(platform) ? 400 : 404))
         }
@@ -193,7 +194,7 @@ import Testing
         MerchantWorkflows.Base64URL.encode(Array("{\"type\":\"webauthn.create\",\"challenge\":\"\(challenge)\"}".utf8))
     }
 
-    /// What Belvo gets of a member.
+    /// A member as Belvo gets it.
     private static func passedOn(
         _ text: String, as name: String, _ read: (JSONReader) -> MerchantAPI.Credential?
     ) throws -> String {
@@ -205,13 +206,13 @@ import Testing
 }
 
 extension AppClient {
-    /// What the authenticator itself makes of the registration options.
+    /// Registers with the registration options as the authenticator reads them.
     fileprivate mutating func register(_ enrollment: Enrollment) async throws -> [UInt8] {
         let options = try await app.send(.get, "/v1/enrollments/\(enrollment.id)/fido-registration-options")
         return try phone.register(options.json)
     }
 
-    /// What it makes of the payment's.
+    /// Signs the payment's options as the authenticator reads them.
     fileprivate mutating func sign(_ payment: OpenedPayment) throws -> [UInt8] {
         let pix = try payment.answer.json["payment_method_information"]?["open_finance_biometric_pix"]
         return try phone.sign(#require(pix?["fido_options"]))

@@ -3,7 +3,7 @@ import Transport
 
 @testable import BelvoGate
 
-/// Who may call Belvo, and how often.
+/// The limiter's choice of callers, and their rates.
 @Suite struct CallLimiterTests {
     private func at(_ seconds: Double) -> Monotonic { Monotonic(nanoseconds: 0) + .seconds(1_000 + seconds) }
 
@@ -64,7 +64,7 @@ import Transport
             }
         }
         #expect(turns == [.person: 72, .background: 18, .stranger: 10])
-        // Nobody else wants anything, and still there is no more than their rate.
+        // No other caller waits, and still there is no more than their rate.
         var alone = CallLimiter(rate: 100, strangerRate: 10, callsMax: 100)
         let taken = (0..<100).count { alone.next(waiting: { $0 == .stranger }, at: at(Double($0) / 100)) != nil }
         #expect((11...12).contains(taken))

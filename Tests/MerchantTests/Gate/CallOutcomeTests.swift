@@ -3,7 +3,7 @@ import Testing
 
 @testable import BelvoGate
 
-/// What one exchange says about Belvo as a whole.
+/// The meaning of one exchange for Belvo as a whole.
 @Suite struct CallOutcomeTests {
     @Test(arguments: [
         (200, "{}", "answered", false), (201, " \n[]", "answered", false), (204, "", "answered", false),

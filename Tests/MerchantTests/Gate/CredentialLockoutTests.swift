@@ -4,7 +4,7 @@ import Transport
 
 @testable import BelvoGate
 
-/// What 401 and 403 mean for other calls.
+/// The effect of 401 and 403 on other calls.
 @Suite struct CredentialLockoutTests {
     private func at(_ seconds: Double) -> Monotonic { Monotonic(nanoseconds: 0) + .seconds(1_000 + seconds) }
 

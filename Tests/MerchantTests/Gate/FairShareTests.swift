@@ -7,7 +7,7 @@ import Transport
 
 @testable import BelvoGate
 
-/// Nobody takes the calls to Belvo from the others: not a user who asks for many, and nobody who makes redirects up.
+/// No client takes the calls to Belvo from the others: neither a user who asks for many, nor one who invents redirects.
 @Suite(.timeLimit(.minutes(1))) struct FairShareTests {
     private func request(_ path: String) -> Request { Request(.get, Target(path: path)) }
 

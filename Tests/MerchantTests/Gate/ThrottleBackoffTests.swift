@@ -3,7 +3,7 @@ import Transport
 
 @testable import BelvoGate
 
-/// What 429 means for other calls.
+/// The effect of 429 on other calls.
 @Suite struct ThrottleBackoffTests {
     private func at(_ seconds: Double) -> Monotonic { Monotonic(nanoseconds: 0) + .seconds(1_000 + seconds) }
 

@@ -35,7 +35,7 @@ struct App: Sendable {
     }
 }
 
-/// What came back, ready to be compared and read.
+/// An answer, ready to be compared and read.
 struct Answer: Sendable {
     let response: Response
 
@@ -69,7 +69,7 @@ struct Answer: Sendable {
     }
 }
 
-/// What was said between the app and the server, in order, with what differs from run to run written as names.
+/// The dialog of app and server, in order, with values that differ from run to run written as names.
 ///
 /// Ids are numbered as they first appear, so that a transcript also shows which of them are the same.
 final class Transcript {
@@ -124,7 +124,7 @@ final class Transcript {
         return name
     }
 
-    /// What differs from run to run, and how it looks.
+    /// The values that differ from run to run, by their patterns.
     private static var volatile: [(String, Regex<Substring>)] {
         [
             ("time", /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/),

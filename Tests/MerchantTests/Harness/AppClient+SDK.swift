@@ -9,7 +9,7 @@ import Testing
 @testable import MerchantServer
 @testable import MerchantWorkflows
 
-/// What an app's SDK does at Belvo by itself, without the merchant's server (belvo-api.md §2.1).
+/// The calls of an app's SDK at Belvo, without the merchant's server (belvo-api.md §2.1).
 extension AppClient {
     private var belvo: Belvo.Client { harness.merchant.dependencies.belvo }
 
@@ -52,7 +52,7 @@ extension AppClient {
     /// The sandbox did not give what it was told to give.
     private struct NotReady: Error {}
 
-    /// A payment from this enrollment; nobody has authorized it yet.
+    /// A payment from this enrollment; it is not authorized yet.
     func openPaymentBySDK(
         from enrollment: Belvo.Enrollment.ID, named name: String = "made by the SDK", centavos: Int64 = 700
     ) async throws -> Belvo.PaymentIntent.ID {

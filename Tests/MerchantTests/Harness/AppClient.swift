@@ -12,7 +12,7 @@ struct AppClient {
     let harness: TestHarness
     let app: App
     var phone = Phone()
-    /// What the phone says about itself, with the day since when Belvo knows the customer.
+    /// The risk signals of the phone, with the day since when Belvo knows the customer.
     let signals: String
 
     var deviceID: String { phone.deviceID }
@@ -61,7 +61,7 @@ struct AppClient {
         return Enrollment(id: try answer.string("id"), belvoID: try answer.string("belvo_id"))
     }
 
-    /// What the bank sends back when the user says so.
+    /// The bank's redirect after the user's decision.
     func decide(_ enrollment: Enrollment, _ decision: BankDecision = .approve) throws -> BankReply {
         try harness.sandbox.decide(enrollment: enrollment.belvoID, decision)
     }

@@ -5,7 +5,7 @@ import Testing
 @testable import MerchantAuth
 @testable import MerchantModel
 
-/// What whoever issues the users' tokens knows on a harness: the secret or the keys of `Keys`, and what tokens must
+/// The signer of the users' tokens on a harness: the secret or the keys of `Keys`, and what tokens must
 /// say.
 struct Credentials {
     let rules: TokenRules
@@ -25,7 +25,7 @@ struct Credentials {
         if case .hs256 = rules.keys { nil } else { "rsa" }
     }
 
-    /// What a good token says.
+    /// The claims of a good token.
     func good(_ subject: String) -> Claims {
         var claims: Claims = ["sub": #""\#(subject)""#, "exp": "\(Claims.now + 3_600)"]
         if let issuer = rules.issuer { claims["iss"] = #""\#(issuer)""# }

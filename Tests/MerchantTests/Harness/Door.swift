@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Lets so many in at a time; whoever comes when it is full waits for somebody to leave.
+/// Lets so many in at a time; a caller that comes when it is full waits until another one leaves.
 ///
 /// Every harness has its database connections, and the database server of the tests has only so many.
 final class Door: Sendable {

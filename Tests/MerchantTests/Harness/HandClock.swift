@@ -30,7 +30,7 @@ final class HandClock: Sendable {
         for sleeper in wake(after: duration) { sleeper.resume() }
     }
 
-    /// Waits until somebody sleeps, moves the clock on, and waits until whoever it woke sleeps again.
+    /// Waits until a task sleeps, moves the clock on, and waits until the tasks that it woke sleep again.
     func pass(_ duration: Duration) async {
         await someoneSleeps()
         advance(by: duration)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Transport
 
-/// Whoever runs the users' log-in, as far as the server sees it: an address that serves a key set.
+/// The identity provider of the users, as the server sees it: an address that serves a key set.
 final class KeySetServer: Sendable {
     private struct State {
         var document: String?

@@ -1,7 +1,7 @@
 import Logging
 import Synchronization
 
-/// Keeps what was logged, so that a test can see what an operator would have seen, and what nobody may see.
+/// Keeps what was logged, so that a test can see what an operator would have seen, and what no operator may see.
 final class LogRecorder: Sendable {
     private let lines = Mutex<[String]>([])
 

@@ -1,7 +1,8 @@
 import HTTP
 
 extension ServerConfiguration {
-    /// Of a stand-in whose clients keep their connections: nothing is on its way on them when a harness is taken down.
+    /// The configuration of a stand-in whose clients keep their connections: nothing is in transit on them when a
+    /// harness is closed.
     static var prompt: ServerConfiguration {
         var configuration = ServerConfiguration()
         configuration.drainGrace = .zero

@@ -20,7 +20,7 @@ final class ShopDouble: Sendable {
         self.url = url
     }
 
-    /// What a server is told about the shop.
+    /// The server's settings about the shop.
     var environment: [String: String] {
         [
             "SHOP_WEBHOOK_URL": url,
@@ -34,7 +34,7 @@ final class ShopDouble: Sendable {
         set { state.withLock { $0.isAway = newValue } }
     }
 
-    /// What it was told, by type, in order.
+    /// The types of the events that it got, in order.
     var types: [String] {
         state.withLock { $0.bodies }.map { body in
             (try? JSONDocument(parsing: Array(body.utf8)).root["type"]?.string) ?? body

@@ -18,7 +18,7 @@ struct Stranger {
         try nobodies(credentials) + forgers(credentials) + latecomers(credentials) + vandals(credentials)
     }
 
-    /// Who shows no token, or something else than one.
+    /// Clients without a token, or with something else.
     private static func nobodies(_ credentials: Credentials) throws -> [Stranger] {
         let good = try credentials.goodToken()
         return [
@@ -36,7 +36,7 @@ struct Stranger {
         ]
     }
 
-    /// Who signs himself, or does not.
+    /// Clients with a token that they signed themselves, or did not sign.
     private static func forgers(_ credentials: Credentials) throws -> [Stranger] {
         let (claims, keyID) = (credentials.good("ana"), credentials.keyID)
         var forgeries = [
@@ -78,7 +78,7 @@ struct Stranger {
         return forgeries.map { Stranger(name: $0.0, fields: ["Bearer \($0.1)"]) }
     }
 
-    /// Who shows a token that is well signed, and not for him, now or here.
+    /// Clients with a well signed token for another user, time or place.
     private static func latecomers(_ credentials: Credentials) throws -> [Stranger] {
         let good = credentials.good("ana")
         return try [
@@ -94,7 +94,7 @@ struct Stranger {
         }
     }
 
-    /// Who shows a good token that somebody has been at.
+    /// Clients with a good token that was altered.
     private static func vandals(_ credentials: Credentials) throws -> [Stranger] {
         let good = try credentials.goodToken()
         let huge = credentials.good("ana").with("more", #""\#(String(repeating: "x", count: 6_200))""#)

@@ -30,7 +30,7 @@ struct TestHarness: Sendable {
     let addresses: MerchantServer.Addresses
     let log: LogRecorder
     let settings: Settings
-    /// What the settings were read from, as a process that is started would find it.
+    /// The environment that the settings were read from, as a process that is started would get it.
     let environment: [String: String]
     /// By what the server measures intervals, other than its timers.
     let clock: MovableClock

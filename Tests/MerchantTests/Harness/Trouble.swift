@@ -2,7 +2,7 @@ import BelvoSandbox
 import HTTP
 import Testing
 
-/// What goes wrong between the server and Belvo in one call, sorted by what may be concluded from it.
+/// A fault between the server and Belvo in one call, sorted by what may be concluded from it.
 enum Trouble {
     /// A call whose outcome is not known: with the fault, and whether Belvo did what was asked.
     struct UnknownOutcome: Sendable, CustomTestStringConvertible {

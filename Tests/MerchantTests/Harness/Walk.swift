@@ -11,7 +11,7 @@ import Testing
 /// gets one of Ana's records, and where it needs a body that fits, the walk fails until it is given one here.
 struct Walk {
     let harness: TestHarness
-    /// Whose records they are.
+    /// The user of the records.
     let ana: AppClient
     private let atBank: AppClient.Enrollment
     private let atFingerprint: AppClient.Enrollment

@@ -21,16 +21,16 @@ struct WireForm: Sendable, CustomTestStringConvertible {
     var attachment = Presence.present
     var type = Presence.present
     var results: String? = "{}"
-    /// What an authenticator without a user handle gives; nil for one that has one.
+    /// The assertion of an authenticator without a user handle; nil for one that has one.
     var userHandle: Presence?
     /// Further members of a registration, of a signature, and of the `response` of each: JSON text.
     var further: [String: String] = [:]
     var furtherOfRegistration: [String: String] = [:]
-    /// What stands beside risk signals and assertion.
+    /// The members beside risk signals and assertion.
     var beside = ""
     var platform = "IOS"
 
-    /// What a browser adds of its own to a registration (WebAuthn §5.2.1.1).
+    /// The members that a browser adds to a registration (WebAuthn §5.2.1.1).
     private static let browserMembers = [
         "transports": #"["internal"]"#, "publicKeyAlgorithm": "-7", "publicKey": #""MFkwEwYHKoZIzj0CAQ""#,
         "authenticatorData": #""pkLSG3xtVeHOI8U5mCjSx0m_am7y_gPMnhDN9O1ouIRF""#,

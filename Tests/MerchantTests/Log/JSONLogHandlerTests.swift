@@ -115,7 +115,7 @@ struct JSONLogHandlerTests {
 
 /// A pipe whose one end is a log's output.
 private final class Pipe: @unchecked Sendable {
-    // Unchecked, because only the test's own task closes the reader, after nobody reads any more.
+    // Unchecked, because only the test's own task closes the reader, after all reads have ended.
     private var reader: Int32
     private let writer: Int32
     /// `F_SETPIPE_SZ`, which Glibc's module leaves out (fcntl(2)).

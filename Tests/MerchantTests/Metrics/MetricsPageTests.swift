@@ -9,7 +9,7 @@ import Transport
 @testable import MerchantAPI
 @testable import MerchantServer
 
-/// What `/metrics` says about a server, played on the harness.
+/// The figures of `/metrics`, on the harness.
 @Suite(.timeLimit(.minutes(2))) struct MetricsPageTests {
     @Test func `requests are counted by operation and class of status, and their times fit the counts`() async throws {
         try await TestHarness.open(environment: ["CORS_ORIGINS": "https://shop.example"]) { harness in
@@ -141,7 +141,7 @@ import Transport
             #expect(page.value("merchant_records_overdue_seconds", ["record": "payments"]) == 0)
 
             try await harness.pass(.seconds(20))
-            // A webhook comes, and then nobody works for an hour.
+            // A webhook comes, and then no worker runs for an hour.
             let told = """
                 {"webhook_id": "1f", "webhook_type": "PAYMENT_INTENTS", "webhook_code": "STATUS_UPDATE",
                 "object_id": "\(payment.belvoID)", "data": {"status": "SUCCEEDED"}}
@@ -352,7 +352,7 @@ import Transport
 }
 
 extension TestHarness {
-    /// What an operator's collector is told, read by the format's rules.
+    /// The page as a collector gets it, read by the format's rules.
     func metrics() async throws -> Exposition {
         let answer = try await App(client: admin, token: nil).send(.get, "/metrics")
         #expect(answer.status == 200)

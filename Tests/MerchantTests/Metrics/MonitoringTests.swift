@@ -109,7 +109,7 @@ import Testing
         return alerts
     }
 
-    /// What the dashboard asks Prometheus.
+    /// The dashboard's queries to Prometheus.
     private static func queries() throws -> [String] {
         let text = try Guide.lines(of: "deploy/monitoring/dashboard.json").joined(separator: "\n")
         var found: [String] = []

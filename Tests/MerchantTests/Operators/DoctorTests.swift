@@ -152,7 +152,7 @@ import Transport
         try await TestHarness.open(environment: apps) { harness in
             let good = try await examine(harness, ["PUBLIC_BASE_URL": harness.origin])
             #expect(good[path]?.severity == .ok, "\(good)")
-            // Somebody else answers there: the operators' address, which has no such file.
+            // Another listener answers there: the operators' address, which has no such file.
             let elsewhere = try await examine(harness, ["PUBLIC_BASE_URL": "http://\(harness.addresses.admin)"])
             #expect(elsewhere[path]?.severity == .failed)
             #expect(elsewhere[path]?.detail.contains("404") == true)

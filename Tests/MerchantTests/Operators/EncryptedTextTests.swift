@@ -5,7 +5,7 @@ import Testing
 @testable import MerchantServer
 @testable import MerchantWorkflows
 
-/// What Belvo says in its own words, and what a person wrote, can be read in no table.
+/// Belvo's texts, and those that a person wrote, are readable in no table.
 @Suite struct EncryptedTextTests {
     private static let cpf = "529.982.247-25"
     private static let words = "The payer \(cpf) has not enough funds."

@@ -90,7 +90,7 @@ import Testing
                 _ = try await live(
                     on: harness, as: "user-8842-ben", taxID: "111.444.777-35", order: "order-b", note: "for Ben")
                 try await harness.poll()
-                // While she may hold a token for the SDK nobody is forgotten: what she signs with it is not known yet.
+                // Erasing is refused while she may hold a token for the SDK: an intent signed with it is not known yet.
                 await #expect(throws: RecordsStillOpen.self) { try await erase(Self.subject, on: harness) }
                 try await harness.pass(.seconds(725))
                 let totals = try await harness.texts("SELECT * FROM ops.totals_per_day")

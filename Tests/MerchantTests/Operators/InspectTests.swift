@@ -7,7 +7,7 @@ import Testing
 @testable import MerchantServer
 @testable import MerchantStore
 
-/// `merchant inspect`: one record's life, by any of the names that somebody may have for it.
+/// `merchant inspect`: one record's life, by any of its ids and names.
 @Suite struct InspectTests {
     @Test func `a payment's whole life is shown in order, with who and under which request, by any of its names`()
         async throws

@@ -104,7 +104,7 @@ import Testing
 
     @Test func `export shows every column of a person's that erase empties`() async throws {
         try await TestHarness.open { harness in
-            // What a later migration adds has to be given a place in one of the two, or be called nobody's.
+            // What a later migration adds has to be given a place in one of the two, or be listed as impersonal.
             let columns = try await harness.lines(
                 """
                 SELECT table_name || '.' || column_name AS line FROM information_schema.columns

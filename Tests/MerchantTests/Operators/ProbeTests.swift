@@ -10,7 +10,7 @@ import Testing
 
 /// `merchant probe`, against a Belvo whose every reading is known.
 @Suite(.timeLimit(.minutes(5))) struct ProbeTests {
-    /// What the sandbox is made to want, and what the probe has to find out.
+    /// The sandbox's variant, and the probe's expected finding.
     struct Case: Sendable, CustomTestStringConvertible {
         let expected: String?
         let prepare: @Sendable (Sandbox) -> Void
@@ -55,7 +55,7 @@ import Testing
         },
     ]
 
-    /// What Belvo answers where the enrollment says who pays: the sandbox itself always wants the customer.
+    /// Belvo's answer where the enrollment names the payer: the sandbox itself always wants the customer.
     private static let madeWithoutCustomer = Fault.status(
         201,
         body: """

@@ -99,7 +99,7 @@ import Testing
             #expect(Set(try await reconcile(harness).map(\.kind)) == [.unknownHere, .chargeStatus])
             // What was found first is not found any more in these words, and shown once.
             #expect(try await shown(harness) == ["charge_status", "unknown_here"])
-            // Once Belvo has told of it, it is known.
+            // Once Belvo has sent a webhook about it, it is known.
             try await harness.tell("PAYMENT_INTENTS", of: intent.id.description)
             try await harness.work()
             #expect(try await reconcile(harness).isEmpty)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MerchantServer
 
-/// `merchant requeue`: somebody at night wants a record looked at now.
+/// `merchant requeue`: an operator wants a record to be polled now.
 @Suite struct RequeueTests {
     @Test func `a payment given up here and paid at Belvo is corrected by the next pass, and rests again`() async throws
     {

@@ -6,7 +6,7 @@ import Testing
 @testable import MerchantServer
 @testable import MerchantWorkflows
 
-/// What has served its purpose goes (LGPD, article 15), and nothing else does.
+/// Data that has served its purpose is deleted (LGPD, article 15), and nothing else is.
 @Suite struct RetentionTests {
     private func discard(_ harness: TestHarness, after days: Int64, limit: Int = 500) async throws -> Pass {
         try await harness.database.execute(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MerchantStore
 
-/// What somebody with psql finds: everything explained, and nothing shown that is nobody's business.
+/// The schema as an operator with psql finds it: everything explained, and nothing shown that is personal.
 @Suite struct SchemaTests {
     private func lines(_ query: SQL) async throws -> [String] {
         try await TestDatabase.open(.merchant) { database in

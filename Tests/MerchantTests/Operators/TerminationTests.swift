@@ -49,7 +49,7 @@ import Transport
         }
     }
 
-    /// What apps ask for: from memory, and from the database.
+    /// The requests of apps: answered from memory, and from the database.
     private static func requests(of user: String, on harness: TestHarness) async throws -> [Request] {
         let token = try #require(try await harness.app(of: user).token)
         let headers: Headers = ["authorization": "Bearer \(token)"]

@@ -15,7 +15,7 @@ import Transport
 @testable import MerchantWorkflows
 
 struct SettingsTests {
-    /// What there has to be, and nothing else.
+    /// The required settings, and no others.
     static let required = [
         "DATABASE_URL": "postgresql://merchant:hunter2@db1,db2/merchant",
         "PUBLIC_BASE_URL": "https://pay.shop.example",
@@ -186,7 +186,7 @@ func key(_ byte: UInt8) -> String {
 }
 
 extension ServerConfiguration {
-    /// Those that are settings, in their order; durations in milliseconds.
+    /// The values that are settings, in their order; durations in milliseconds.
     var bounds: [Int] {
         func milliseconds(_ duration: Duration) -> Int { Int(duration / .milliseconds(1)) }
         return [

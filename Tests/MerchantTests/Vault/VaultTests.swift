@@ -4,7 +4,7 @@ import Testing
 
 @testable import MerchantStore
 
-/// What is sealed opens in its own place and nowhere else.
+/// A ciphertext decrypts in its own place and nowhere else.
 struct VaultTests {
     private static let row = UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16))
     private static let otherRow = UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 17))

@@ -9,7 +9,7 @@ import Transport
 @testable import MerchantStore
 @testable import MerchantWorkflows
 
-/// How the loops that have records looked at share their time.
+/// How the loops that poll records share their time.
 @Suite struct DueLoopTests {
     /// Says of every pass what the test says of it.
     private struct ScriptedWorker: DueWorker {

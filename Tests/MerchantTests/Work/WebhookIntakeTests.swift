@@ -8,7 +8,7 @@ import Transport
 @testable import MerchantStore
 @testable import MerchantWorkflows
 
-/// What hinders one webhook of being stored does not cost the others more than it has to.
+/// A webhook that cannot be stored does not keep the others from being stored.
 @Suite struct WebhookIntakeTests {
     /// Stores a webhook about an object of its own, as the API does.
     private static func insert(_ number: UInt8, on harness: TestHarness) -> Task<Void, any Error> {

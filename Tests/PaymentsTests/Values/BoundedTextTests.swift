@@ -7,7 +7,7 @@ struct BoundedTextTests {
             ("", .tooShort(min: 1)),
             (String(repeating: "x", count: 65), .tooLong(max: 64)),
             (String(repeating: "é", count: 65), .tooLong(max: 64)),
-            // One character to a reader, seven scalars to whoever stores it.
+            // One character to a reader, seven scalars to a database.
             (String(repeating: "👨‍👩‍👧‍👦", count: 10), .tooLong(max: 64)),
             ("order\u{0}7", .controlCharacter),
             ("order\n7", .controlCharacter),

@@ -193,7 +193,7 @@ class ComposeSite(SmallSite):
             rights += ["--bounding-set=-all", "--inh-caps=-all", "--ambient-caps=-all"]
         if "no-new-privileges:true" in service.get("security_opt", []):
             rights.append("--no-new-privs")
-        # As many as somebody may give here.
+        # As many as an operator may give here.
         files = min(service.get("ulimits", {}).get("nofile", 1024), resource.getrlimit(resource.RLIMIT_NOFILE)[1])
         writable = [mount for mount in ("/tmp", "/var", "/var/tmp", "/home") if os.path.ismount(mount)]
         return ["env", "-i", f"PLACE={place}", f"READ_ONLY={'1' if service.get('read_only') else ''}",

@@ -66,7 +66,7 @@ class Play:
         leader = self.site.leader()
         begun = time.monotonic()
         leader.cut(self.site.etcds)
-        # Longer than its lease: either somebody else leads by then, or it has the others' word that nobody does.
+        # Longer than its lease: either another one leads by then, or the others confirm that none does.
         time.sleep(40)
         now = self.site.leader()
         self.until_sold()
