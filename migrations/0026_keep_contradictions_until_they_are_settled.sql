@@ -6,8 +6,8 @@ COMMENT ON COLUMN payments.contradicted_at IS
     'When Belvo first went on after FAILED. Its reference stays taken until an operator has settled the alarm.';
 
 CREATE OR REPLACE FUNCTION takes_reference(payment payments) RETURNS boolean LANGUAGE sql STABLE AS $$
-    -- What may be paid is polled, and what a token could sign is polled while the user holds one. What somebody else
-    -- has made and nobody has signed could be signed by a token alone.
+    -- What may be paid is polled, and what a token could sign is polled while the user holds one. A foreign payment
+    -- that is unsigned could be signed by a token alone.
     SELECT payment.state = 'succeeded' OR payment.contradicted_at IS NOT NULL OR payment.next_poll_at IS NOT NULL AND (
         payment.origin = 'own' OR payment.seen_signed_at IS NOT NULL OR holds_widget_token(payment.subject))
 $$;
@@ -113,8 +113,8 @@ BEGIN
             SELECT FROM payments
             WHERE subject = coalesce(OLD.subject, NEW.subject) AND reference = place
                 AND (TG_OP <> 'INSERT' AND state = 'succeeded' OR state = 'failed' AND next_poll_at IS NOT NULL))
-        -- Its user stays while Belvo has anything open under it: else two users could pay one order. What nobody has
-        -- signed for a day has lapsed there, also where no webhook said so.
+        -- Its user stays while Belvo has anything open under it: else two users could pay one order. What was
+        -- given up unsigned a day ago has lapsed there, also where no webhook said so.
         OR TG_OP = 'UPDATE' AND NEW.subject <> OLD.subject AND EXISTS (
             SELECT FROM payments
             WHERE subject = OLD.subject AND reference = place AND belvo_id IS NOT NULL AND closed_at_belvo IS NULL
@@ -128,7 +128,7 @@ BEGIN
 END
 $$;
 
--- An order's payments are of one reference, whoever paid them.
+-- An order's payments are of one reference, of all users.
 CREATE OR REPLACE VIEW ops.double_paid AS
     SELECT min(subject) AS subject, reference, count(*) AS payments,
         (sum(amount_centavos) / 100.0)::numeric(18, 2) AS amount, array_agg(id ORDER BY id) AS payment_ids,

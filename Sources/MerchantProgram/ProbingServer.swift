@@ -10,7 +10,7 @@ enum ProbingServer {
     /// For webhooks, and for the page to learn of its payment.
     private static let linger = Duration.seconds(20)
 
-    /// What comes before there is another thread.
+    /// Does what has to come before there is another thread.
     static func prepare() throws {
         try Signals.block(signals)
         CoreDumps.forbid()

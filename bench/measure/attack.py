@@ -257,9 +257,8 @@ round
 with itself. nginx has the same answers as files, and the same attacks in turn with ours: what of a ratio is the
 clients'
 and the machine's is in its ratio too. Of slow readers this server keeps those whose answers fit into
-`HTTP_UNSENT_BYTES_PER_CLIENT_MAX`, and resets the others as often as they come. Memory and descriptors are the server's, {amounts.rest_seconds} s after the end
-of
-the attack beside before it.
+`HTTP_UNSENT_BYTES_PER_CLIENT_MAX`, and resets the others as often as they come. Memory and descriptors are the
+server's, {amounts.rest_seconds} s after the end of the attack beside before it.
 
 {attacks}
 

@@ -1,7 +1,7 @@
 import HTTP
 import JSON
 
-/// What Belvo lists of a day.
+/// The list of what Belvo has of a day.
 public struct DayList<Item> {
     public internal(set) var items: [Item] = []
     /// Why each entry that could not be read was not.
@@ -47,8 +47,8 @@ extension Client {
         throw BelvoError(.unusable(reason: "the list has more than \(pagesMax) pages"), to: call)
     }
 
-    /// Reads a day's list to its end. An entry that cannot be read is told of beside the others: what one client of the
-    /// merchant's made must not keep a day from being compared.
+    /// Reads a day's list to its end. An entry that cannot be read is reported beside the others, so that one client's
+    /// entry does not keep the day from being compared.
     func dayList<Item>(
         _ call: Call, _ first: Request, reading read: (JSONValue) throws(MalformedAnswer) -> Item
     ) async throws(BelvoError) -> DayList<Item> {

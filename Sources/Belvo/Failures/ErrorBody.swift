@@ -14,7 +14,7 @@ package enum ErrorBody {
     static let fieldScalarsMax = 200
     static let requestIDScalarsMax = 100
 
-    /// What an answer says against its request.
+    /// The fault that an answer finds with its request.
     package static func refusal(_ response: Response) -> ErrorResponse {
         let faults = objects(response.body)
         return ErrorResponse(

@@ -15,8 +15,8 @@ public struct WidgetToken: Sendable, Equatable {
         /// The end of its life in seconds since 1970, `exp` (RFC 7519 §4.1.4); nil when it does not say.
         public let expiresAtSeconds: Int64?
 
-        /// For how many seconds it was made, `exp` less `iat` (RFC 7519 §4.1.6), whatever Belvo's clock says; nil when it
-        /// does not say.
+        /// For how many seconds it was made, `exp` less `iat` (RFC 7519 §4.1.6), whatever Belvo's clock says; nil when
+        /// it does not say.
         public let lifetimeSeconds: Int64?
     }
 }

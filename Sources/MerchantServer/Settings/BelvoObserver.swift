@@ -1,7 +1,7 @@
 import Belvo
 import HTTP
 
-/// What stands between a server and Belvo to see what passes; only the server that a probe runs has one.
+/// The observer between a server and Belvo, which sees what passes; only the server that a probe runs has one.
 struct BelvoObserver: Sendable {
     /// Gives the function that carries calls in the place of another.
     let carry: @Sendable (_ carry: @escaping Belvo.Client.Carry) -> Belvo.Client.Carry

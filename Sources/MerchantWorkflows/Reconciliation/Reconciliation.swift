@@ -88,7 +88,7 @@ package struct Reconciliation: Sendable {
         ]
     }
 
-    /// Whether Belvo shows an end that is not ours. A reading records it, also where Belvo takes back what it had shown.
+    /// Whether Belvo shows an end that is not ours. A reading records it, also where Belvo takes an end back.
     private func isBehind(_ payment: Payment, _ intent: Belvo.PaymentIntent) -> Bool {
         guard let end = ProviderStatus(intent.status).end else { return false }
         return payment.status.end != end && !payment.isContradicted

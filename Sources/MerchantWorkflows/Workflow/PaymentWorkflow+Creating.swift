@@ -110,8 +110,8 @@ extension PaymentWorkflow {
                 throw error
             }
             let report = try await raisingAlarms(about: report(intent), against: payment)
-            // An intent that differs from what was asked for is not signed. It is polled until Belvo shows it right. Nor
-            // does an answer without a known status say that somebody has signed what it has just made.
+            // An intent that differs from what was asked for is not signed. It is polled until Belvo shows it right. An
+            // answer without a known status does not say that the new intent was signed.
             let isPlain = payment.differences(from: report).isEmpty && report.status != .unknown
             return isPlain ? .reported(report) : .acknowledged(report.belvoID)
         }

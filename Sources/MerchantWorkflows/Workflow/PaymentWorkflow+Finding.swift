@@ -14,8 +14,10 @@ extension PaymentWorkflow {
             return .reported(try await raisingAlarms(about: report(intent), against: payment))
         }
         let found = try await belvo.findPaymentIntents(externalID: payment.id.description)
-        // Any client may use our ids as names: what is another customer's is another payment.
-        let own = found.named.filter { $0.customer == nil || $0.customer?.uuid == payment.parties.customer }
+        // Any client may use our ids as names: of several intents those of this customer count. One alone may be this
+        // payment, shown wrong.
+        let payers = found.named.filter { $0.customer == nil || $0.customer?.uuid == payment.parties.customer }
+        let own = payers.isEmpty ? found.named : payers
         // Of several intents the one that is furthest along counts, so that a failed twin does not fail the payment.
         guard let intent = own.max(by: { ProviderStatus($0.status).weight < ProviderStatus($1.status).weight })
         else {

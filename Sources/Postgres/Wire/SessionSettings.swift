@@ -6,8 +6,8 @@ struct SessionSettings {
 
     /// The settings of a session; with `isReadOnly` it refuses every change.
     init(_ configuration: DatabaseConfiguration, isReadOnly: Bool) {
-        // The guards of the schema see what was committed before each of their statements, whatever level is set for the
-        // role, the database or the server.
+        // The guards of the schema see what was committed before each of their statements, whatever level is set for
+        // the role, the database or the server.
         // Otherwise not mentioned: an operator may switch it on for everybody, also while sessions are open.
         let readOnly: SQL = isReadOnly ? ", set_config('default_transaction_read_only', 'on', false)" : ""
         // What was confirmed to a client is on disk, and at a synchronous standby where there is one, whatever is set

@@ -18,7 +18,7 @@ struct ShopDemo: Sendable {
     private let sandbox: String
     private let settings: String
     private let loop: EventLoop
-    /// What runs as the server.
+    /// The program that runs as the server.
     private let merchant: RunningProgram
 
     /// Whether everything that it takes has been built.

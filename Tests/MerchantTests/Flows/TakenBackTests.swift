@@ -9,8 +9,8 @@ import Transport
 
 @testable import MerchantServer
 
-/// Belvo may take back what it has shown as the end of a payment: no reading that lags, no lost webhook and no other user
-/// makes that pass unnoticed.
+/// Belvo may take back what it has shown as the end of a payment: no reading that lags, no lost webhook and no other
+/// user makes that pass unnoticed.
 @Suite struct TakenBackTests {
     private static func alarms(_ harness: TestHarness) async throws -> [String] {
         try await harness.lines("SELECT kind AS line FROM ops.money_alarms ORDER BY kind")

@@ -10,7 +10,7 @@ import Transport
 
 /// `merchant probe --through-shop`: a person connects a bank and pays, and the probe watches.
 @Suite(.timeLimit(.minutes(5))) struct ProbeThroughShopTests {
-    /// What the sandbox is made to want, and what the probe has to find out while the person pays.
+    /// A dialect that the sandbox is made to want, and what the probe has to find out while the person pays.
     struct Case: Sendable, CustomTestStringConvertible {
         let name: String
         let expected: String?
