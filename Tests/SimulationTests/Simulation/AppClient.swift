@@ -87,7 +87,7 @@ final class AppClient: @unchecked Sendable {
             guard let enrollment else { return }
             let key = "\(app)-\(reference)-\(attempt)".replacing(" ", with: "-")
             let request = #"{"enrollment": "\#(enrollment)", "reference": "\#(reference)"}"#
-            await getToken(by: app)
+            if attempt == 1 { await getToken(by: app) }
             if attempt == 1, scheduler.fault(among: [.manyAttempts]) != nil {
                 for number in 1...25 {
                     let made = await insist(
@@ -111,7 +111,7 @@ final class AppClient: @unchecked Sendable {
                 await scheduler.pause(app, "thinks", for: scheduler.span(.seconds(1), .seconds(15)))
                 continue
             }
-            if await carryOn(with: id, by: app) == "SUCCEEDED" { return }
+            if await carryOn(with: id, after: attempt - 1, by: app) == "SUCCEEDED" { return }
             if scheduler.chance(10) {
                 // The first key once more, long after.
                 _ = await insist(.post, "/v1/payment-intents", request, key: key, by: app)
@@ -125,7 +125,7 @@ final class AppClient: @unchecked Sendable {
     }
 
     /// Takes a payment that was opened to its end; its status as the app saw it last.
-    private func carryOn(with id: String, by app: Party) async -> String? {
+    private func carryOn(with id: String, after earlier: Int, by app: Party) async -> String? {
         let path = "/v1/payment-intents/\(id)"
         if scheduler.chance(8) { return nil }  // The user puts the phone away.
         if scheduler.chance(15) {
@@ -138,8 +138,8 @@ final class AppClient: @unchecked Sendable {
             }
         }
         guard let options else { return nil }
-        // Also when an earlier attempt has been given up already.
-        await getToken(by: app)
+        // A token that comes now could sign the attempts that were given up before this one was opened.
+        for _ in 0...earlier { await getToken(by: app) }
         if scheduler.chance(20) {
             await scheduler.pause(app, "looks for the finger", for: scheduler.span(.seconds(5), .seconds(420)))
         }
