@@ -25,10 +25,9 @@ import time
 
 import yaml
 
-from .app import Crowd, Testimony
-from .judge import judge
 from .machines import Failure, Machine, Network, output_of, wait_for
 from .site import BENEFICIARY, HERE
+from .steps import Steps
 from .upgrade import SmallSite
 
 COMPOSE = HERE.parent / "compose"
@@ -326,17 +325,7 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     site = ComposeSite(wishes.programs, wishes.scratch)
     site.start()
-    testimony = Testimony()
-    crowd = Crowd(site, testimony, wishes.buyers)
-    lines = []
-
-    def step(text, act=lambda: None):
-        begun, paid = time.monotonic(), len(testimony.successes["end"])
-        act()
-        time.sleep(wishes.seconds)
-        seen, gap = testimony.seen(begun, time.monotonic()), testimony.longest_gap("read", begun, time.monotonic())
-        lines.append(f"| {text} | {len(testimony.successes['end']) - paid} | {gap:.1f} s | {seen} |")
-        print(lines[-1], flush=True)
+    steps = Steps(site, wishes.buyers, wishes.seconds)
 
     def replace(name):
         site.down(name)
@@ -348,24 +337,13 @@ def main():
         site.up(name)
 
     def play():
-        step("two servers, nothing happens")
-        step("the container `merchant-1` is made anew, under another address", lambda: replace("merchant-1"))
-        step("the container `merchant-2` is made anew, under another address", lambda: replace("merchant-2"))
-        step("the container `merchant-1` is killed (-9) and comes back after two seconds", lambda: kill("merchant-1"))
+        steps.take("two servers, nothing happens")
+        steps.take("the container `merchant-1` is made anew, under another address", lambda: replace("merchant-1"))
+        steps.take("the container `merchant-2` is made anew, under another address", lambda: replace("merchant-2"))
+        steps.take(
+            "the container `merchant-1` is killed (-9) and comes back after two seconds", lambda: kill("merchant-1"))
 
-    crowd.during("compose", play)
-    verdict = judge(site, crowd, set())
-    for kind in ("lost", "doubled", "stuck", "wrong"):
-        for text in getattr(verdict, kind)[:10]:
-            print(f"    {kind}: {text}")
-    summary = (f"{verdict.payments} payments, {verdict.paid} of them paid; {len(verdict.lost)} lost, "
-               f"{len(verdict.doubled)} doubled, {len(verdict.stuck) + len(verdict.wrong)} stuck or wrong.")
-    print(summary)
-    if wishes.section:
-        pathlib.Path(wishes.section).write_text(
-            "| what | payments | longest gap for reads | what apps saw besides |\n|---|---|---|---|\n"
-            + "\n".join(lines) + f"\n\n{summary}\n")
-    sys.exit(0 if verdict.is_good else 1)
+    steps.play("compose", play, "what", lambda: "", wishes.section)
 
 
 if __name__ == "__main__":

@@ -8,12 +8,10 @@ import argparse
 import pathlib
 import signal
 import sys
-import time
 
-from .app import Crowd, Testimony
-from .judge import judge
 from .machines import Failure, output_of, wait_for
 from .site import Site
+from .steps import Steps
 
 
 class SmallSite(Site):
@@ -89,45 +87,26 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     site = SmallSite(wishes.before, wishes.programs, wishes.scratch)
     site.start()
-    testimony = Testimony()
-    crowd = Crowd(site, testimony, wishes.buyers)
-    lines, first, second = [], site.servers[0], site.servers[1]
-
-    def step(text, act=lambda: None):
-        begun, paid = time.monotonic(), len(testimony.successes["end"])
-        act()
-        time.sleep(wishes.seconds)
-        seen = testimony.seen(begun, time.monotonic())
-        gap = testimony.longest_gap("read", begun, time.monotonic())
-        lines.append(f"| {text} | {len(testimony.successes['end']) - paid} | {gap:.1f} s | {seen} |")
-        print(lines[-1], flush=True)
+    steps = Steps(site, wishes.buyers, wishes.seconds)
+    first, second = site.servers[0], site.servers[1]
 
     def replace(server):
         site.stop_release(server)
         site.start_release(server, site.programs)
 
     def play():
-        step(f"two servers of {site.version(site.before)}")
-        step("`merchant migrate` of the new release, under the old servers", lambda: site.migrate(site.programs))
-        step("the first server is replaced; both releases serve", lambda: replace(first))
-        step("the second server is replaced", lambda: replace(second))
+        steps.take(f"two servers of {site.version(site.before)}")
+        steps.take("`merchant migrate` of the new release, under the old servers", lambda: site.migrate(site.programs))
+        steps.take("the first server is replaced; both releases serve", lambda: replace(first))
+        steps.take("the second server is replaced", lambda: replace(second))
 
-    crowd.during("upgrade", play)
-    verdict = judge(site, crowd, set())
-    refusal = site.servers[2].run(site.before / "merchant", "serve", environment=site.settings, expect=(78,))
-    print(refusal.splitlines()[-1])
-    for kind in ("lost", "doubled", "stuck", "wrong"):
-        for text in getattr(verdict, kind)[:10]:
-            print(f"    {kind}: {text}")
-    summary = (f"{verdict.payments} payments, {verdict.paid} of them paid; {len(verdict.lost)} lost, "
-               f"{len(verdict.doubled)} doubled, {len(verdict.stuck) + len(verdict.wrong)} stuck or wrong. The new "
-               f"release is {site.version(site.programs)}. The old one refuses to start afterwards (exit code 78).")
-    print(summary)
-    if wishes.section:
-        pathlib.Path(wishes.section).write_text(
-            "| step | payments | longest gap for reads | what apps saw besides |\n|---|---|---|---|\n"
-            + "\n".join(lines) + f"\n\n{summary}\n")
-    sys.exit(0 if verdict.is_good else 1)
+    def remark():
+        refusal = site.servers[2].run(site.before / "merchant", "serve", environment=site.settings, expect=(78,))
+        print(refusal.splitlines()[-1])
+        return (f" The new release is {site.version(site.programs)}. The old one refuses to start afterwards (exit "
+                "code 78).")
+
+    steps.play("upgrade", play, "step", remark, wishes.section)
 
 
 if __name__ == "__main__":
