@@ -79,7 +79,7 @@ package final class MerchantServer: Sendable {
             settings.auth, now: WallClock.now, dependencies: try .live(settings.auth, clock, log))
         self.authenticator = authenticator
         delivery = try EventDelivery(settings, store: dependencies.store, log: log)
-        let health = Health(store: dependencies.store, authenticator: authenticator, gate: gate)
+        let health = Health(store: dependencies.store, authenticator: authenticator, gate: gate, now: clock.now)
         self.health = health
         let institutions = InstitutionCatalog(belvo: belvo, loop: loops[0], log: log)
         self.institutions = institutions

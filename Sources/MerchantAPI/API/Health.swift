@@ -4,6 +4,7 @@ import JSON
 import MerchantAuth
 import MerchantStore
 import Synchronization
+import Transport
 
 /// Whether the process lives, and whether it should be given work.
 package final class Health: Sendable {
@@ -11,9 +12,14 @@ package final class Health: Sendable {
     private let authenticator: Authenticator
     private let gate: BelvoGate
     private let isDraining = Atomic(false)
+    private let isReachable: SharedReading
 
-    package init(store: Store, authenticator: Authenticator, gate: BelvoGate) {
+    package init(
+        store: Store, authenticator: Authenticator, gate: BelvoGate,
+        now: @escaping @Sendable () -> Monotonic = { Monotonic.now() }
+    ) {
         self.store = store
+        isReachable = SharedReading(now: now) { await store.isReachable() }
         self.authenticator = authenticator
         self.gate = gate
     }
@@ -28,9 +34,9 @@ package final class Health: Sendable {
         Self.alive
     }
 
-    /// `GET /readyz`: requests can be served now.
+    /// `GET /readyz`: requests can be served now. Anybody may ask, so the database is read at most once a second for it.
     func ready() async -> Response {
-        let missing = await missing()
+        let missing = missing(isReachable: await isReachable.value())
         return Response(
             missing.isEmpty ? .ok : .serviceUnavailable,
             headers: ["content-type": "application/json", "cache-control": "no-store"],
@@ -40,7 +46,7 @@ package final class Health: Sendable {
     /// `/readyz` for operators: what is missing, by name, and what is wrong without keeping requests from being
     /// served. Without Belvo much is still answered, and no other instance would have more of it.
     package func readyInDetail() async -> Response {
-        let missing = await missing()
+        let missing = missing(isReachable: await store.isReachable())
         let body = JSONWriter.object { answer in
             answer.member("status", missing.isEmpty ? "ok" : "unavailable")
             answer.memberArray("missing") { list in
@@ -55,10 +61,10 @@ package final class Health: Sendable {
             headers: ["content-type": "application/json", "cache-control": "no-store"], body: body)
     }
 
-    private func missing() async -> [String] {
+    private func missing(isReachable: Bool) -> [String] {
         var missing: [String] = []
         if isDraining.load(ordering: .relaxed) { missing.append("draining") }
-        if await !store.isReachable() { missing.append("database") }
+        if !isReachable { missing.append("database") }
         if !authenticator.hasKeys { missing.append("keys") }
         return missing
     }

@@ -18,6 +18,19 @@ import Testing
         }
     }
 
+    @Test func `however many ask whether it is ready, the database is read once a second`() async throws {
+        let clock = HandClock()
+        try await TestHarness.open(clock: clock.intervals) { harness in
+            let stranger = App(client: harness.client, token: nil)
+            #expect(try await stranger.send(.get, "/readyz").status == 200)
+            try await harness.database.execute("ALTER TABLE schema_migrations RENAME TO elsewhere")
+            clock.advance(by: .milliseconds(999))
+            #expect(try await stranger.send(.get, "/readyz").status == 200)
+            clock.advance(by: .milliseconds(1))
+            #expect(try await stranger.send(.get, "/readyz").status == 503)
+        }
+    }
+
     @Test func `operators are told what is missing, on their own address only`() async throws {
         try await TestHarness.open { harness in
             let operators = App(client: harness.admin, token: nil)
