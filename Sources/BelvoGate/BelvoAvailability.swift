@@ -8,6 +8,7 @@ struct BelvoAvailability: Sendable {
     private(set) var circuit = CircuitBreaker()
     private(set) var lockout = CredentialLockout()
     private(set) var quiet = ThrottleBackoff()
+    private var partyQuiet = PartyBackoff()
 
     /// The decision about a call that has its turn.
     enum Entry: Sendable, Equatable {
@@ -32,8 +33,8 @@ struct BelvoAvailability: Sendable {
     }
 
     /// Asks for leave to make a call.
-    mutating func enter(_ call: Call, _ caller: Caller, at now: Monotonic) -> Entry {
-        if let rest = quiet.rest(at: now) {
+    mutating func enter(_ call: Call, _ caller: Caller, of party: UInt64 = 0, at now: Monotonic) -> Entry {
+        if let rest = quiet.rest(at: now) ?? partyQuiet.rest(call, of: party, at: now) {
             return .heldBack(CallHeldBack(reason: "Belvo has asked for silence", retryAfter: rest))
         }
         let isChanging = call.kind == .creating || call.kind == .moving
@@ -72,9 +73,11 @@ struct BelvoAvailability: Sendable {
             break  // What Belvo does not let in there is the token in the body, which ends by itself.
         case .denied:
             let status = outcome.status ?? 401
-            if let alarm = lockout.noteDenied(status, call, target: "\(target)", at: now) {
+            if let alarm = lockout.noteDenied(status, call, of: party, target: "\(target)", at: now) {
                 events.append(.denied(alarm, status: status, denials: lockout.denials))
             }
+        case .throttled where partyQuiet.keeps(outcome.retryAfter, call, of: party, at: now, jitter: jitter()):
+            break  // What one party sends may be why: the others' calls go on until one of them hears it too.
         case .throttled:
             if let length = quiet.note(retryAfter: outcome.retryAfter, at: now, jitter: jitter()) {
                 events.append(.throttled(length))

@@ -217,7 +217,7 @@ extension BelvoGate {
             let entry =
                 turn.caller == .stranger
                 ? Self.enter(call, asStrangerInto: &state, at: now)
-                : state.availability.enter(call, turn.caller, at: now)
+                : state.availability.enter(call, turn.caller, of: turn.hasShare ? turn.party : 0, at: now)
             if case .go = entry { return entry }
             state.giveBack(turn)
             state.counts[GateSnapshot.Key(call: call, outcome: .heldBack), default: 0] += 1

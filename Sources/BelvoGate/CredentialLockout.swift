@@ -32,6 +32,8 @@ struct CredentialLockout: Sendable {
     private var inARow = 0
     /// The reads that were answered with 403 in a row: the same object again and again is one object's trouble.
     private var forbidden: Set<String> = []
+    /// For whom calls that carry a user's text were answered with 401 in a row: any made-up code may be.
+    private var deniedParties: Set<UInt64> = []
     private var nextTry = PerCaller(
         person: Monotonic(nanoseconds: 0), background: Monotonic(nanoseconds: 0), stranger: Monotonic(nanoseconds: 0))
     private var raised: [Alarm: Monotonic] = [:]
@@ -47,14 +49,21 @@ struct CredentialLockout: Sendable {
     }
 
     /// Takes note of a denial; gives the alarm that has to be raised, if it was not raised lately.
-    mutating func noteDenied(_ status: Int, _ call: Call, target: String, at now: Monotonic) -> Alarm? {
+    /// One party's calls with a user's text count once.
+    mutating func noteDenied(
+        _ status: Int, _ call: Call, of party: UInt64 = 0, target: String, at now: Monotonic
+    ) -> Alarm? {
         denials += 1
         let hasContent = call.kind == .creating || call.kind == .moving
         if status == 403, hasContent { return raise(.content, at: now) }
         if isOn {
             self.status = status
         } else {
-            if status == 401 { inARow += 1 } else if forbidden.insert(target).inserted { inARow += 1 }
+            if status == 401 {
+                if !hasContent || party == 0 || deniedParties.insert(party).inserted { inARow += 1 }
+            } else if forbidden.insert(target).inserted {
+                inARow += 1
+            }
             if inARow >= Self.denialsMin {
                 self.status = status
                 for caller in Caller.allCases { nextTry[caller] = now + Self.pause(of: caller) }
@@ -67,6 +76,7 @@ struct CredentialLockout: Sendable {
     mutating func noteAdmitted() -> Bool {
         inARow = 0
         if !forbidden.isEmpty { forbidden.removeAll() }
+        if !deniedParties.isEmpty { deniedParties.removeAll() }
         guard isOn else { return false }
         status = nil
         raised[.credentials] = nil

@@ -13,7 +13,7 @@ struct UserShares: Sendable {
 
     /// - Parameter rate: calls a second of one user; 0 is no limit.
     init(rate: Int, callsMax: Int) {
-        underWayMax = max(1, callsMax / 4)
+        underWayMax = max(2, callsMax / 16)
         guard rate > 0 else { return }
         let interval = 1_000_000_000 / Int64(rate)
         buckets = TokenBuckets(interval: interval, window: 2 * Int64(rate) * interval, countMax: 65_536)

@@ -1,5 +1,6 @@
 import Belvo
 import HTTP
+import MerchantModel
 import Payments
 import TestSupport
 import Testing
@@ -45,6 +46,92 @@ import Transport
                 try await group.waitForAll()
             }
             #expect(wire.left == ["/a1", "/a2", "/b1", "/a3", "/a4", "/a5", "/a6"])
+        }
+    }
+
+    @Test func `users whose calls are not answered leave most places to others`() async throws {
+        try await withLoop { loop in
+            let gate = BelvoGate(rate: 0, callsMax: 64, log: LogRecorder().logger, random: { 0 })
+            let wire = Wire()
+            let carry = gate.carry(for: .person, by: wire.send)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                func call(_ origin: CallOrigin, _ path: String) {
+                    group.addTask(executorPreference: loop) {
+                        _ = try await CallOrigin.$current.withValue(origin) {
+                            try await carry(.readEnrollment, request(path), .seconds(60))
+                        }
+                    }
+                }
+                for name in ["ana", "bia", "caio", "duda"] {
+                    for _ in 0..<16 { call(try user(name), "/hangs") }
+                }
+                while gate.snapshot.waiting.person + gate.snapshot.underWay.person < 64 { await Task.yield() }
+                #expect(gate.snapshot.underWay.person == 16)
+                call(try user("eva"), "/eva")
+                await wire.hasLeft(17)
+                #expect(wire.left.last == "/eva")
+                for count in 1...65 {
+                    await wire.hasLeft(count)
+                    wire.answer()
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    @Test func `a 429 to one user's own text silences him for such calls, and all when others hear it too`()
+        async throws
+    {
+        try await withLoop { loop in
+            let clock = HandClock()
+            let gate = BelvoGate(
+                rate: 0, callsMax: 64, log: LogRecorder().logger, now: clock.intervals.now, random: { 0 })
+            let carry = gate.carry(for: .person) { request, _ in
+                guard request.target.path == "/throttled" else { return Response(.ok, body: Array("{}".utf8)) }
+                var response = Response(.tooManyRequests)
+                response.headers.append("retry-after", "3600")
+                return response
+            }
+            let (ana, bia) = (try user("ana"), try user("bia"))
+            @Sendable func call(_ call: Call, _ origin: CallOrigin, _ path: String = "/a") async throws {
+                _ = try await CallOrigin.$current.withValue(origin) {
+                    try await carry(call, request(path), .seconds(1))
+                }
+            }
+            try await loop.task {
+                try await call(.completeRedirection, ana, "/throttled")
+                await #expect(throws: CallHeldBack.self) { try await call(.completeRedirection, ana) }
+                try await call(.createPaymentIntent, ana)
+                try await call(.completeRedirection, bia)
+                #expect(gate.snapshot.quiet == nil)
+                try await call(.completeRedirection, bia, "/throttled")
+                #expect(gate.snapshot.quiet == .seconds(3_600))
+                await #expect(throws: CallHeldBack.self) { try await call(.readEnrollment, bia) }
+                clock.advance(by: .seconds(3_601))
+                try await call(.completeRedirection, ana)
+                // What is read has no text of anybody's.
+                try await call(.readEnrollment, ana, "/throttled")
+                #expect(gate.snapshot.quiet == .seconds(3_600))
+            }.value
+        }
+    }
+
+    @Test func `401 to one user's own text locks nobody out, and to three users' it does`() async throws {
+        try await withLoop { loop in
+            let gate = BelvoGate(rate: 0, callsMax: 64, log: LogRecorder().logger, random: { 0 })
+            let carry = gate.carry(for: .person) { _, _ in Response(.unauthorized) }
+            let names = ["ana", "ana", "ana", "ana", "ana", "bia", "bia", "caio"]
+            var isLockedOut: [Bool] = []
+            for name in names {
+                let origin = try user(name)
+                try await loop.task {
+                    _ = try await CallOrigin.$current.withValue(origin) {
+                        try await carry(.completeRedirection, request("/"), .seconds(1))
+                    }
+                }.value
+                isLockedOut.append(gate.snapshot.isLockedOut)
+            }
+            #expect(isLockedOut == Array(repeating: false, count: 7) + [true])
         }
     }
 
