@@ -196,7 +196,8 @@ class Site:
             "ORDERS": "optional", "USER_RATE": 0, "HTTP_CONNECTIONS_PER_ADDRESS_MAX": 0,
             "HTTP_REQUESTS_IN_FLIGHT_PER_USER_MAX": 0, "BELVO_RATE": 0, "BELVO_USER_RATE": 0,
             "BELVO_STRANGER_RATE": 0, "ADDRESS_RATE": 0, "USER_OPEN_ENROLLMENTS_MAX": 0,
-            "USER_ENROLLMENTS_PER_DAY_MAX": 0, "USER_OPEN_PAYMENTS_MAX": 0}
+            "USER_ENROLLMENTS_PER_DAY_MAX": 0, "USER_OPEN_PAYMENTS_MAX": 0,
+            "USER_PAYMENTS_PER_DAY_MAX": 0}
         lines = (self.scratch / "secrets/secrets.env").read_text().splitlines()
         # No shop places orders or gets events, unless a measurement brings one.
         lines = [line for line in lines if not line.startswith("SHOP_")]

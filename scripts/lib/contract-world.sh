@@ -65,6 +65,7 @@ write_settings() {
             "ADDRESS_RATE=0" \
             "USER_OPEN_ENROLLMENTS_MAX=0" \
             "USER_ENROLLMENTS_PER_DAY_MAX=0" \
+            "USER_PAYMENTS_PER_DAY_MAX=0" \
             "USER_OPEN_PAYMENTS_MAX=0" \
             "BELVO_USER_RATE=0" \
             "BELVO_STRANGER_RATE=0"

@@ -183,6 +183,9 @@ extension APIError {
             self.init(
                 .tooManyRequests, .tooManyEnrollments, "This user has begun too many enrollments within a day.")
             retryAfterSeconds = max(1, Int(wait.components.seconds) + 1)
+        case .tooManyPayments(let wait):
+            self.init(.tooManyRequests, .tooManyPayments, "This user has opened too many payments within a day.")
+            retryAfterSeconds = max(1, Int(wait.components.seconds) + 1)
         case .enrollmentFailed:
             self.init(.conflict, .enrollmentFailed, "The enrollment has failed; start a new one.")
         case .confirmationRefused(let failure, let requestID):

@@ -50,6 +50,7 @@ enum ProblemCode: String, CaseIterable, Sendable {
     case tooManyOpenEnrollments = "too_many_open_enrollments"
     case tooManyEnrollments = "too_many_enrollments"
     case tooManyOpenPayments = "too_many_open_payments"
+    case tooManyPayments = "too_many_payments"
     case headersTooLarge = "headers_too_large"
 
     // 500 and 501

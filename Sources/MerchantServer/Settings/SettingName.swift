@@ -60,6 +60,7 @@ enum SettingName: String, CaseIterable {
     case openEnrollmentsMax = "USER_OPEN_ENROLLMENTS_MAX"
     case enrollmentsPerDayMax = "USER_ENROLLMENTS_PER_DAY_MAX"
     case openPaymentsMax = "USER_OPEN_PAYMENTS_MAX"
+    case paymentsPerDayMax = "USER_PAYMENTS_PER_DAY_MAX"
     case unknownRedirectsMax = "UNKNOWN_REDIRECTS_MAX"
     case shopToken = "SHOP_TOKEN"
     case shopWebhookURL = "SHOP_WEBHOOK_URL"

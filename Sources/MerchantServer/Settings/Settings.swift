@@ -70,7 +70,8 @@ package struct Settings: Sendable {
     package var inFlightLimits: InFlightLimits
     /// `USER_RATE`: requests per second and user; 0 is no limit.
     package var userRate: Int
-    /// `USER_OPEN_ENROLLMENTS_MAX`, `USER_ENROLLMENTS_PER_DAY_MAX` and `USER_OPEN_PAYMENTS_MAX`.
+    /// `USER_OPEN_ENROLLMENTS_MAX`, `USER_ENROLLMENTS_PER_DAY_MAX`, `USER_OPEN_PAYMENTS_MAX` and
+    /// `USER_PAYMENTS_PER_DAY_MAX`.
     package var userBounds: UserBounds
     /// `ADDRESS_RATE`: requests per second without a good token from one address; 0 is no limit.
     package var addressRate: Int

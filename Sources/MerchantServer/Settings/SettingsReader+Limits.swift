@@ -45,6 +45,7 @@ extension SettingsReader {
         bounds.openEnrollmentsMax = optional(.openEnrollmentsMax, count, default: bounds.openEnrollmentsMax)
         bounds.enrollmentsPerDayMax = optional(.enrollmentsPerDayMax, count, default: bounds.enrollmentsPerDayMax)
         bounds.openPaymentsMax = optional(.openPaymentsMax, count, default: bounds.openPaymentsMax)
+        bounds.paymentsPerDayMax = optional(.paymentsPerDayMax, count, default: bounds.paymentsPerDayMax)
         return bounds
     }
 

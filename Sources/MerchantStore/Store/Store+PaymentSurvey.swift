@@ -19,6 +19,9 @@ package struct PaymentSurvey: Sendable {
     package let isKeyUsed: Bool
     /// The user's payments that are not at their end, as many as there may be at most.
     package let openPayments: Int
+    /// His payments of the last day, as many as there may be at most, and how long until the oldest of these is none.
+    package let paymentsToday: Int
+    package let untilNextPayment: Duration
     package let enrollment: EnrollmentState?
     /// The user, as Belvo knows one.
     package let payer: UUID?
@@ -34,7 +37,7 @@ extension Store {
     /// read again, and judged, by the caller; and the insertion decides once more.
     package func surveyPayment(
         from enrollment: Enrollment.ID, for reference: Reference?, of subject: UserSubject,
-        claiming claim: IdempotencyClaim?, openPaymentsMax: Int
+        claiming claim: IdempotencyClaim?, openPaymentsMax: Int, paymentsPerDayMax: Int
     ) async throws -> PaymentSurvey? {
         let rows = try await database.rows(
             """
@@ -52,8 +55,17 @@ extension Store {
                     WHERE reference = \(reference) AND takes_reference(payments)
                         AND (subject = \(subject) OR priced_by_order AND placed.reference IS NOT NULL)
                 ) AS is_reference_taken,
-                rests_on.*, placed.*
-            FROM (SELECT) AS one
+                today.*, rests_on.*, placed.*
+            FROM (
+                SELECT count(*) AS payments_today,
+                    (extract(epoch FROM interval '1 day' - (app_now() - min(created_at))) * 1000000)::bigint
+                        AS until_next_payment
+                FROM (
+                    SELECT created_at FROM payments WHERE subject = \(subject) AND origin = 'own'
+                    ORDER BY id DESC LIMIT \(paymentsPerDayMax)
+                ) AS latest
+                WHERE created_at > app_now() - interval '1 day'
+            ) AS today
             LEFT JOIN (
                 SELECT state AS enrollment_state, belvo_id AS enrollment_belvo_id,
                     (SELECT max(last_received_at) FROM webhook_receipts WHERE object_id = belvo_id) AS last_webhook_at,
@@ -75,7 +87,10 @@ extension Store {
         let hasOrder = try row.decode("reference", as: String?.self) != nil
         return PaymentSurvey(
             isKeyUsed: try row.decode("is_key_used"),
-            openPayments: Int(try row.decode("open_payments", as: Int64.self)), enrollment: enrollmentState,
+            openPayments: Int(try row.decode("open_payments", as: Int64.self)),
+            paymentsToday: Int(try row.decode("payments_today", as: Int64.self)),
+            untilNextPayment: .microseconds(try row.decode("until_next_payment", as: Int64?.self) ?? 0),
+            enrollment: enrollmentState,
             payer: try row.decode("payer"), order: hasOrder ? try readOrder(row) : nil,
             isReferenceTaken: try row.decode("is_reference_taken"), clock: try clock(row))
     }

@@ -14,8 +14,8 @@ extension PaymentWorkflow {
         let survey = try await survey(for: requested, of: subject, as: request)
         if survey.isKeyUsed {
             if let known = try await replay(request, of: subject, on: context) { return known }
-        } else if isPastBound(survey.openPayments) {
-            throw WorkflowRefusal.tooManyOpenPayments
+        } else {
+            try checkBounds(of: survey)
         }
         let payer = try await payer(for: requested, of: subject, survey, context)
         for attempt in 0..<attemptsMax {
@@ -53,14 +53,19 @@ extension PaymentWorkflow {
     ) async throws -> PaymentSurvey {
         let survey = try await dependencies.store.surveyPayment(
             from: requested.enrollment, for: requested.reference, of: subject, claiming: request.claim,
-            openPaymentsMax: dependencies.policy.userBounds.openPaymentsMax)
+            openPaymentsMax: dependencies.policy.userBounds.openPaymentsMax,
+            paymentsPerDayMax: dependencies.policy.userBounds.paymentsPerDayMax)
         guard let survey else { throw WorkflowRefusal.contended }
         return survey
     }
 
-    private func isPastBound(_ openPayments: Int) -> Bool {
-        let max = dependencies.policy.userBounds.openPaymentsMax
-        return max > 0 && openPayments >= max
+    /// Throws when the user has as many payments as he may.
+    private func checkBounds(of survey: PaymentSurvey) throws(WorkflowRefusal) {
+        let bounds = dependencies.policy.userBounds
+        if bounds.openPaymentsMax > 0, survey.openPayments >= bounds.openPaymentsMax { throw .tooManyOpenPayments }
+        if bounds.paymentsPerDayMax > 0, survey.paymentsToday >= bounds.paymentsPerDayMax {
+            throw .tooManyPayments(retryAfter: survey.untilNextPayment)
+        }
     }
 
     /// The enrollment that pays, which the bank has not revoked, and its user as Belvo knows one.

@@ -54,6 +54,8 @@ package struct UserBounds: Sendable, Equatable {
     package var enrollmentsPerDayMax = 50
     /// Payments that are not at their end; 0 is no limit.
     package var openPaymentsMax = 20
+    /// Payments that were opened within a day; 0 is no limit.
+    package var paymentsPerDayMax = 200
 
     package init() {}
 }

@@ -24,6 +24,8 @@ package enum WorkflowRefusal: Error, Sendable, Equatable {
     case tooManyOpenPayments
     /// The user has begun so many enrollments within a day that the next one has to wait.
     case tooManyEnrollments(retryAfter: Duration)
+    /// The user has opened so many payments within a day that the next one has to wait.
+    case tooManyPayments(retryAfter: Duration)
     /// The enrollment has failed.
     case enrollmentFailed
     /// Belvo has refused the phone's registration, and with it the enrollment.

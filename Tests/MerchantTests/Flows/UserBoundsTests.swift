@@ -59,4 +59,23 @@ import Testing
             #expect(try await ana.requestPayment(enrollment, reference: "order-3", key: "tap-3").status == 201)
         }
     }
+
+    @Test func `past a day's payments, cancelled ones too, the next one waits, a repetition does not`() async throws {
+        try await TestHarness.open(environment: ["USER_PAYMENTS_PER_DAY_MAX": "2"]) { harness in
+            var ana = try await AppClient.arrive(on: harness)
+            let enrollment = try await ana.enroll()
+            let payment = try await ana.openPayment(enrollment, reference: "order-1", key: "tap-1")
+            #expect(try await ana.cancel(payment).status == 200)
+            try await harness.advance(by: .seconds(3_600))
+            _ = try await ana.openPayment(enrollment, reference: "order-2", key: "tap-2")
+            let answer = try await ana.requestPayment(enrollment, reference: "order-3", key: "tap-3")
+            #expect(answer.status == 429)
+            #expect(try answer.string("code") == "too_many_payments")
+            let wait = try #require(answer.response.headers["retry-after"].flatMap { Int($0) })
+            #expect((82_700...82_801).contains(wait))
+            #expect(try await ana.requestPayment(enrollment, reference: "order-2", key: "tap-2").status == 201)
+            try await harness.advance(by: .seconds(wait))
+            #expect(try await ana.requestPayment(enrollment, reference: "order-3", key: "tap-3").status == 201)
+        }
+    }
 }

@@ -196,6 +196,7 @@ final class Site: Sendable {
             "ENCRYPTION_KEYS": "chaos:\(Secrets.key)", "LOOKUP_KEY": Secrets.key, "ORDERS": "optional",
             "USER_RATE": "0", "HTTP_CONNECTIONS_PER_ADDRESS_MAX": "0", "HTTP_REQUESTS_IN_FLIGHT_PER_USER_MAX": "0",
             "USER_OPEN_ENROLLMENTS_MAX": "0", "USER_ENROLLMENTS_PER_DAY_MAX": "0", "USER_OPEN_PAYMENTS_MAX": "0",
+            "USER_PAYMENTS_PER_DAY_MAX": "0",
             "ADDRESS_RATE": "0", "BELVO_USER_RATE": "0", "BELVO_STRANGER_RATE": "0", "BELVO_RATE": "0",
             "BELVO_TIMEOUT_MS": "2000", "POLL_INTERVAL_MS": "500", "POLL_DEADLINE_MS": "20000",
         ]

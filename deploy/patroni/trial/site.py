@@ -185,6 +185,7 @@ class Site:
             # A few users do what thousands would.
             "USER_RATE": "0", "ADDRESS_RATE": "0", "USER_OPEN_ENROLLMENTS_MAX": "0",
             "USER_ENROLLMENTS_PER_DAY_MAX": "0",
+            "USER_PAYMENTS_PER_DAY_MAX": "0",
             "USER_OPEN_PAYMENTS_MAX": "0", "BELVO_USER_RATE": "0", "BELVO_RATE": "0",
             "HTTP_REQUESTS_IN_FLIGHT_PER_USER_MAX": "0"}
 
