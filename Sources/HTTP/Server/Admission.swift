@@ -47,7 +47,7 @@ final class Admission: Sendable {
         configuration.connectionsPerAddressMax > 0 && !configuration.isProxy(peer)
     }
 
-    private static let full = MessageFault(.serviceUnavailable, "too many connections are open")
+    static let full = MessageFault(.serviceUnavailable, "too many connections are open")
     private static let fullForAddress = MessageFault(
         .serviceUnavailable, "too many connections are open from this address")
 }

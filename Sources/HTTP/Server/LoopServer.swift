@@ -55,10 +55,12 @@ final class LoopServer: EventHandler {
 
     private var listener: Listener?
     private var registration: Registration?
-    private var connections: [ServerConnection] = []
+    private(set) var connections: [ServerConnection] = []
     @exclusivity(unchecked)
     private var date = HTTPDate()
     private var sweeper: LoopTimer?
+    /// Connections that have more requests than were answered in this turn.
+    private var line: [ServerConnection] = []
     /// Connections whose deadline had passed at the last check, and that have yet to be closed.
     private var overdue: [ServerConnection] = []
     /// The most connections since memory was last given back.
@@ -166,7 +168,9 @@ final class LoopServer: EventHandler {
     }
 
     private func open(_ stream: ByteStream, from peer: IPAddress) {
-        if let fault = server.admission.admit(peer) { return turnAway(stream, from: peer, fault) }
+        var fault = server.admission.admit(peer)
+        if fault == Admission.full, makeRoom() { fault = server.admission.admit(peer) }
+        if let fault { return turnAway(stream, from: peer, fault) }
         do {
             if let context = server.tls { try stream.startTLS(TLSSession(server: context)) }
             let connection = ServerConnection(stream: stream, peer: peer, loopServer: self)
@@ -204,6 +208,17 @@ final class LoopServer: EventHandler {
             registration = try? listener.register(on: loop, handler: self)
             // epoll itself is out of memory: nothing is lost but another pause.
             if registration == nil { pauseAccepting() }
+        }
+    }
+
+    /// Has a connection go on with what it keeps, in the next turn.
+    func takeNext(_ connection: ServerConnection) {
+        line.append(connection)
+        guard line.count == 1 else { return }
+        loop.schedule(after: .zero) { [self] in
+            let batch = line
+            line = []
+            for connection in batch { connection.takeTurn() }
         }
     }
 

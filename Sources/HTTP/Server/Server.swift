@@ -113,6 +113,12 @@ public struct RequestContext: Sendable {
         connection?.value.dues.owner = owner
     }
 
+    /// Says that the request is refused because its client asks too often: after some of these in a row the connection
+    /// is not read from for a while, and after more it is closed. On the connection's loop only.
+    public func noteRefusal() {
+        connection?.value.isRefused = true
+    }
+
     /// Keeps something until the answer has left, or the client is gone and the handler done: a place among the
     /// requests under way, which is given back by letting go of it. On the connection's loop only.
     public func keep(_ permit: some AnyObject & Sendable) {

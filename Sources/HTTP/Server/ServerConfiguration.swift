@@ -55,7 +55,15 @@ public struct ServerConfiguration: Sendable {
     /// then, so that a new instance gets its share.
     public var requestsPerConnectionMax = 100_000
 
-    /// Open connections on all loops: past it a new one is told 503 and closed, and with TLS only closed.
+    /// Refusals in a row on one connection (`RequestContext.noteRefusal`) that cost the client nothing. After each
+    /// further one nothing is read for `refusalRest`, to which a second may come.
+    public var refusalsAtOnceMax: UInt8 = 4
+    public var refusalRest = Duration.seconds(1)
+    /// The refusal in a row, 255 at most, that closes the connection.
+    public var refusalsMax: UInt8 = 16
+
+    /// Open connections on all loops: past it those that have been idle for longest are closed, of the address that
+    /// has most of them; where none is idle a new one is told 503 and closed, and with TLS only closed.
     ///
     /// Each costs a descriptor, and memory while it is at work. A client that is refused at once can ask another
     /// instance.

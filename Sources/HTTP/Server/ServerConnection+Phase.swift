@@ -13,6 +13,8 @@ extension ServerConnection {
         case holding
         /// A handler is at work for a client that is gone. What it does is done to the end.
         case unheard
+        /// The last answer was one refusal too many: nothing is read until the rest is over.
+        case resting
         /// The last answer is out, and the rest of what the client sends is thrown away.
         case lingering
         case closed

@@ -60,6 +60,7 @@ extension ServerConnection {
         case .receiving: loopServer.loop.now + loopServer.server.configuration.headerDeadline
         case .responding: loopServer.handlerDeadline
         case .holding: Monotonic(nanoseconds: .max)
+        case .resting: loopServer.loop.now + loopServer.server.configuration.refusalRest
         default: loopServer.idleDeadline
         }
     }

@@ -26,6 +26,15 @@ final class ServerConnection: EventHandler {
     /// Whether a handler is at work, be it for a client that has given up or was told not to wait.
     @exclusivity(unchecked)
     var isHandling = false
+    /// Whether the present request is refused because its client asks too often.
+    @exclusivity(unchecked)
+    var isRefused = false
+    /// How many were in a row.
+    @exclusivity(unchecked)
+    var refusals: UInt8 = 0
+    /// Whether it is to go on with what is kept in the loop's next turn.
+    @exclusivity(unchecked)
+    var isInLine = false
     @exclusivity(unchecked)
     var deadline: Monotonic
     let stream: ByteStream
@@ -65,7 +74,9 @@ final class ServerConnection: EventHandler {
     }
 
     func handle(_ readiness: Readiness) {
-        if phase == .responding || phase == .holding, readiness.contains(.hungUp) { return giveUp() }
+        if phase == .responding || phase == .holding || phase == .resting, readiness.contains(.hungUp) {
+            return giveUp()
+        }
         do {
             if phase == .greeting { try greet() }
             if !unsent.isEmpty { try flush() }
@@ -88,6 +99,7 @@ final class ServerConnection: EventHandler {
             // The handler goes on, and counts until it is done; its answer is dropped.
             refuse(MessageFault(.serviceUnavailable, "the request takes long and is still being worked on"))
         case .idle: closeUnlessAsked()
+        case .resting: endRest()
         default: giveUp()
         }
     }
@@ -96,12 +108,16 @@ final class ServerConnection: EventHandler {
     func closeIfIdle() {
         // A request that the kernel has already taken is under way too.
         if phase == .idle, unsent.isEmpty { handle(.readable) }
+        if phase == .resting, unsent.isEmpty { endRest() }
         switch phase {
         // A client that shakes hands is about to send a request.
         case .greeting: deadline = min(deadline, loopServer.loop.now + loopServer.server.configuration.drainGrace)
+        // Requests in line are begun in the loop's next turn, and the first answer closes.
+        case .idle where unsent.isEmpty && !unparsed.isEmpty: break
         case .idle where unsent.isEmpty: closeUnlessBusy()
         case .idle: closesWhenSent = true
         case .holding: wake(.draining)
+        case .resting: closesWhenSent = true
         case .receiving, .responding, .unheard, .lingering, .closed: break
         }
     }
@@ -122,7 +138,8 @@ final class ServerConnection: EventHandler {
     /// and what its client sees is the end of the connection behind the last answer and not a reset (RFC 9112 §9.6).
     func closeUnlessAsked() {
         handle(.readable)
-        guard phase == .idle, unsent.isEmpty, deadline <= loopServer.loop.now || loopServer.isDraining else { return }
+        guard phase == .idle, unsent.isEmpty, unparsed.isEmpty, deadline <= loopServer.loop.now || loopServer.isDraining
+        else { return }
         let grace = loopServer.server.configuration.drainGrace
         guard grace > .zero else { return close() }
         do {
@@ -177,8 +194,8 @@ extension ServerConnection {
     }
 
     func receive() throws {
-        // A handler is at work: the client's next bytes wait in the kernel.
-        guard phase != .responding, phase != .holding || unparsed.isEmpty else { return try wait(for: []) }
+        // A handler is at work, or what came before is not: the client's next bytes wait in the kernel.
+        guard phase != .responding, phase != .resting, unparsed.isEmpty else { return try wait(for: []) }
         switch try stream.read(into: loopServer.inbox) {
         case .moved(let count):
             let received = UnsafeRawBufferPointer(rebasing: loopServer.inbox[..<count])
@@ -205,9 +222,24 @@ extension ServerConnection {
         try takeKept()
     }
 
+    /// Goes on with what is kept in the loop's next turn: a client that sends thousands of requests at once has so many
+    /// answered in a turn as fill the outbox, and others have theirs in between.
     func takeKept() throws {
-        while !unparsed.isEmpty, isListening {
+        guard !unparsed.isEmpty, isListening, !isInLine else { return }
+        isInLine = true
+        try wait(for: [])
+        loopServer.takeNext(self)
+    }
+
+    func takeTurn() {
+        isInLine = false
+        guard !unparsed.isEmpty, isListening else { return }
+        do {
             try work { self.parseKept() }
+            try takeKept()
+            if isCurious { try wait(for: .readable) }
+        } catch {
+            giveUp()
         }
     }
 
@@ -231,7 +263,7 @@ extension ServerConnection {
     /// Whether the client's next bytes are wanted. While a reply is held they are read for the sake of the end, which
     /// comes behind them: a client that hangs up is to be noticed.
     var isCurious: Bool {
-        isListening || phase == .holding && unsent.isEmpty && unparsed.isEmpty
+        (isListening || phase == .holding && unsent.isEmpty) && unparsed.isEmpty
     }
 
     /// Takes requests out of the input until it is used up or one of them has to be waited for.
@@ -301,6 +333,8 @@ extension ServerConnection {
         if case .held(let held) = reply { return hold(HeldRequest(held, to: method, keepAlive: keepAlive)) }
         phase = .idle
         deadline = loopServer.idleDeadline
+        var keepAlive = keepAlive
+        if isRefused { keepAlive = staysRefused() && keepAlive } else { refusals = 0 }
         // Within `parse`, its caller sends what is gathered and goes on with what is left.
         guard !isWorking else { return write(reply, to: method, keepAlive: keepAlive) }
         do {

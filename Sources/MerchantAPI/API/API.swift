@@ -61,6 +61,7 @@ package final class API: Sendable {
             do {
                 return try await dispatch(inbound, to: match, context)
             } catch {
+                if error is AccessRefusal { noteRefusal(inbound, context) }
                 return Reply.response(refusal(error, to: inbound))
             }
         }
@@ -124,12 +125,15 @@ package final class API: Sendable {
             var inbound = inbound
             inbound.pathID = id
             switch operation.access {
-            case .probe: return .response(try await perform(operation, inbound))
+            case .probe:
+                try access.admitProbe(inbound.client)
+                return .response(try await perform(operation, inbound))
             case .anybody: try access.admitWithoutToken(inbound.client)
             case .browser:
                 do {
                     try access.admitWithoutToken(inbound.client)
                 } catch {
+                    noteRefusal(inbound, context)
                     return .response(tooManyCallbacks(error, inbound))
                 }
             case .user, .shop, .belvo: break
@@ -139,6 +143,12 @@ package final class API: Sendable {
             return operation.access == .user
                 ? try await attend(operation, inbound, context) : .response(try await perform(operation, inbound))
         }
+    }
+
+    /// The connection is told that its client asks too often, unless it is a proxy's, and so many clients'.
+    private func noteRefusal(_ inbound: Inbound, _ context: RequestContext) {
+        guard inbound.client == context.peer, !access.proxies.isTrusted(context.peer) else { return }
+        context.noteRefusal()
     }
 
     /// Answers a user's request, which counts among the user's others until its answer has left.

@@ -45,6 +45,12 @@ package struct AccessRules: Sendable {
         try addressLimits.admit(client, at: now())
     }
 
+    /// Throws when too many probes have come from the client's address, which is no proxy's.
+    func admitProbe(_ client: IPAddress) throws(AccessRefusal) {
+        guard !proxies.isTrusted(client) else { return }
+        try addressLimits.admitProbe(client, at: now())
+    }
+
     /// Throws unless the request shows the token that is shared with its sender.
     func check(
         _ bearer: SharedBearer, scheme: SharedBearer.Scheme = .required, of request: Request, from client: IPAddress

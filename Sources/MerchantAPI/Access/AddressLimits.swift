@@ -18,8 +18,12 @@ final class AddressLimits: Sendable {
     /// `BELVO_STRANGER_RATE`. Storing more would only take the database's and the processor's time from others.
     static let unknownRedirects = (perSecond: 20, burst: 100)
 
+    /// Probes (`/livez`, `/readyz`) of one sender: many times what balancers ask.
+    static let probes = (perSecond: 100, burst: 200)
+
     /// Nil where there is no limit.
     private let rate: RateLimiter?
+    private let probeRate: RateLimiter?
     private let redirectRate: RateLimiter?
     private let unknownRedirectRate: RateLimiter?
     private let refusedCount = Atomic(0)
@@ -31,6 +35,8 @@ final class AddressLimits: Sendable {
     /// Takes how many requests without a good token one address may make a second; 0 is no limit.
     init(addressRate: Int) {
         rate = RateLimiter(perSecond: addressRate)
+        probeRate =
+            addressRate == 0 ? nil : RateLimiter(perSecond: Self.probes.perSecond, burst: Self.probes.burst)
         redirectRate =
             addressRate == 0
             ? nil : RateLimiter(perSecond: Self.redirects.perSecond, burst: Self.redirects.burst)
@@ -45,6 +51,12 @@ final class AddressLimits: Sendable {
     /// Counts a request without a good token.
     func admit(_ client: IPAddress, at now: Monotonic) throws(AccessRefusal) {
         guard let wait = rate?.take(for: client.subscriber, at: now) else { return }
+        throw refused(.tooManyWithoutToken(retryAfter: wait))
+    }
+
+    /// Counts a probe.
+    func admitProbe(_ client: IPAddress, at now: Monotonic) throws(AccessRefusal) {
+        guard let wait = probeRate?.take(for: client.subscriber, at: now) else { return }
         throw refused(.tooManyWithoutToken(retryAfter: wait))
     }
 

@@ -7,14 +7,17 @@ import Transport
 @Suite(.timeLimit(.minutes(1))) struct LimitTests {
     @Test func `a connection too many is told so, and the others go on`() async throws {
         let configure: @Sendable (inout ServerConfiguration) -> Void = { $0.connectionsMax = 2 }
-        try await RunningServer.run(configure: configure, handler: echoPath) { server in
+        let work = Work(expected: 2)
+        try await RunningServer.run(configure: configure, handler: work.answer) { server in
             let clients = try (0..<2).map { _ in try server.connect() }
-            for client in clients { try client.send(get("/")) }
-            for client in clients { _ = try await onThread { try client.receive(through: "\r\n\r\n/") } }
+            for client in clients { try client.send(get("/work")) }
+            await work.hasBegun.pass()
             // A client that has sent a request before it is refused gets the answer all the same.
             let answer = try await server.answer(to: get("/third"))
             #expect(transcript(answer) == ["503 too many connections are open"])
             #expect(answer.contains("\r\nconnection: close\r\n"))
+            work.mayEnd.open()
+            for client in clients { _ = try await onThread { try client.receive(through: "\r\n\r\n/work") } }
             try clients[1].send(get("/again"))
             _ = try await onThread { try clients[1].receive(through: "\r\n\r\n/again") }
             // Room for one more as soon as one has gone.
@@ -27,15 +30,18 @@ import Transport
 
     @Test func `a storm of connections too many is refused, and harms nobody`() async throws {
         let configure: @Sendable (inout ServerConfiguration) -> Void = { $0.connectionsMax = 1 }
-        try await RunningServer.run(configure: configure, handler: echoPath) { server in
+        let work = Work(expected: 1)
+        try await RunningServer.run(configure: configure, handler: work.answer) { server in
             let client = try server.connect()
-            try client.send(get("/"))
-            _ = try await onThread { try client.receive(through: "\r\n\r\n/") }
+            try client.send(get("/work"))
+            await work.hasBegun.pass()
             // More than are told at a time that they are too many; none of them goes away by itself.
             let storm = try (0..<400).map { _ in try server.connect() }
             let words = try await onThread { storm.map { (try? $0.receiveToEnd()) ?? "" } }
             #expect(Set(words.map { $0.prefix(12) }).isSubset(of: ["HTTP/1.1 503", ""]))
             #expect(words.count { $0.hasPrefix("HTTP/1.1 503 ") } >= 256)
+            work.mayEnd.open()
+            _ = try await onThread { try client.receive(through: "\r\n\r\n/work") }
             try client.send(get("/still"))
             _ = try await onThread { try client.receive(through: "\r\n\r\n/still") }
         }
@@ -170,6 +176,27 @@ import Transport
         }
         #expect(wanderers.value == 0)
         #expect(threads.value.count == 1)
+    }
+}
+
+/// Requests for `/work` that go on until they may end.
+private struct Work: Sendable {
+    let hasBegun = Gate()
+    let mayEnd = Gate()
+    private let count = Box(0)
+    private let expected: Int
+
+    init(expected: Int) {
+        self.expected = expected
+    }
+
+    @Sendable nonisolated(nonsending) func answer(_ request: Request, _ context: RequestContext) async -> Reply {
+        if request.target.path == "/work" {
+            count.update { $0 += 1 }
+            if count.value == expected { hasBegun.open() }
+            await mayEnd.pass()
+        }
+        return await echoPath(request, context)
     }
 }
 

@@ -1,6 +1,7 @@
 import BelvoSandbox
 import HTTP
 import Postgres
+import TestSupport
 import Testing
 
 @testable import BelvoGate
@@ -30,6 +31,38 @@ import Testing
             clock.advance(by: .milliseconds(500))
             #expect(try await stranger(harness).send(.get, "/openapi.json").status == 200)
             #expect(try await stranger(harness).send(.get, "/openapi.json").status == 429)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `an address's probes have a rate of their own, and a trusted proxy's have none`(isProxy: Bool) async throws {
+        let clock = HandClock()
+        let environment = ["ADDRESS_RATE": "20", "TRUSTED_PROXIES": isProxy ? "127.0.0.1" : "127.0.0.2"]
+        try await TestHarness.open(environment: environment, clock: clock.intervals) { harness in
+            var statuses: [Int] = []
+            for number in 0..<202 {
+                let path = number.isMultiple(of: 2) ? "/livez" : "/readyz"
+                statuses.append(try await stranger(harness).send(.get, path).status)
+            }
+            #expect(statuses == Array(repeating: 200, count: 200) + Array(repeating: isProxy ? 200 : 429, count: 2))
+            #expect(try await stranger(harness).send(.get, "/openapi.json").status == 200)
+            clock.advance(by: .milliseconds(10))
+            #expect(try await stranger(harness).send(.get, "/livez").status == 200)
+        }
+    }
+
+    @Test func `an address past its rate that does not wait for answers is not read from`() async throws {
+        let clock = HandClock()
+        try await TestHarness.open(environment: ["ADDRESS_RATE": "1"], clock: clock.intervals) { harness in
+            let connection = try harness.connect()
+            try connection.send(String(repeating: "GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n", count: 1_000))
+            _ = try await onThread { for _ in 0..<7 { try connection.receive(through: "\r\n\r\n") } }
+            #expect(try await harness.app(of: "ana").send(.get, "/v1/enrollments").status == 200)
+            // Five, and one more for each second that this took.
+            let metrics = try await App(client: harness.admin, token: nil).send(.get, "/metrics").text
+            let line = metrics.split(separator: "\n").first { $0.hasPrefix("merchant_strangers_refused_total ") }
+            let refused = try #require(line?.split(separator: " ").last.flatMap { Int($0) })
+            #expect((5...15).contains(refused))
         }
     }
 

@@ -1,0 +1,34 @@
+import Transport
+
+// When there are as many connections as there may be.
+extension LoopServer {
+    /// Connections that are closed at a time, so that not every newcomer has all of them looked at.
+    private static let closedMax = 32
+    /// An address with fewer of them than this has no more than a household's.
+    private static let crowdOfAddressMin = 8
+
+    /// Closes connections on which nothing is under way, of the address that has most of them here, those first that
+    /// have been idle for longest; true when there is room now. A proxy's are many clients' and stay.
+    func makeRoom() -> Bool {
+        var counts: [IPAddress: Int] = [:]
+        let resting = connections.filter { $0.mayMakeRoom && !server.configuration.isProxy($0.peer) }
+        for connection in resting { counts[connection.peer.subscriber, default: 0] += 1 }
+        guard let most = counts.values.max() else { return false }
+        let isCrowd = most >= Self.crowdOfAddressMin
+        let candidates = isCrowd ? resting.filter { counts[$0.peer.subscriber] == most } : resting
+        let count = isCrowd ? min(Self.closedMax, most / 2) : min(Self.closedMax, (resting.count + 1) / 2)
+        for connection in candidates.sorted(by: { $0.deadline < $1.deadline }).prefix(count) { connection.close() }
+        return true
+    }
+}
+
+extension ServerConnection {
+    /// Whether nothing is under way here that was begun for its client.
+    var mayMakeRoom: Bool {
+        guard isAdmitted, unsent.isEmpty else { return false }
+        return switch phase {
+        case .greeting, .idle, .receiving, .resting, .lingering: true
+        case .responding, .holding, .unheard, .closed: false
+        }
+    }
+}
