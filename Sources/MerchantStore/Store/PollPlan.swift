@@ -10,8 +10,8 @@ package struct PollPlan: Sendable {
     let deadline: Duration?
     /// The deadline that stays, where it is not.
     let keptDeadline: Timestamp?
-    /// Whether the writer is about to send something, and keeps the row until the next poll.
-    var isHeld = false
+    /// Whether the writer is about to send something, and claims the row until the next poll.
+    var isClaimed = false
     /// Whether a next poll that is ahead stays as it is.
     var keepsNextPoll = false
 
@@ -36,13 +36,13 @@ package struct PollPlan: Sendable {
     }
 
     /// The same, for a writer that is about to send something.
-    package var held: PollPlan {
+    package var claimed: PollPlan {
         var plan = self
-        plan.isHeld = true
+        plan.isClaimed = true
         return plan
     }
 
-    var leaseMicroseconds: Int64? { isHeld ? nextPollMicroseconds : nil }
+    var leaseMicroseconds: Int64? { isClaimed ? nextPollMicroseconds : nil }
     var nextPollMicroseconds: Int64? { nextPoll.map(\.wholeMicroseconds) }
     var deadlineMicroseconds: Int64? { deadline.map(\.wholeMicroseconds) }
 }

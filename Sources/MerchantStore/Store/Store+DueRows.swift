@@ -87,11 +87,11 @@ extension Store {
         """
     }
 
-    /// Takes a row for a call that is about to be sent again, until the next poll is due. Nothing comes back when
-    /// another writer was faster, or has the row now; who `isHeld` has had it since it was read. Without a deadline the
-    /// one that there is stays.
+    /// Claims a row for a call that is about to be sent again, until the next poll is due. Nil when another writer was
+    /// faster, or has claimed the row. `isClaimed`: whether the caller has had the claim since it read the row. Without
+    /// a deadline the present one stays.
     package func claimSending<Record>(
-        _ before: Stored<Record>, id: UUID, in table: DueTable, isHeld: Bool, firstPoll: Duration,
+        _ before: Stored<Record>, id: UUID, in table: DueTable, isClaimed: Bool, firstPoll: Duration,
         deadline: Duration?
     ) async throws -> Stored<Record>? {
         let rows = try await database.execute(
@@ -103,7 +103,7 @@ extension Store {
                 deadline_at = coalesce(
                     app_now() + \(deadline.map(\.wholeMicroseconds)) * interval '1 microsecond', deadline_at)
             WHERE id = \(id) AND version = \(before.version)
-                AND (\(isHeld) OR leased_until IS NULL OR leased_until <= app_now())
+                AND (\(isClaimed) OR leased_until IS NULL OR leased_until <= app_now())
             RETURNING version, deadline_at, app_now() AS read_at
             """)
         return try rows.first.map { row in

@@ -143,13 +143,13 @@ extension Store {
     package func update(
         _ before: Stored<Enrollment>, to after: Enrollment, event: String, plan: PollPlan, cause: Cause,
         at moment: Timestamp, with receipt: Stored<RedirectReceipt>, settledAs outcome: RedirectReceipt.Outcome,
-        nextPoll: Duration?, isHeld: Bool
+        nextPoll: Duration?, isClaimed: Bool
     ) async throws -> (Stored<Enrollment>, Stored<RedirectReceipt>)? {
         do {
             return try await database.transaction { transaction in
                 let settled = try await transaction.execute(
                     changing(
-                        receipt, to: outcome, enrollment: before.record.id, nextPoll: nextPoll, isHeld: isHeld))
+                        receipt, to: outcome, enrollment: before.record.id, nextPoll: nextPoll, isClaimed: isClaimed))
                 let changed = try await transaction.execute(
                     changing(
                         before, to: after, redirectState: nil, event: event, plan: plan, cause: cause,

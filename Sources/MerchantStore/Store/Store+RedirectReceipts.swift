@@ -89,19 +89,19 @@ extension Store {
     /// A settled receipt loses its parameters: the code and the id_token are one-shot secrets.
     package func update(
         _ before: Stored<RedirectReceipt>, to outcome: RedirectReceipt.Outcome, enrollment: Enrollment.ID? = nil,
-        nextPoll: Duration? = nil, isHeld: Bool = false
+        nextPoll: Duration? = nil, isClaimed: Bool = false
     ) async throws -> Stored<RedirectReceipt>? {
         try await database.execute(
-            changing(before, to: outcome, enrollment: enrollment, nextPoll: nextPoll, isHeld: isHeld)
+            changing(before, to: outcome, enrollment: enrollment, nextPoll: nextPoll, isClaimed: isClaimed)
         ).first.map(readReceipt)
     }
 
     /// The statement behind `update`, alone or beside that of the enrollment.
     func changing(
         _ before: Stored<RedirectReceipt>, to outcome: RedirectReceipt.Outcome, enrollment: Enrollment.ID?,
-        nextPoll: Duration?, isHeld: Bool
+        nextPoll: Duration?, isClaimed: Bool
     ) -> SQL {
-        let lease = isHeld ? nextPoll : nil
+        let lease = isClaimed ? nextPoll : nil
         let keepsBody = outcome == .received || outcome == .sent
         return """
             UPDATE redirect_receipts SET

@@ -34,8 +34,8 @@ package struct WidgetTokenReuse: Sendable {
     }
 }
 
-/// The turn to ask Belvo for a user's token; everybody else waits for what comes of it.
-package struct WidgetTokenTurn: Sendable {
+/// The claim to ask Belvo for a user's token; other requests wait for the outcome.
+package struct WidgetTokenClaim: Sendable {
     fileprivate let id: UUID
     fileprivate let version: Int64
     /// The refresh token of the last token.
@@ -66,9 +66,10 @@ extension Store {
         }
     }
 
-    /// Takes the turn to ask Belvo for the user's token, for so long. Nothing comes back when another request has it,
+    /// Claims the user's token for a call to Belvo, for so long. Nil when another request has the claim,
     /// or when there is a token meanwhile.
-    package func claimWidgetToken(of subject: UserSubject, id: UUID, lease: Duration) async throws -> WidgetTokenTurn? {
+    package func claimWidgetToken(of subject: UserSubject, id: UUID, lease: Duration) async throws -> WidgetTokenClaim?
+    {
         let rows = try await database.execute(
             """
             INSERT INTO widget_tokens AS known (id, subject, leased_until)
@@ -88,17 +89,19 @@ extension Store {
             // Minting does without it, and what is minted takes its place.
             onUnreadable("widget_tokens", "\(id)", fault)
         }
-        return WidgetTokenTurn(
+        return WidgetTokenClaim(
             id: id, version: try row.decode("version"), refresh: refresh, clock: try clock(row))
     }
 
-    /// Keeps what came of a turn, and ends it. False when the turn had passed to another request.
+    /// Stores the token that a claim has led to, and ends the claim. False when the claim had passed to another
+    /// request.
     ///
     /// The token can sign whatever of the user's is open at Belvo, also what was given up here: that is polled again.
-    package func keep(_ token: WidgetTokenPair, reuse: WidgetTokenReuse, of turn: WidgetTokenTurn) async throws -> Bool
+    package func keep(_ token: WidgetTokenPair, reuse: WidgetTokenReuse, of claim: WidgetTokenClaim) async throws
+        -> Bool
     {
-        let access = vault.seal(Array(token.access.text.utf8), in: .widgetTokensAccess, of: turn.id)
-        let refresh = token.refresh.map { vault.seal(Array($0.text.utf8), in: .widgetTokensRefresh, of: turn.id) }
+        let access = vault.seal(Array(token.access.text.utf8), in: .widgetTokensAccess, of: claim.id)
+        let refresh = token.refresh.map { vault.seal(Array($0.text.utf8), in: .widgetTokensRefresh, of: claim.id) }
         return try await !database.execute(
             """
             WITH kept AS (
@@ -117,7 +120,7 @@ extension Store {
                     app_now() + (\((token.lifetime ?? .zero).wholeMicroseconds) * interval '1 microsecond')
                         + interval '2 minutes'),
                 obtained_at = app_now(), version = version + 1, leased_until = NULL
-            WHERE id = \(turn.id) AND version = \(turn.version)
+            WHERE id = \(claim.id) AND version = \(claim.version)
             RETURNING id, subject
             ), polled AS (
                 -- The version tells whoever is about to give one up that there is a token now.
@@ -137,12 +140,12 @@ extension Store {
         ).isEmpty
     }
 
-    /// Ends a turn of which nothing came, so that the next request need not wait for its end.
-    package func release(_ turn: WidgetTokenTurn) async throws {
+    /// Ends a claim that has led to no token, so that the next request need not wait for its end.
+    package func release(_ claim: WidgetTokenClaim) async throws {
         try await database.execute(
             """
             UPDATE widget_tokens SET version = version + 1, leased_until = NULL
-            WHERE id = \(turn.id) AND version = \(turn.version)
+            WHERE id = \(claim.id) AND version = \(claim.version)
             """)
     }
 

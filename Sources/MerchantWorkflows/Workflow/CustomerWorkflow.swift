@@ -18,7 +18,7 @@ package struct CustomerWorkflow: Sendable {
     ) async throws -> (progress: Progress<Stored<Customer>>, isNew: Bool) {
         let customer = Customer(
             id: Customer.ID(dependencies.identities.next()), subject: subject, person: person, createdAt: .earliest)
-        let plan = PollPlan.entered(customer.creationSchedule(dependencies.timeouts)).held
+        let plan = PollPlan.entered(customer.creationSchedule(dependencies.timeouts)).claimed
         if let made = try await dependencies.store.insert(customer, plan: plan, cause: context.cause) {
             return (try await creation(on: context).begin(made).progress, true)
         }

@@ -47,7 +47,7 @@ extension EnrollmentWorkflow {
         // Only one of several at once gets past this: the others find another version.
         let next = try stored.record.transition(on: .confirmationSent(digest: confirmation.digest))
         let written = try await write(
-            next, over: stored, event: "confirmation_sent", isHeld: true, cause: context.cause)
+            next, over: stored, event: "confirmation_sent", isClaimed: true, cause: context.cause)
         guard let sent = written else { return try await confirm(id, of: subject, with: confirmation, on: context) }
         do {
             return .done(try await send(confirmation, for: sent, within: nil, on: context))
@@ -56,7 +56,7 @@ extension EnrollmentWorkflow {
             // It may have arrived. Only reading shows it: now, or by the poller.
             dependencies.log.warning(
                 "enrollment.confirmation_unknown", metadata: ["enrollment_id": "\(sent.record.id)"])
-            return try await goOn(sent, with: confirmation, isHeld: true, until: end, on: context)
+            return try await goOn(sent, with: confirmation, isClaimed: true, until: end, on: context)
         }
     }
 
@@ -67,21 +67,21 @@ extension EnrollmentWorkflow {
         guard stored.record.state == .confirming, !stored.record.isConfirmationAccepted else {
             return try progress(of: stored)
         }
-        return try await goOn(stored, with: confirmation, isHeld: false, until: end, on: context)
+        return try await goOn(stored, with: confirmation, isClaimed: false, until: end, on: context)
     }
 
     /// Reads how the enrollment stands, and sends what has not arrived once more.
     private func goOn(
-        _ stored: Stored<Enrollment>, with confirmation: Confirmation, isHeld: Bool, until end: Timestamp,
+        _ stored: Stored<Enrollment>, with confirmation: Confirmation, isClaimed: Bool, until end: Timestamp,
         on context: CallContext
     ) async throws -> Progress<Stored<Enrollment>> {
         guard let belvoID = stored.record.belvoID, let remote = await reading(belvoID, of: stored.record) else {
-            return isHeld ? try await leaveUnknown(stored, on: context) : .pending(stored)
+            return isClaimed ? try await leaveUnknown(stored, on: context) : .pending(stored)
         }
         if remote.mayLackRegistration, stored.clock.now + dependencies.timeouts.readOnceDeadline < end {
             // The version that was read before this reading: of several requests only one sends.
             let claimed = try await dependencies.store.claimSending(
-                stored, id: stored.record.id.uuid, in: .enrollments, isHeld: isHeld,
+                stored, id: stored.record.id.uuid, in: .enrollments, isClaimed: isClaimed,
                 firstPoll: dependencies.timeouts.askingDeadline + .seconds(5), deadline: nil)
             guard let claimed else {
                 return try progress(of: try await dependencies.store.enrollment(stored.record.id) ?? stored)

@@ -256,10 +256,10 @@ extension EnrollmentWorkflow: PolledWorkflow {
     }
 
     /// Writes the next state; nothing comes back when another writer was faster. A writer that is about to send
-    /// something `isHeld` has the row for as long as that may take.
+    /// something claims the row for as long as that may take (`isClaimed`).
     func write(
         _ next: Enrollment, over stored: Stored<Enrollment>, event: String, keeping deadline: Timestamp? = nil,
-        isHeld: Bool = false, cause: Cause,
+        isClaimed: Bool = false, cause: Cause,
         settling: (Stored<Enrollment>) -> IdempotencySettlement = { _ in .unchanged }
     ) async throws -> Stored<Enrollment>? {
         let moment = next == stored.record ? stored.updatedAt : stored.clock.now
@@ -270,7 +270,7 @@ extension EnrollmentWorkflow: PolledWorkflow {
         var plan =
             deadline.map { PollPlan.goesOn(nextPoll: max($0 - stored.clock.now, .zero), deadline: $0) }
             ?? self.plan(next, over: stored)
-        if isHeld { plan = PollPlan.entered(next.sendingSchedule(dependencies.timeouts)).held }
+        if isClaimed { plan = PollPlan.entered(next.sendingSchedule(dependencies.timeouts)).claimed }
         preview.deadline = plan.deadline(at: stored.clock.now)
         let written = try await refusingRepeatedID(of: next) {
             try await dependencies.store.update(

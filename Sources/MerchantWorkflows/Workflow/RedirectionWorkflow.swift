@@ -176,7 +176,7 @@ package struct RedirectionWorkflow: Sendable {
         let wasSent = receipt.record.outcome == .sent
         let marked = try await settle(
             receipt, as: .sent, owner, .redirectReceived, cause: context.cause,
-            nextPoll: dependencies.timeouts.askingDeadline + .seconds(5), isHeld: true)
+            nextPoll: dependencies.timeouts.askingDeadline + .seconds(5), isClaimed: true)
         guard let (sent, enrollment) = marked else { return .pending(owner) }
         do {
             let answer = try await CallOrigin.$current.withValue(origin(of: owner)) {
@@ -297,22 +297,22 @@ package struct RedirectionWorkflow: Sendable {
     /// when another worker has the receipt.
     private func settle(
         _ receipt: Stored<RedirectReceipt>, as outcome: RedirectReceipt.Outcome, _ enrollment: Stored<Enrollment>?,
-        _ event: Enrollment.Event, cause: Cause, nextPoll: Duration? = nil, isHeld: Bool = false
+        _ event: Enrollment.Event, cause: Cause, nextPoll: Duration? = nil, isClaimed: Bool = false
     ) async throws -> (receipt: Stored<RedirectReceipt>, enrollment: Stored<Enrollment>?)? {
         guard var current = enrollment else {
-            return try await dependencies.store.update(receipt, to: outcome, nextPoll: nextPoll, isHeld: isHeld)
+            return try await dependencies.store.update(receipt, to: outcome, nextPoll: nextPoll, isClaimed: isClaimed)
                 .map { ($0, nil) }
         }
         for _ in 0..<attemptsMax {
             guard let next = try? current.record.transition(on: event) else {
                 // The enrollment has gone further already; the receipt is settled alone.
                 let settled = try await dependencies.store.update(
-                    receipt, to: outcome, nextPoll: nextPoll, isHeld: isHeld)
+                    receipt, to: outcome, nextPoll: nextPoll, isClaimed: isClaimed)
                 return settled.map { ($0, current) }
             }
             let written = try await dependencies.store.update(
                 current, to: next, event: event.name, plan: enrollments.plan(next, over: current), cause: cause,
-                at: current.clock.now, with: receipt, settledAs: outcome, nextPoll: nextPoll, isHeld: isHeld)
+                at: current.clock.now, with: receipt, settledAs: outcome, nextPoll: nextPoll, isClaimed: isClaimed)
             if let (changed, settled) = written {
                 enrollments.publish(changed, after: current, cause: cause)
                 return (settled, changed)

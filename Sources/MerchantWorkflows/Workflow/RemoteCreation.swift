@@ -145,7 +145,7 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
                 if refused.isOvertaken { return refused }
                 throw end.refusal
             }
-            guard let claimed = try await claim(remembered, isHeld: true, until: end) else { break }
+            guard let claimed = try await claim(remembered, isClaimed: true, until: end) else { break }
             return try await sendAgain(claimed, after: remembered, until: end)
         case .unreadable: break
         }
@@ -168,7 +168,7 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
         case .event(let found): return try await record(found, on: known)
         case .absent:
             // Another request has it and sends it; or it is being polled, and the app asks again.
-            guard let claimed = try await claim(known, isHeld: false, until: end) else { return pending }
+            guard let claimed = try await claim(known, isClaimed: false, until: end) else { return pending }
             return try await sendAgain(claimed, after: known, until: end)
         case .unreadable: return pending
         }
@@ -200,11 +200,12 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
     }
 
     /// The row for a second sending; nothing where there is no time for it, or another writer was faster.
-    private func claim(_ stored: Stored<Record>, isHeld: Bool, until end: Timestamp) async throws -> Stored<Record>? {
+    private func claim(_ stored: Stored<Record>, isClaimed: Bool, until end: Timestamp) async throws -> Stored<Record>?
+    {
         guard stored.clock.now + timeouts.readOnceDeadline < end else { return nil }
         let schedule = stored.record.creationSchedule(timeouts)
         return try await dependencies.store.claimSending(
-            stored, id: stored.record.ownID, in: workflow.table, isHeld: isHeld, firstPoll: schedule.firstPoll,
+            stored, id: stored.record.ownID, in: workflow.table, isClaimed: isClaimed, firstPoll: schedule.firstPoll,
             deadline: schedule.deadline)
     }
 

@@ -7,8 +7,8 @@ import Transport
 
 /// How a user gets a token for Belvo's SDK: the last one again, a renewed one, or a new one.
 ///
-/// However many requests ask for one user at once, on whichever instances, one at a time has the turn to ask Belvo, and
-/// the others wait for what comes of it.
+/// However many requests ask for one user at once, on whichever instances, one at a time has the claim to ask Belvo,
+/// and the others wait for what comes of it.
 package struct WidgetTokenWorkflow: Sendable {
     /// How long before its end a token is not given any more.
     ///
@@ -21,7 +21,7 @@ package struct WidgetTokenWorkflow: Sendable {
     /// that was heard of is ten minutes or more.
     static let reuseWithoutEnd = Duration.seconds(60)
 
-    /// After how long a waiting request first checks whether the turn has ended: little against a call to
+    /// After how long a waiting request first checks whether the claim has ended: little against a call to
     /// Belvo.
     static let firstPause = Duration.milliseconds(50)
 
@@ -40,44 +40,45 @@ package struct WidgetTokenWorkflow: Sendable {
 
     /// The user's token.
     ///
-    /// Throws Belvo's failure, and `WorkflowRefusal.contended` for who waited for as long as a turn may last.
+    /// Throws Belvo's failure, and `WorkflowRefusal.contended` in a request that waited for as long as a claim may
+    /// last.
     package func token(for subject: UserSubject, on context: CallContext) async throws -> WidgetTokenPair {
         let giveUp = Monotonic.now() + lease
         var pause = Self.firstPause
         while true {
             if let kept = try await dependencies.store.widgetToken(of: subject) { return kept }
-            if let turn = try await dependencies.store.claimWidgetToken(
+            if let claim = try await dependencies.store.claimWidgetToken(
                 of: subject, id: dependencies.identities.next(), lease: lease)
             {
-                return try await use(turn, for: subject, on: context)
+                return try await use(claim, for: subject, on: context)
             }
             guard Monotonic.now() < giveUp else { throw WorkflowRefusal.contended }
-            // Those who began together must not all come at the moment after one of them has taken the turn.
+            // Requests that began together must not all try again at the same moment.
             try await sleep(for: pause * Double.random(in: 0.5...1))
             pause = Self.pause(after: pause)
         }
     }
 
-    /// How long a turn may last: two calls to Belvo, the second because the first was refused, and what is written.
+    /// How long a claim may last: two calls to Belvo, the second because the first was refused, and what is written.
     private var lease: Duration { dependencies.timeouts.callDeadline * 2 + .seconds(5) }
 
     private func use(
-        _ turn: WidgetTokenTurn, for subject: UserSubject, on context: CallContext
+        _ claim: WidgetTokenClaim, for subject: UserSubject, on context: CallContext
     ) async throws -> WidgetTokenPair {
         let token: WidgetTokenPair
         do {
-            if let renewed = try await renewed(turn, on: context) {
+            if let renewed = try await renewed(claim, on: context) {
                 token = renewed
             } else {
                 token = try await minted(on: context)
             }
         } catch {
-            await giveBack(turn)
+            await giveBack(claim)
             throw error
         }
         let reuse = WidgetTokenReuse(margin: Self.margin, withoutEnd: Self.reuseWithoutEnd)
-        if try await dependencies.store.keep(token, reuse: reuse, of: turn) { return token }
-        // This server was away for longer than its turn lasted. What others have kept since is the user's token; ours
+        if try await dependencies.store.keep(token, reuse: reuse, of: claim) { return token }
+        // This server was away for longer than its claim lasted. What others have kept since is the user's token; ours
         // is given to no app, since no row would say that the user holds it.
         guard let kept = try await dependencies.store.widgetToken(of: subject) else { throw WorkflowRefusal.contended }
         return kept
@@ -86,9 +87,9 @@ package struct WidgetTokenWorkflow: Sendable {
     /// The token that Belvo gives for the refresh token; nothing where there is none, or where Belvo does not want it.
     ///
     /// Throws when nothing gets through to Belvo at all: minting would meet the same.
-    private func renewed(_ turn: WidgetTokenTurn, on context: CallContext) async throws -> WidgetTokenPair? {
-        guard let path = dependencies.policy.tokenRefreshPath, let text = turn.refresh?.text,
-            let refresh = WidgetToken.Secret(text), !refresh.hasEnded(by: turn.clock)
+    private func renewed(_ claim: WidgetTokenClaim, on context: CallContext) async throws -> WidgetTokenPair? {
+        guard let path = dependencies.policy.tokenRefreshPath, let text = claim.refresh?.text,
+            let refresh = WidgetToken.Secret(text), !refresh.hasEnded(by: claim.clock)
         else { return nil }
         do {
             let token = try await dependencies.belvo.refreshWidgetToken(refresh, at: path, trace: context.trace)
@@ -118,11 +119,11 @@ package struct WidgetTokenWorkflow: Sendable {
         return WidgetTokenPair(token, refresh: token.refresh)
     }
 
-    private func giveBack(_ turn: WidgetTokenTurn) async {
+    private func giveBack(_ claim: WidgetTokenClaim) async {
         do {
-            try await dependencies.store.release(turn)
+            try await dependencies.store.release(claim)
         } catch {
-            // The turn ends by itself, and what the app has to know is Belvo's failure.
+            // The claim ends by itself, and what the app has to know is Belvo's failure.
             dependencies.log.warning("widget_token.turn_not_ended", metadata: ["reason": "\(error)"])
         }
     }

@@ -10,7 +10,7 @@ import Transport
         try await RunningServer.run(handler: waiting.handler) { server in
             let client = try server.connect()
             try client.send(get("/wait"))
-            await waiting.isHeld.pass()
+            await waiting.isClaimed.pass()
             try await waiting.wake(on: server.loop)
             try client.send(get("/next", closing: true))
             let answers = try await onThread { try client.receiveToEnd() }
@@ -23,7 +23,7 @@ import Transport
         try await RunningServer.run(handler: waiting.handler) { server in
             let client = try server.connect()
             try client.send("HEAD /wait HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
-            await waiting.isHeld.pass()
+            await waiting.isClaimed.pass()
             try await waiting.wake(on: server.loop)
             let answer = try await onThread { try client.receiveToEnd() }
             #expect(answer.contains("content-length: 8"))
@@ -78,7 +78,7 @@ import Transport
         try await RunningServer.run(handler: handler) { server in
             let client = try server.connect()
             try client.send(get("/wait", closing: true))
-            await waiting.isHeld.pass()
+            await waiting.isClaimed.pass()
             let answers = try await server.answer(to: get("/before") + get("/ring") + get("/after", closing: true))
             #expect(transcript(answers) == ["200 /before", "200 /ring", "200 /after"])
             let answer = try await onThread { try client.receiveToEnd() }
@@ -99,7 +99,7 @@ import Transport
         try await RunningServer.run(handler: waiting.handler) { server in
             let client = try server.connect()
             try client.send(get("/wait") + get("/second"))
-            await waiting.isHeld.pass()
+            await waiting.isClaimed.pass()
             // Sent apart: read while the first is held, or left in the kernel behind the second.
             try client.send(get("/third", closing: true))
             _ = try await server.answer(to: get("/other", closing: true))
@@ -115,7 +115,7 @@ import Transport
         try await RunningServer.run(handler: waiting.handler) { server in
             let client = try server.connect()
             try client.send(get("/wait") + "NON SENSE\r\n\r\n")
-            await waiting.isHeld.pass()
+            await waiting.isClaimed.pass()
             try await waiting.wake(on: server.loop)
             let lines = transcript(try await onThread { try client.receiveToEnd() })
             #expect(lines.count == 2)
@@ -129,7 +129,7 @@ import Transport
         try await RunningServer.run(handler: waiting.handler) { server in
             let client = try server.connect()
             try client.send(get("/wait"))
-            await waiting.isHeld.pass()
+            await waiting.isClaimed.pass()
             async let draining: Void = server.drain()
             let answer = try await onThread { try client.receiveToEnd() }
             #expect(transcript(answer) == ["200 draining"])
@@ -162,12 +162,12 @@ import Transport
     }
 
     @Test func `a reply that holds on while the server drains hangs up`() async throws {
-        let isHeld = Gate()
-        let handler: Server.Handler = { _, _ in stubborn(isHeld) }
+        let isClaimed = Gate()
+        let handler: Server.Handler = { _, _ in stubborn(isClaimed) }
         try await RunningServer.run(handler: handler) { server in
             let client = try server.connect()
             try client.send(get("/wait"))
-            await isHeld.pass()
+            await isClaimed.pass()
             await server.drain()
             let answer = try await onThread { try client.receiveToEnd() }
             #expect(answer.isEmpty)
@@ -182,7 +182,7 @@ import Transport
         try await RunningServer.run(handler: waiting.handler) { server in
             let client = try server.connect()
             try client.send(get("/wait"))
-            await waiting.isHeld.pass()
+            await waiting.isClaimed.pass()
             switch how {
             case .close: client.hangUp()
             case .finish: client.finishWriting()
@@ -204,7 +204,7 @@ import Transport
             let client = try server.connect(receiveBufferBytes: 4_096)
             try client.send(get("/large") + get("/wait", closing: true))
             async let received = onThread { try client.receiveToEnd() }
-            await waiting.isHeld.pass()
+            await waiting.isClaimed.pass()
             try await waiting.wake(on: server.loop)
             #expect(try await received.hasSuffix("\r\n\r\nsignaled"))
         }
@@ -217,16 +217,16 @@ private enum HangUp: CaseIterable {
 }
 
 /// Holds on, whatever it is asked.
-private func stubborn(_ isHeld: Gate) -> Reply {
+private func stubborn(_ isClaimed: Gate) -> Reply {
     guard let loop = EventLoop.current else { return .raw([]) }
-    isHeld.open()
+    isClaimed.open()
     return .held(
-        HeldReply(signal: LoopBound(WakeSignal(), on: loop), until: .now() + .seconds(60)) { _ in stubborn(isHeld) })
+        HeldReply(signal: LoopBound(WakeSignal(), on: loop), until: .now() + .seconds(60)) { _ in stubborn(isClaimed) })
 }
 
 /// A handler that holds `/wait` and answers everything else with its path; and what the test sees of it.
 private final class Waiting: Sendable {
-    let isHeld = Gate()
+    let isClaimed = Gate()
     let isLetGo = Gate()
     let signal = Box<LoopBound<WakeSignal>?>(nil)
     private let time: Duration
@@ -256,7 +256,7 @@ private final class Waiting: Sendable {
             self.signal.update { $0 = signal }
             let kept = Kept(isLetGo)
             if ringsFirst { signal.value.wake() }
-            isHeld.open()
+            isClaimed.open()
             return .held(
                 HeldReply(signal: signal, until: .now() + time) { [self] reason in
                     withExtendedLifetime(kept) {}

@@ -108,10 +108,10 @@ import Transport
     @Test func `a server that was away for longer than its turn does not overwrite what came since`() async throws {
         try await TestHarness.open { harness in
             let store = harness.store
-            func claim() async throws -> WidgetTokenTurn? {
+            func claim() async throws -> WidgetTokenClaim? {
                 try await store.claimWidgetToken(of: UserSubject("ana"), id: UUID(), lease: .seconds(10))
             }
-            func keep(_ text: String, _ turn: WidgetTokenTurn) async throws -> Bool {
+            func keep(_ text: String, _ turn: WidgetTokenClaim) async throws -> Bool {
                 try await store.keep(
                     WidgetTokenPair(access: Secret(text), refresh: nil, expiresAt: nil),
                     reuse: WidgetTokenReuse(margin: .seconds(60), withoutEnd: .seconds(60)), of: turn)
