@@ -52,7 +52,7 @@ extension EnrollmentWorkflow {
         do {
             return .done(try await send(confirmation, for: sent, within: nil, on: context))
         } catch let error as BelvoError {
-            if let end = try await settle(sent, after: error, from: stored, on: context) { throw end }
+            if let end = try await recordFailedConfirm(sent, after: error, from: stored, on: context) { throw end }
             // It may have arrived. Only reading shows it: now, or by the poller.
             dependencies.log.warning(
                 "enrollment.confirmation_unknown", metadata: ["enrollment_id": "\(sent.record.id)"])
@@ -89,7 +89,7 @@ extension EnrollmentWorkflow {
             return try await sendAgain(confirmation, for: claimed, until: end, on: context)
         }
         return try progress(
-            of: try await record(.reported(report(remote, of: stored.record)), on: stored, cause: context.cause))
+            of: try await recordEvent(.reported(report(remote, of: stored.record)), on: stored, cause: context.cause))
     }
 
     /// Sends the registration again. Belvo's answer to this sending says nothing about the first: a refusal is followed
@@ -109,7 +109,7 @@ extension EnrollmentWorkflow {
             return try await leaveUnknown(claimed, on: context)
         }
         return try progress(
-            of: try await record(.reported(report(remote, of: claimed.record)), on: claimed, cause: context.cause))
+            of: try await recordEvent(.reported(report(remote, of: claimed.record)), on: claimed, cause: context.cause))
     }
 
     private func send(
@@ -118,7 +118,7 @@ extension EnrollmentWorkflow {
         guard let belvoID = sent.record.belvoID else { throw WorkflowRefusal.wrongState(sent.record.state.rawValue) }
         try await (limit.map { dependencies.belvo.within($0) } ?? dependencies.belvo).confirmEnrollment(
             Belvo.Enrollment.ID(belvoID), confirmationData: confirmation.data, trace: context.trace)
-        return try await record(.confirmationAccepted, on: sent, cause: context.cause)
+        return try await recordEvent(.confirmationAccepted, on: sent, cause: context.cause)
     }
 
     /// The answer to a repeated registration: accepted, not known yet, or Belvo's refusal.
@@ -133,21 +133,21 @@ extension EnrollmentWorkflow {
         }
     }
 
-    /// Records what a failed first sending means, and gives the app's answer; nil where the outcome is unknown.
+    /// Records the outcome of a failed first sending, and returns the app's answer; nil where the outcome is unknown.
     /// `before` is the enrollment as it was when it was sent.
-    private func settle(
+    private func recordFailedConfirm(
         _ sent: Stored<Enrollment>, after error: BelvoError, from before: Stored<Enrollment>, on context: CallContext
     ) async throws -> (any Error)? {
         if let refusal = error.refusal {
             let failure = Failure.refused(refusal)
-            try await record(.refused(failure), on: sent, cause: context.cause)
+            try await recordEvent(.refused(failure), on: sent, cause: context.cause)
             // A path or a method of ours that Belvo does not know is no judgement of what the phone made.
             guard refusal.kind == .content else { return error }
             return WorkflowRefusal.confirmationRefused(failure, belvoRequestID: refusal.requestID)
         }
         if error.saysNoEffect {
             // The user's deadline stays: trying again and again must not make it longer.
-            try await record(.confirmationNotSent, on: sent, keeping: before.deadline, cause: context.cause)
+            try await recordEvent(.confirmationNotSent, on: sent, keeping: before.deadline, cause: context.cause)
             return error
         }
         return nil
@@ -157,7 +157,7 @@ extension EnrollmentWorkflow {
     private func leaveUnknown(
         _ stored: Stored<Enrollment>, on context: CallContext
     ) async throws -> Progress<Stored<Enrollment>> {
-        try progress(of: try await record(.confirmationUnknown, on: stored, cause: context.cause))
+        try progress(of: try await recordEvent(.confirmationUnknown, on: stored, cause: context.cause))
     }
 
     /// The enrollment as Belvo has it now, within `readOnceDeadline`; nil when it cannot be read.

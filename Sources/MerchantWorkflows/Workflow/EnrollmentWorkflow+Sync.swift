@@ -24,7 +24,7 @@ extension EnrollmentWorkflow {
             var now = stored
             // Many webhooks may name the same object at once, and must not block each other to write nothing new.
             if try stored.record.transition(on: event) != stored.record {
-                now = try await record(event, on: stored, cause: context.cause)
+                now = try await recordEvent(event, on: stored, cause: context.cause)
             }
             // What comes next, such as the registration options, is for the next poll, which need not wait any longer.
             if now.record.status == .pending, now.record.state != .foreign, !now.record.waitsForPerson {

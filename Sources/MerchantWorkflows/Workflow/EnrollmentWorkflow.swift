@@ -182,7 +182,7 @@ extension EnrollmentWorkflow: PolledWorkflow {
             }
             return stored
         }
-        return try await record(event, on: stored, cause: context.cause)
+        return try await recordEvent(event, on: stored, cause: context.cause)
     }
 
     func readRemoteState(of enrollment: Enrollment, from belvo: Belvo.Client) async -> RemoteState<Enrollment.Event> {
@@ -247,7 +247,7 @@ extension EnrollmentWorkflow: PolledWorkflow {
     /// Applies an event to the freshest state. With a `deadline` the state that is entered has the rest of that time,
     /// and not its whole own.
     @discardableResult
-    func record(
+    func recordEvent(
         _ event: Enrollment.Event, on stored: Stored<Enrollment>, keeping deadline: Timestamp? = nil, cause: Cause
     ) async throws -> Stored<Enrollment> {
         try await apply(event, to: stored) { next, current in

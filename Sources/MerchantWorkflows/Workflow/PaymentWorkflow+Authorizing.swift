@@ -29,7 +29,7 @@ extension PaymentWorkflow {
                 isFreshlyRead = payment.isShown(by: found)
                 let next = try payment.transition(on: found)
                 if next != payment {
-                    try await record(found, on: stored, cause: context.cause)
+                    try await recordEvent(found, on: stored, cause: context.cause)
                     continue
                 }
             }
@@ -91,9 +91,10 @@ extension PaymentWorkflow {
                     riskSignals: riskSignals, assertion: assertion,
                     platform: enrollment.record.platform.map(Belvo.Platform.init)),
                 trace: context.trace)
-            return .done(try await record(.authorizationAccepted, on: sent, cause: context.cause))
+            return .done(try await recordEvent(.authorizationAccepted, on: sent, cause: context.cause))
         } catch let error as BelvoError {
-            return try await settle(sent, after: error, sentBefore: stored.record.wasAuthorizeSent, on: context)
+            return try await recordFailedAuthorize(
+                sent, after: error, sentBefore: stored.record.wasAuthorizeSent, on: context)
         }
     }
 
@@ -118,17 +119,17 @@ extension PaymentWorkflow {
             ?? .contended
     }
 
-    /// Records what a failed authorize means. Whatever an answer says, the signature has left, and money may move: only
-    /// Belvo's status of the payment ends it.
-    private func settle(
+    /// Records the outcome of a failed authorize. Unless it was not sent, the signature has left and money may move:
+    /// only Belvo's status of the payment ends it.
+    private func recordFailedAuthorize(
         _ sent: Stored<Payment>, after error: BelvoError, sentBefore: Bool, on context: CallContext
     ) async throws -> Progress<Stored<Payment>> {
         if error.wasNotSent {
-            try await record(.authorizationKeptBack(sentBefore: sentBefore), on: sent, cause: context.cause)
+            try await recordEvent(.authorizationKeptBack(sentBefore: sentBefore), on: sent, cause: context.cause)
             throw error
         }
         if error.saysNotLetIn {
-            try await record(.authorizationNotLetIn, on: sent, cause: context.cause)
+            try await recordEvent(.authorizationNotLetIn, on: sent, cause: context.cause)
             throw error
         }
         dependencies.log.warning("payment.authorization_unknown", metadata: ["payment_id": "\(sent.record.id)"])
@@ -136,7 +137,7 @@ extension PaymentWorkflow {
             if error.refusal != nil { throw error }
             return .pending(sent)
         }
-        let known = try await record(found, on: sent, cause: context.cause)
+        let known = try await recordEvent(found, on: sent, cause: context.cause)
         // A refusal counts where Belvo shows nothing that speaks against it.
         if error.refusal != nil, known.record.status == .pending, !known.record.wasSeenSigned { throw error }
         return try progress(of: known)

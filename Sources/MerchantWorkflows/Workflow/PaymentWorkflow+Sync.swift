@@ -33,7 +33,7 @@ extension PaymentWorkflow {
             if let next = try? stored.record.transition(on: event), next == stored.record {
                 return ProviderStatus(remote.status)
             }
-            try await record(event, on: stored, cause: context.cause)
+            try await recordEvent(event, on: stored, cause: context.cause)
             return ProviderStatus(remote.status)
         }
         throw WorkflowRefusal.contended

@@ -144,7 +144,7 @@ extension PaymentWorkflow: PolledWorkflow {
 
     /// Applies an event to the freshest state.
     @discardableResult
-    func record(_ event: Payment.Event, on stored: Stored<Payment>, cause: Cause) async throws -> Stored<Payment> {
+    func recordEvent(_ event: Payment.Event, on stored: Stored<Payment>, cause: Cause) async throws -> Stored<Payment> {
         try await apply(event, to: stored) { next, current in
             try await write(next, over: current, event: event.name, cause: cause)
         }.after

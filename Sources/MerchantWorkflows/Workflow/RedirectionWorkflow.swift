@@ -218,7 +218,7 @@ package struct RedirectionWorkflow: Sendable {
         let event = Enrollment.Event.reported(enrollments.report(remote, of: owner.record))
         // Nothing new is not written: that would put off the next poll.
         let isNew = try owner.record.transition(on: event) != owner.record
-        let now = isNew ? try await enrollments.record(event, on: owner, cause: context.cause) : owner
+        let now = isNew ? try await enrollments.recordEvent(event, on: owner, cause: context.cause) : owner
         return remote.lacksRedirect ? .pending(now) : .settled(now)
     }
 
@@ -259,13 +259,13 @@ package struct RedirectionWorkflow: Sendable {
             return .pending(nil)
         }
         if expected == nil {
-            owner = try await enrollments.record(.redirectReceived, on: owner, cause: context.cause)
+            owner = try await enrollments.recordEvent(.redirectReceived, on: owner, cause: context.cause)
         }
         if let settled = try await settle(receipt, as: .taken, owner, .redirectPassedOn, cause: context.cause) {
             owner = settled.enrollment ?? owner
         }
         if let remote = isRejection ? await reading(owner, answer.id.uuid) : answer {
-            owner = try await enrollments.record(
+            owner = try await enrollments.recordEvent(
                 .reported(enrollments.report(remote, of: owner.record)), on: owner, cause: context.cause)
         }
         // The owner's enrollment continues; a user who posted another user's code learns nothing.

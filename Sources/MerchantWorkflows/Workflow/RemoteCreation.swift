@@ -116,7 +116,7 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
         var failure: BelvoError?
         do {
             if let event = try await send(remembered.record, dependencies.belvo) {
-                return try await record(event, on: remembered)
+                return try await recordEvent(event, on: remembered)
             }
         } catch let error as BelvoError {
             if !workflow.mayBeThere(after: error), !error.mayHaveTakenEffect {
@@ -138,7 +138,7 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
                 "\(Record.noun).outcome_unknown", metadata: ["\(Record.noun)_id": "\(remembered.record.ownID)"])
         }
         switch await workflow.readOnce(remembered.record) {
-        case .event(let found): return try await record(found, on: remembered)
+        case .event(let found): return try await recordEvent(found, on: remembered)
         case .absent:
             if let failure, let end = workflow.end(after: failure) {
                 let refused = try await apply(end.event, to: remembered) { _ in key?.answered(failure) ?? .unchanged }
@@ -165,7 +165,7 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
                 .map { CreationOutcome(progress: .done($0)) } ?? pending
         }
         switch remote {
-        case .event(let found): return try await record(found, on: known)
+        case .event(let found): return try await recordEvent(found, on: known)
         case .absent:
             // Another request has it and sends it; or it is being polled, and the app asks again.
             guard let claimed = try await claim(known, isClaimed: false, until: end) else { return pending }
@@ -183,7 +183,7 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
         do {
             let limit = end - claimed.clock.now - timeouts.readOnceDeadline
             if let event = try await send(claimed.record, dependencies.belvo.within(limit)) {
-                return try await record(event, on: claimed)
+                return try await recordEvent(event, on: claimed)
             }
         } catch let error as BelvoError {
             dependencies.log.warning(
@@ -194,7 +194,7 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
             if error.refusal != nil { claimed.deadline = before.deadline }
         }
         if case .event(let found) = await workflow.readOnce(claimed.record) {
-            return try await record(found, on: claimed)
+            return try await recordEvent(found, on: claimed)
         }
         return try await leaveUnknown(claimed)
     }
@@ -209,7 +209,7 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
             deadline: schedule.deadline)
     }
 
-    private func record(_ event: Record.Event, on stored: Stored<Record>) async throws -> CreationOutcome<Record> {
+    private func recordEvent(_ event: Record.Event, on stored: Stored<Record>) async throws -> CreationOutcome<Record> {
         let outcome = try await apply(event, to: stored) { preview in
             (preview.record.isCreating ? key?.outcomeUnknown : key?.answered(preview)) ?? .unchanged
         }

@@ -171,7 +171,7 @@ import Transport
             let readBefore = try #require(try await store.payment(own))
             #expect(try await client.app.send(.post, "/v1/widget-token").status == 201)
             let workflow = PaymentWorkflow(dependencies: harness.merchant.dependencies)
-            _ = try await workflow.record(.refused(.notLetIn), on: readBefore, cause: .poller)
+            _ = try await workflow.recordEvent(.refused(.notLetIn), on: readBefore, cause: .poller)
             #expect(try await harness.lines("SELECT state AS line FROM payments") == ["failed"])
             #expect(try await client.requestPayment(enrollment, key: "tap-2").string("code") == "payment_in_doubt")
             harness.sandbox.clearFaults()
