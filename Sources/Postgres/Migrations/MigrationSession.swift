@@ -4,7 +4,7 @@ import Transport
 struct MigrationSession {
     let connection: PlainConnection
     let migrations: [Migration]
-    let timeouts: Duration
+    let timeout: Duration
 
     /// One row of `schema_migrations`.
     private struct Applied {
@@ -129,5 +129,5 @@ struct MigrationSession {
     /// The errors of a migration that would have blocked servers at work.
     private static let locksMissed: Set<SQLState> = [.lockNotAvailable, .deadlockDetected]
 
-    private var end: Monotonic { Monotonic.now() + timeouts }
+    private var end: Monotonic { Monotonic.now() + timeout }
 }

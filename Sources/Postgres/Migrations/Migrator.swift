@@ -59,20 +59,20 @@ public struct Migrator: Sendable {
 
     /// Looks without changing anything.
     public func status() async throws -> SchemaStatus {
-        try await withSession(timeouts: .seconds(30)) { session in try await session.status() }
+        try await withSession(timeout: .seconds(30)) { session in try await session.status() }
     }
 
     /// Applies what is pending and returns the names of what it applied.
     ///
-    /// Each statement, and the wait for another migrator, may take as long as `timeouts`. When this throws
+    /// Each statement, and the wait for another migrator, may take as long as `timeout`. When this throws
     /// `unavailable` the last step may have been applied or not: the next call finds out.
     @discardableResult
-    public func migrate(timeouts: Duration = .seconds(300)) async throws -> [String] {
-        try await withSession(timeouts: timeouts) { session in try await session.migrate() }
+    public func migrate(timeout: Duration = .seconds(300)) async throws -> [String] {
+        try await withSession(timeout: timeout) { session in try await session.migrate() }
     }
 
     private func withSession<Value: Sendable>(
-        timeouts: Duration, _ body: (MigrationSession) async throws -> Value
+        timeout: Duration, _ body: (MigrationSession) async throws -> Value
     ) async throws -> Value {
         guard let loop = EventLoop.current else {
             preconditionFailure("a migrator is used by tasks that run on an event loop")
@@ -80,6 +80,6 @@ public struct Migrator: Sendable {
         let session = try await database.opener.connect(on: loop, for: .migrate)
         let connection = try PlainConnection(owning: session, on: loop)
         return try await body(
-            MigrationSession(connection: connection, migrations: migrations, timeouts: timeouts))
+            MigrationSession(connection: connection, migrations: migrations, timeout: timeout))
     }
 }
