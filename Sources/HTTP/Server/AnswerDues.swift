@@ -5,19 +5,19 @@
 struct AnswerDues {
     /// The owner of the answers.
     var owner: UInt64
-    /// The data kept for the request that is being answered.
+    /// The permit of the request that is being answered.
     private var permit: AnyObject?
-    /// The data kept for answers that have yet to leave.
+    /// The permits of requests whose answers have yet to leave.
     private var leaving: [AnyObject] = []
-    /// 0 while no byte waits.
-    private(set) var debt: UInt64 = 0
+    /// The number under which the budget counts the unsent bytes; 0 while no byte waits.
+    private(set) var unsentNumber: UInt64 = 0
 
     /// Until another owner is named the answers are those of the owner with this number.
     init(owner: UInt64) {
         self.owner = owner
     }
 
-    /// Keeps something for the present request.
+    /// Keeps a permit for the present request.
     mutating func keep(_ permit: AnyObject) {
         self.permit = permit
     }
@@ -33,20 +33,20 @@ struct AnswerDues {
         permit = nil
     }
 
-    /// So many bytes wait to be taken; `hangUp` is asked when others need their room.
+    /// Counts so many unsent bytes; `hangUp` is called when others need their room.
     mutating func count(_ bytes: Int, in budget: UnsentBudget, hangUp: @escaping @Sendable (_ number: UInt64) -> Void) {
-        if debt == 0 {
-            debt = budget.begin(bytes, of: owner, hangUp: hangUp)
+        if unsentNumber == 0 {
+            unsentNumber = budget.begin(bytes, of: owner, hangUp: hangUp)
         } else {
-            budget.change(debt, to: bytes)
+            budget.change(unsentNumber, to: bytes)
         }
     }
 
-    /// No byte waits any more.
+    /// Releases the permits and stops counting: no byte waits any more.
     mutating func answersAreGone(from budget: UnsentBudget) {
         if !leaving.isEmpty { leaving = [] }
-        guard debt != 0 else { return }
-        budget.end(debt)
-        debt = 0
+        guard unsentNumber != 0 else { return }
+        budget.end(unsentNumber)
+        unsentNumber = 0
     }
 }

@@ -49,7 +49,7 @@ extension ServerConnection {
     /// Others need the room of the bytes that the client does not take.
     func isTooSlow(_ number: UInt64) {
         // It may have taken them meanwhile.
-        guard dues.debt == number, phase != .closed, phase != .unheard, !unsent.isEmpty else { return }
+        guard dues.unsentNumber == number, phase != .closed, phase != .unheard, !unsent.isEmpty else { return }
         stream.abandonUnsent()
         giveUp()
     }
