@@ -64,10 +64,12 @@ import Testing
         #expect(lines("docs/apps.md") == [0, 1, 5, 7, 8])
     }
 
-    /// Sources, tests, benchmarks, the deployment, and migrations that no database has yet: one that was applied keeps
-    /// its text.
+    /// Sources, tests, benchmarks, fault tests, the deployment, and migrations that no database has yet: one that was
+    /// applied keeps its text.
     private static func isHeldToPhrases(_ file: TextFile) -> Bool {
-        let folders = ["Sources/", "Tests/", "bench/", "deploy/"]
+        let folders = [
+            "Sources/", "Tests/", "bench/", "chaos/", "config/", "deploy/", "examples/shop/Backend/", "fuzz/",
+        ]
         if file.path.hasPrefix("migrations/") { return file.path.dropFirst("migrations/".count).prefix(4) > "0025" }
         // Reports in bench are written by programs.
         if file.path.hasPrefix("bench/"), file.path.hasSuffix(".md") { return false }

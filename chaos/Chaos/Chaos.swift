@@ -1,6 +1,6 @@
 import Transport
 
-/// Plays scenarios one after the other and tells of them.
+/// Plays scenarios one after the other and reports them.
 public enum Chaos {
     /// Gives every verdict. A scenario that could not be played at all is a broken promise as well.
     public static func play(_ scenarios: [Scenario], with tools: Tools) async throws -> [Report] {

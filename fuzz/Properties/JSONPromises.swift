@@ -22,7 +22,7 @@ enum JSONPromises {
         let column = 1 + before[start...].count { $0 & 0xC0 != 0x80 }
         try promise("a fault's column is counted in characters: \(fault)", fault.column == column)
         guard fault.reason != .textTooLong, case .failure(let earlier) = read(Array(before), limits) else { return }
-        // A number's length is looked at behind it, its exponent's within.
+        // A number's length is checked behind it, its exponent's within.
         let isWithinNumber = fault.reason == .exponentTooLarge && earlier.reason == .numberTooLong
         let isWell = earlier.reason == .unexpectedEnd || isWithinNumber
         try promise("nothing is wrong before a fault but its end: \(fault) \(earlier)", isWell)
@@ -109,7 +109,7 @@ enum JSONPromises {
     }
 
     private static func parse(_ bytes: [UInt8], _ limits: JSONLimits) -> JSONValue? {
-        // Whoever asks wants to know only whether it is one.
+        // The caller needs to know only whether it is one.
         try? read(bytes, limits).get()
     }
 

@@ -52,7 +52,7 @@ enum QueryPromises {
         try promise("a URL has one spelling: \(url)", URL(url.description) == url)
         try promise("a URL names no port 0", url.origin.port != 0)
         try promise("a host is in lower case", url.origin.host == url.origin.host.lowercased())
-        // Whoever reads the URL in a request line must see the same host and target in it.
+        // A reader of the URL in a request line must see the same host and target in it.
         let request = Array("GET \(text) HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
         let reading = try RequestReading(of: [request[...]], limits: .ample)
         guard let asked = reading.exchanges.first?.request, reading.fault == nil else {

@@ -45,7 +45,7 @@ final class Testimony: Sendable {
         state.update { $0.purchases[reference] = isPaid }
     }
 
-    /// An app was told something that nobody should be told.
+    /// An app got an answer that no app should get.
     func complain(_ text: String) {
         state.update { $0.complaints.append(text) }
     }
@@ -61,7 +61,7 @@ final class Testimony: Sendable {
     /// Purchases that apps do not know to be paid.
     var unpaid: [String] { state.value.purchases.filter { !$0.value }.keys.sorted() }
 
-    /// The longest time within a span in which no app was told of a success.
+    /// The longest time within a span in which no app got a success.
     func longestGap(from start: Monotonic, to end: Monotonic) -> Duration {
         let moments = [start] + state.value.successes.filter { $0 > start && $0 < end } + [end]
         return zip(moments, moments.dropFirst()).map { $1 - $0 }.max() ?? .zero

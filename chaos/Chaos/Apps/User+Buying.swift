@@ -142,7 +142,7 @@ struct Crowd: Sendable {
     }
 
     /// Has everybody buy until the body is done, or so many things in all, then waits until everybody has what he asked
-    /// for, and gives the longest time in which nobody was told of a success while the body was running.
+    /// for, and gives the longest time in which no app got a success while the body was running.
     func buying(
         upTo count: Int = .max, _ body: @Sendable () async throws -> Void
     ) async throws -> Duration {

@@ -20,7 +20,7 @@ final class User: Sendable {
         self.testimony = testimony
     }
 
-    /// Longer than the server itself waits for anybody.
+    /// Longer than the server itself waits for any client.
     private static let deadline = Duration.seconds(8)
 
     /// Users with an enrolled phone each. Nothing goes wrong yet.

@@ -12,13 +12,13 @@ public struct Report: Sendable {
     public var double: [String] = []
     /// What was promised and is not there.
     public var lost: [String] = []
-    /// How much of it an app had been told of.
+    /// How much of it an app had got an answer about.
     public var forgotten = 0
     /// What has not come to its end.
     public var stuck: [String] = []
     /// What is otherwise not as it should be.
     public var wrong: [String] = []
-    /// The longest time in which no app was told of a success.
+    /// The longest time in which no app got a success.
     public var gap: Duration?
     /// How many differences `merchant reconcile` found.
     public var differences = 0

@@ -1,7 +1,7 @@
 import HTTP
 import Transport
 
-/// HAProxy in front of several instances, as its users set it up: one after the other, whoever is healthy.
+/// HAProxy in front of several instances, as its users set it up: each healthy one in turn.
 final class Balancer: Sendable {
     let port: UInt16
     private let child: Child

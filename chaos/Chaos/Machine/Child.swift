@@ -48,7 +48,7 @@ public final class Child: Sendable {
     /// Sends a signal, unless it has ended. Wraps `kill`.
     public func signal(_ number: Int32) {
         end.withLock { end in
-            // The number of a reaped process may be somebody else's.
+            // The number of a reaped process may be another process's.
             if end == nil { _ = Glibc.kill(id, number) }
         }
     }

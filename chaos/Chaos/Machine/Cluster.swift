@@ -87,10 +87,10 @@ final class Cluster: Sendable {
         await BlockingThreads.shared.run { _ = child.waitForEnd() }
     }
 
-    /// Ends all its processes at one stroke, as a power failure does.
+    /// Ends all its processes at once, as a power failure does.
     func kill() async {
         guard let child = child.value, !child.hasEnded else { return }
-        // Stopped first, so that none of them notices and says a last word.
+        // Stopped first, so that none of them notices and sends anything.
         halt()
         for process in processes where process != child.id { _ = Glibc.kill(process, SIGKILL) }
         await BlockingThreads.shared.run { child.kill() }

@@ -8,7 +8,7 @@ public enum Leg: String, Sendable {
     case belvo
 }
 
-/// A message that comes to the border between the server and somebody else.
+/// A message that comes to the border between the server and its peer.
 public struct Crossing: Sendable, Hashable {
     public let kind: Kind
     /// What it says, without ids: `POST /v1/payment-intents`, `UPDATE payments`. An answer has its question's.

@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 import Transport
 
-/// Stands between the server and somebody else, and shows every message to a warden before and after it passes.
+/// Stands between the server and a peer, and shows every message to a warden before and after it passes.
 ///
 /// One thread for each connection, which blocks: a message that the warden holds up holds up nothing else.
 public final class Relay: Sendable {
@@ -38,7 +38,7 @@ public final class Relay: Sendable {
                 if errno == EINTR || errno == ECONNABORTED { continue }
                 break
             }
-            // Without a thread there is no relay; whoever called hears so.
+            // Without a thread there is no relay; the caller gets the error.
             do { try Self.thread { [self] in carry(client) } } catch { Socket.reset(client) }
         }
         Glibc.close(listener)

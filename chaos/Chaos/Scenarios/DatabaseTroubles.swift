@@ -156,7 +156,7 @@ struct FullDisk: Sendable {
     }
 }
 
-/// Somebody else holds a lock on the payments.
+/// Another session holds a lock on the payments.
 struct HeldLock: Sendable {
     let tools: Tools
     var span = Duration.seconds(10)

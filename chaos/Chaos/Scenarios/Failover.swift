@@ -11,7 +11,7 @@ struct Failover: Sendable {
     let tools: Tools
     /// For how long the standby gets nothing.
     var lag = Duration.seconds(8)
-    /// How long it takes somebody to notice that the primary is gone.
+    /// How long it takes an operator to notice that the primary is gone.
     var notice = Duration.seconds(2)
 
     func play() async throws -> [Report] {
@@ -26,7 +26,7 @@ struct Failover: Sendable {
         try await play("failover", isSynchronous: true, isSilent: false)
     }
 
-    /// The primary is not killed but falls silent: nobody refuses a connection, and nobody answers.
+    /// The primary is not killed but falls silent: connections are not refused, and not answered.
     func playSilence() async throws -> [Report] {
         [try await play("silence", isSynchronous: true, isSilent: true)]
     }

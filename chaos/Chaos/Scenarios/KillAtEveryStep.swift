@@ -70,7 +70,7 @@ public struct KillAtEveryStep: Sendable {
                 _ = await eventually(within: .seconds(4), every: .milliseconds(5)) {
                     hand.hasStruck || purchase.value
                 }
-                // A purchase may do without a message: a webhook may be faster than a look.
+                // A purchase may do without a message: a webhook may be faster than a poll.
                 if !hand.hasStruck { left.append(place) }
                 hand.disarm()
                 await recover(queue)
@@ -100,7 +100,7 @@ public struct KillAtEveryStep: Sendable {
         }
     }
 
-    /// Until the server is back; who cannot go on without a look that is due later is left behind.
+    /// Until the server is back; a user who waits for a poll that is due later is left behind.
     private func recover(_ queue: Queue) async {
         _ = await eventually(within: .seconds(30), every: .milliseconds(10)) {
             await Probe.status(of: "/livez", at: queue.site.instance.port) == 200

@@ -63,7 +63,7 @@ public struct Storms: Sendable {
             .post, "/sandbox/webhooks/release", JSONWriter.object { $0.member("reversed", true) })
     }
 
-    /// Somebody tells lies: without the token, with two of them, and, who knows how, with the right one.
+    /// Webhooks are forged: without the token, with two of them, and with the right one.
     private func forged(_ site: Site) async throws -> [String] {
         try await site.belvo.setVariants(["payment_settlement": "when_told"])
         let user = site.users[0]
@@ -99,7 +99,7 @@ public struct Storms: Sendable {
         return wrong
     }
 
-    /// Belvo tells of an intent a hundredfold while the row does not know its id yet.
+    /// Belvo sends a webhook about an intent a hundred times while the row does not know its id yet.
     private func beforeCommit(_ site: Site, _ brake: WriteBrake) async throws -> [String] {
         let before = Set(try await site.belvo.intents().flatMap(\.ids))
         brake.isOn.value = true
@@ -134,7 +134,7 @@ public struct Storms: Sendable {
         return wrong
     }
 
-    /// The bank's redirect comes a hundredfold, beside one with a wrong code and one that nobody asked for.
+    /// The bank's redirect comes a hundredfold, beside one with a wrong code and one that was not asked for.
     private func redirects(_ site: Site) async throws -> [String] {
         try await site.belvo.readCalls()
         let calls = site.belvo.calls.calls.count { $0.endpoint == "complete_redirection" }

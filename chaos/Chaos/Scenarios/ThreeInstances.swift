@@ -5,8 +5,8 @@ import Transport
 
 /// Three instances on one database behind HAProxy: one is killed, one is paused for longer than its lease and woken.
 ///
-/// First under load, then while payments wait for Belvo and are looked at: each once in an interval, whoever looks; and
-/// what the paused one wanted to write of its last looks must lose.
+/// First under load, then while payments wait for Belvo and are polled: each once in an interval, by whichever
+/// instance; and what the paused one wanted to write of its last looks must lose.
 struct ThreeInstances: Sendable {
     let tools: Tools
     /// `POLL_INTERVAL_MS`.
@@ -64,7 +64,7 @@ struct ThreeInstances: Sendable {
         var gap = Duration.zero
     }
 
-    /// Whose requests are lost: those of the killed one and of the paused one, and nobody else's.
+    /// Whose requests are lost: those of the killed one and of the paused one alone.
     private func underLoad(_ site: Site, _ balancer: Balancer) async throws -> Finding {
         var finding = Finding()
         finding.gap = try await Crowd(site).buying {
@@ -100,12 +100,12 @@ struct ThreeInstances: Sendable {
         return finding
     }
 
-    /// How often payments that wait are looked at, and what the paused one's late writes come to.
+    /// How often payments that wait are polled, and what the paused one's late writes come to.
     private func whileWaiting(_ site: Site, _ sleeper: Sleeper) async throws -> Finding {
         var finding = Finding()
-        // Nobody tells of anything: what is read is read by looks.
+        // No webhooks come: intents are read by polls alone.
         try await site.belvo.setVariants(["payment_settlement": "when_told", "webhook_copies": "0"])
-        // So few that each is read by itself: from eight on one list tells of many.
+        // So few that each is read by itself: from eight on one list shows many.
         let users = site.users.prefix(6)
         let purchases = users.enumerated().map { number, user in
             Loop.task { await user.buy("waiting-\(number)") }
@@ -131,7 +131,7 @@ struct ThreeInstances: Sendable {
         guard await eventually(within: .seconds(20), every: .milliseconds(20), { sleeper.isAsleep.value }) else {
             throw CommandFailed(description: "the third instance looks at nothing")
         }
-        // What it had leased is looked at by another one when the lease is over.
+        // Another instance polls the rows that it had leased when the lease is over.
         let sleepBegin = try await site.belvo.lastCall()
         if try await !areLookedAt(open.value, since: sleepBegin, times: 1, site) {
             finding.wrong.append("what the paused instance had leased is not looked at")
@@ -162,7 +162,7 @@ struct ThreeInstances: Sendable {
         return finding
     }
 
-    /// Waits until each of these intents has been looked at so often; false when that takes too long.
+    /// Waits until each of these intents has been polled so often; false when that takes too long.
     private func areLookedAt(_ intents: [String], since begin: Int, times: Int, _ site: Site) async throws -> Bool {
         await eventually(within: lease + interval * 2 + .seconds(20)) {
             // A sandbox that does not answer is asked again.

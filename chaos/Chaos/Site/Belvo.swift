@@ -138,7 +138,7 @@ struct CallBook: Sendable {
         return time.split(separator: ":").reduce(0) { $0 * 60 + (Double($1) ?? 0) }
     }
 
-    /// The looks at each of these intents, in seconds since the day began, among the calls of a span.
+    /// The polls of each of these intents, in seconds since the day began, among the calls of a span.
     func looks(between begin: Int, and end: Int, at intents: Set<String>) -> [String: [Double]] {
         var looks: [String: [Double]] = [:]
         for call in calls where call.endpoint == "get_payment_intent" && call.number > begin && call.number <= end {
@@ -148,7 +148,7 @@ struct CallBook: Sendable {
         return looks
     }
 
-    /// How many seconds lay between two looks at the same of these intents, among the calls of a span.
+    /// How many seconds lay between two polls of the same of these intents, among the calls of a span.
     func gaps(between begin: Int, and end: Int, of intents: Set<String>) -> [Double] {
         looks(between: begin, and: end, at: intents).values.flatMap { moments in
             // Over midnight the day begins anew.

@@ -64,7 +64,7 @@ final class Instance: Sendable {
     }
 }
 
-/// A look at a server from outside, on a connection of its own.
+/// A request to a server from outside, on a connection of its own.
 enum Probe {
     /// The status of a GET; nil without an answer within two seconds.
     static func status(of target: Target, at port: UInt16) async -> Int? {

@@ -18,7 +18,7 @@ final class Site: Sendable {
     let settings: [String: String]
     /// For looking at rows, past all relays.
     let database: Database
-    /// Where the server looks for its database, whoever of several hosts that is.
+    /// Where the server looks for its database, whichever of several hosts that is.
     private let databaseURL: String
     private let relays: [Relay]
     /// Reads along in Belvo's log, which forgets, and of which one answer holds only so much.
@@ -146,7 +146,7 @@ final class Site: Sendable {
     /// Waits until the answer is yes; false when that takes longer than healing may take.
     ///
     /// A payment that was signed and never arrived at Belvo is in doubt until it lapses there, one that was remembered
-    /// and never asked for is given up after a while, and what was being looked at when something went wrong has a
+    /// and never asked for is given up after a while, and a record that was being polled at a fault has a
     /// lease: these minutes are made to pass.
     func heals(_ isSo: () async -> Bool) async -> Bool {
         let deadline = Monotonic.now() + tools.healing

@@ -70,7 +70,7 @@ struct Backstage: Sendable {
         guard let calls = await sandbox.json("/sandbox/calls?after=\(after)")?["results"] else { return }
         for call in calls.elements {
             await mishaps.hear(of: call, from: self)
-            // The rest waits, so that the calls are told in their order. What nobody answers has no status.
+            // The rest waits, so that the calls are shown in their order. A call without an answer has no status.
             let isOver = call["status"]?.int64 != nil || call["fault"]?.string != nil
             guard isOver, let number = call["number"]?.int64 else { return }
             state.change { $0.calls = Int(number) }
@@ -101,7 +101,7 @@ struct Backstage: Sendable {
     private func watchRecords() async {
         guard let records else { return }
         for subject in state.change({ $0.subjects }) {
-            // The database is away while somebody tries that: the next look tells.
+            // The database is away at that moment: the next reading shows it.
             guard let row = try? await records.row(of: subject), let history = try? await records.history(of: subject)
             else { continue }
             let isNew = state.change { exchange(&$0.rows[subject], with: row.rows) } != row.rows
@@ -129,7 +129,8 @@ struct Backstage: Sendable {
 }
 
 extension Backstage {
-    /// Ends the merchant server's process at once, as a power cut would. Whoever has started it starts it again.
+    /// Ends the merchant server's process at once, as a power cut would. The script that has started it starts it
+    /// again.
     func killServer() -> Bool {
         guard let processFile, let text = try? ConfigurationFile.text(of: processFile), let id = pid_t(text), id > 1
         else { return false }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import HTTP
 
-/// The files of the page, read from their directory at each request: whoever changes one sees it at once.
+/// The files of the page, read from their directory at each request: a developer who changes one sees it at once.
 struct Page: Sendable {
     private static let types = [
         "html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8",

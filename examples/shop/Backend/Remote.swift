@@ -3,7 +3,7 @@ import HTTP
 import JSON
 import Transport
 
-/// Somebody else's server, spoken to in JSON.
+/// Another server, called with JSON.
 struct Remote: Sendable {
     let origin: URL.Origin
     private let client: Client

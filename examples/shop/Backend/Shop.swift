@@ -99,7 +99,7 @@ struct Shop: Sendable {
         }
     }
 
-    /// A visitor is known again by a cookie; `{"anew": true}` makes somebody else of him.
+    /// A visitor is known again by a cookie; `{"anew": true}` makes another visitor of it.
     private func signIn(_ visitor: Session?, _ request: Request) -> Response {
         let isAnew = (try? JSONDocument(parsing: request.body).root)?["anew"]?.bool ?? false
         let session = isAnew ? Session() : visitor ?? Session()

@@ -61,7 +61,7 @@ struct Session: Sendable {
 
     let subject: String
 
-    /// A user whom nobody has seen before.
+    /// A new user.
     init() {
         subject = "visitor-\(UUID().uuidString.lowercased().prefix(8))"
     }
