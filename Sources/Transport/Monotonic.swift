@@ -24,7 +24,8 @@ public struct Monotonic: Comparable, Hashable, Sendable {
         moment.later(byNanoseconds: duration.wholeNanoseconds)
     }
 
-    /// The same, for who adds so often that he has read the duration once: reading one takes a long division.
+    /// The same, for callers that add so often that they have read the duration once: reading one takes a long
+    /// division.
     public func later(byNanoseconds interval: Int64) -> Monotonic {
         let (sum, overflow) = nanoseconds.addingReportingOverflow(interval)
         return Monotonic(nanoseconds: overflow ? .max : sum)

@@ -1,6 +1,6 @@
 import HTTP
 
-/// Where Belvo is, who asks, and within what bounds.
+/// Belvo's address, this program's credentials, and the bounds of calls.
 public struct Configuration: Sendable {
     /// The scheme, host and port of Belvo's API; every path is built below it (belvo-api.md §1).
     public var origin: URL.Origin
@@ -42,7 +42,7 @@ public struct Configuration: Sendable {
     /// (belvo-api.md §1); 250 of the longest fit into `answerBytesMax`.
     public var dayPageSize = 250
 
-    /// Entries of one page of a list that is glimpsed at: those that pend are of middling length.
+    /// Entries of one page of a list of which one page is read: pending intents are of middling length.
     public var glimpsePageSize = 500
 
     /// The most pages of a day's list: a million payments.

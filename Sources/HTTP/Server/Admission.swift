@@ -1,7 +1,7 @@
 import Synchronization
 import Transport
 
-/// How many connections there are, in all and from each address: who may have another one.
+/// Counts connections, in all and from each address, and decides whether there may be another one.
 ///
 /// All loops share it. It is asked when a connection opens and told when one closes, never for a request.
 final class Admission: Sendable {

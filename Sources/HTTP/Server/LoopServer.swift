@@ -133,7 +133,7 @@ final class LoopServer: EventHandler {
     func drain(within deadline: Duration) async {
         isDraining = true
         if listener?.ignoreNewcomers() == true {
-            // Those who were on their way.
+            // Clients that were connecting.
             acceptUpTo(Self.waitingMax)
         } else {
             stopAccepting()

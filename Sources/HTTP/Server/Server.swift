@@ -70,7 +70,7 @@ public final class Server: Sendable {
 
     /// Stops accepting, lets every accepted request finish, and closes. Past the deadline it closes what is left.
     ///
-    /// Those who were connecting when it began are served too, and everybody's answers say that the connection closes.
+    /// Clients that were connecting when it began are served too, and every answer says that the connection closes.
     /// The port refuses connections a moment later, as soon as the listener is released.
     public func drain(loops: [EventLoop], within deadline: Duration) async {
         await withTaskGroup { group in

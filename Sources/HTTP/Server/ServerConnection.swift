@@ -376,8 +376,8 @@ extension ServerConnection {
         if unsent.isEmpty { deadline = loopServer.handlerDeadline }
         let connection = LoopBound(self, on: loopServer.loop)
         let (answer, method, keepAlive) = (held.reply.answer, held.method, held.keepAlive)
-        // Not here and now: who gives the signal may be in the middle of answering another connection, and thousands
-        // may be woken at once.
+        // Not here and now: the caller that gives the signal may be in the middle of answering another connection, and
+        // thousands may be woken at once.
         Task(executorPreference: loopServer.loop) {
             let reply = await answer(reason)
             if reason == .draining, case .held = reply { return connection.value.close() }

@@ -285,7 +285,7 @@ extension APIError {
             retryAfterSeconds = refusal.retryAfter.map { Int($0.components.seconds) } ?? 3
         case .unreachable(_, let wait):
             self.init(.serviceUnavailable, .belvoUnavailable, "Belvo cannot be reached. Nothing was done.")
-            // Rounded up: who comes a moment too early is only sent away once more.
+            // Rounded up: a client that comes a moment too early is only refused once more.
             retryAfterSeconds = wait.map { Int($0.components.seconds) + 1 } ?? 2
         case .unanswered(.late):
             self.init(.gatewayTimeout, .belvoTimeout, "Belvo did not answer in time.")

@@ -5,7 +5,7 @@ import MerchantWorkflows
 import Payments
 import Transport
 
-/// One request on its way through the API: what came, who sent it, under which id.
+/// One request on its way through the API: its content, its sender and its id.
 struct Inbound: Sendable {
     let request: Request
     let requestID: String

@@ -12,7 +12,7 @@ final class LogThrottle: Sendable {
     /// Events with buckets of their own; further names share one bucket.
     static let eventsMax = 1_024
 
-    /// Events of which every line is written: who switches them on wants all of them.
+    /// Events of which every line is written: an operator who switches them on wants all of them.
     static let unbounded: Set<String> = ["request.answered"]
 
     private struct Event {

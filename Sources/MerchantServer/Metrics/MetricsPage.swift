@@ -51,7 +51,7 @@ struct MetricsPage: Sendable {
         write(dependencies.gate.snapshot, to: &text)
         text.write(.databaseUp, .flag(workload != nil))
         if let workload { write(workload, to: &text) }
-        // Who did not answer once is not waited for again: the page would come too late for who scrapes it.
+        // A database that did not answer once is not waited for again: the page would come too late for the collector.
         if workload != nil, let alarms = await openAlarms() {
             text.write(.moneyAlarms) { samples in
                 for kind in MoneyAlarm.Kind.allCases { samples.add([kind.rawValue], .whole(alarms[kind] ?? 0)) }

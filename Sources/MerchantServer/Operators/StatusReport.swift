@@ -5,7 +5,7 @@ import MerchantWorkflows
 import Postgres
 import Transport
 
-/// Everything on one screen: who answers, what is pending and late, what is alarming.
+/// Everything on one screen: which dependencies answer, what is pending and late, what is alarming.
 package struct StatusReport: Sendable {
     /// How late a record's next step may be before an operator has to act.
     static let latenessMax = Duration.seconds(60)

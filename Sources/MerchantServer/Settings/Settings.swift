@@ -60,7 +60,7 @@ package struct Settings: Sendable {
     package var adminListen: SocketAddress
     /// `TLS_CERT_FILE` and `TLS_KEY_FILE`; nil where a proxy terminates https.
     package var tls: TLSFiles?
-    /// `TRUSTED_PROXIES`: whose word about the client's address is believed.
+    /// `TRUSTED_PROXIES`: the proxies whose header about the client's address is believed.
     package var trustedProxies: [IPNetwork]
     /// `CORS_ORIGINS`: the web origins that may call the API.
     package var corsOrigins: Set<URL.Origin>

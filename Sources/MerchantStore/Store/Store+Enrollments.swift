@@ -263,7 +263,7 @@ extension Store {
     /// How many enrollments the user has begun here: those that are not at their end, those of the last day, and how
     /// long until the oldest of these is none of the last day's.
     ///
-    /// Those who ask at the same moment do not see each other, so that a few more may be begun.
+    /// Requests at the same moment do not see each other, so that a few more may be begun.
     package func enrollmentsBegun(by subject: UserSubject) async throws -> (open: Int, today: Int, untilNext: Duration)
     {
         let row = try await database.rows(

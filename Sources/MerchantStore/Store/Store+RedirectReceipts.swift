@@ -46,7 +46,7 @@ extension Store {
     /// there comes back. Nothing comes back where it belongs to no enrollment known here and `unknownMax` such ones of
     /// the same poster, or of all browsers, wait already.
     ///
-    /// Those who come at the same moment do not see each other, so that a few more may be stored.
+    /// Redirects at the same moment do not see each other, so that a few more may be stored.
     package func insertReceipt(
         id: UUID, digest: [UInt8], redirectState: String, enrollment: Enrollment.ID?, postedBy: UserSubject?,
         isError: Bool, body: [UInt8], nextPoll: Duration, unknownMax: Int

@@ -41,8 +41,8 @@ extension RedirectionWorkflow {
 
     /// The state of a redirect that was stored before. Belvo is not asked.
     ///
-    /// Nothing comes back when there is none, or when it is older than a user may take: who holds an address for so
-    /// long learns no more by it.
+    /// Nothing comes back when there is none, or when it is older than a user may take: a client that holds an address
+    /// for so long learns no more by it.
     package func callbackResult(_ receipt: UUID) async throws -> CallbackResult? {
         guard let stored = try await dependencies.store.receipt(receipt),
             age(of: stored) < dependencies.timeouts.userDeadline

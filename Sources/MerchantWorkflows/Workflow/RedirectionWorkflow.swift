@@ -212,7 +212,7 @@ package struct RedirectionWorkflow: Sendable {
             _ = try await dependencies.store.update(sent, to: .sent, nextPoll: pause(of: sent))
             return .pending(enrollment)
         }
-        // Whose code it was that has arrived is not known: this receipt proves nothing (`CallbackResult.isProven`).
+        // It is not known whose code has arrived: this receipt proves nothing (`CallbackResult.isProven`).
         let settled = try await settle(sent, as: .unknown, enrollment, .redirectPassedOn, cause: context.cause)
         guard let owner = settled?.enrollment else { return .pending(enrollment) }
         let event = Enrollment.Event.reported(enrollments.report(remote, of: owner.record))

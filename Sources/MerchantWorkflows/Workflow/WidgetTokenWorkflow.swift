@@ -12,9 +12,9 @@ import Transport
 package struct WidgetTokenWorkflow: Sendable {
     /// How long before its end a token is not given any more.
     ///
-    /// Who gets a token should be able to finish a step with it, such as choosing a bank or signing once, although
-    /// Belvo's clock and the database's differ by some seconds. Of a token that lives for less than two minutes, half
-    /// of the life goes instead, so that even then not every request mints one.
+    /// An app that gets a token should be able to finish a step with it, such as choosing a bank or signing once,
+    /// although Belvo's clock and the database's differ by some seconds. Of a token that lives for less than two
+    /// minutes, half of the life goes instead, so that even then not every request mints one.
     static let margin = Duration.seconds(60)
 
     /// How long a token is given again that does not say when it ends. Belvo's lifetimes are not documented; every one

@@ -48,7 +48,7 @@ final class ChannelListener: ConnectionOwner {
         let connection = try await opener.open(on: loop, for: .listen)
         connection.onNotification = { [handler] in handler(.received($0)) }
         for channel in channels {
-            // Who looks for listeners from here on finds this one, before any reads what may be sent.
+            // An instance that counts listeners from here on finds this one, before any reads what may be sent.
             if let mark {
                 try await perform(
                     "SELECT pg_advisory_lock_shared(hashtext(\(channel)), \(mark.number))", effect: .read,

@@ -70,7 +70,7 @@ final class ConnectionPool: ConnectionOwner {
         }
     }
 
-    /// Closes everything; who waits is told so.
+    /// Closes everything; waiting callers get an error.
     func close() async {
         isClosed = true
         backoff.cancel()
@@ -85,7 +85,7 @@ final class ConnectionPool: ConnectionOwner {
     }
 }
 
-// Who gets which connection.
+// Assigning connections.
 extension ConnectionPool {
     private func submit(_ exchange: Exchange) {
         if isClosed { return exchange.settle(.failed(.unavailable(reason: "the database was closed"))) }
@@ -210,8 +210,8 @@ extension ConnectionPool {
         return withLastFailure("too many wait for a connection")
     }
 
-    /// A restart is waited for. What has been away for longer than that is only tried again, now and then, by callers
-    /// who comes when the pause is over.
+    /// Whether the database has been away for longer than a restart takes. A restart is waited for; afterwards only a
+    /// caller that comes when the pause is over tries again.
     private var isAwayForLong: Bool {
         connections.isEmpty && awaySince.map { Monotonic.now() - $0 >= configuration.waitMax } ?? false
     }
