@@ -102,7 +102,7 @@ public struct Payment: Sendable, Equatable {
     /// It was given up and is known to be unsigned: Belvo was read since, or never had it.
     public package(set) var isReleased = false
     /// Belvo called it FAILED, and shows it as processing or SUCCEEDED since: an operator has to find out which is
-    /// true. False again when Belvo shows FAILED again; the alarm stays open.
+    /// true. False again once an operator has settled the alarm: no reading ends it, since one may lag.
     public package(set) var isContradicted = false
     /// Its user may hold a token for Belvo's SDK, which can sign it without us (belvo-api.md §2.1). It is true of the
     /// moment of the reading: the token expires.
@@ -139,9 +139,9 @@ public struct Payment: Sendable, Equatable {
     /// This property decides about this payment alone: whether it is polled, what an app does next, and which alarms
     /// are raised. Whether another payment for the reference may be opened or authorized is decided in the database, by
     /// the trigger function `guard_payment`: it refuses while a payment for which `takes_reference` is true exists,
-    /// that is one that was paid or is still polled. The two agree because the constraint `what_may_be_paid_is_polled`
-    /// holds (`may_belvo_pay` is this property without the token). docs/money-rules.md shows these functions as they
-    /// are.
+    /// that is one that was paid, is contradicted or is still polled. The two agree because the constraint
+    /// `what_may_be_paid_is_polled` holds (`may_belvo_pay` is this property without the token). docs/money-rules.md
+    /// shows these functions as they are.
     public var mayBelvoStillPay: Bool {
         if isContradicted { return true }
         if isClosedAtBelvo { return false }

@@ -67,7 +67,8 @@ import Testing
 
     private static let triggers: SQL = """
         SELECT tgname::text AS name, pg_get_triggerdef(oid, true) AS text FROM pg_trigger
-        WHERE NOT tgisinternal AND tgrelid IN ('payments'::regclass, 'orders'::regclass, 'widget_tokens'::regclass)
+        WHERE NOT tgisinternal AND tgrelid IN (
+            'payments'::regclass, 'orders'::regclass, 'widget_tokens'::regclass, 'money_alarms'::regclass)
         ORDER BY tgrelid::regclass::text, tgname
         """
 
@@ -77,7 +78,8 @@ import Testing
             SELECT DISTINCT routine.oid, routine.proname, routine.prosrc
             FROM pg_trigger JOIN pg_proc AS routine ON routine.oid = tgfoid
             WHERE NOT tgisinternal
-                AND tgrelid IN ('payments'::regclass, 'orders'::regclass, 'widget_tokens'::regclass)
+                AND tgrelid IN (
+                    'payments'::regclass, 'orders'::regclass, 'widget_tokens'::regclass, 'money_alarms'::regclass)
             UNION
             SELECT called.oid, called.proname, called.prosrc
             FROM rules JOIN pg_proc AS called ON rules.prosrc ~ ('\m' || called.proname || '\(')
