@@ -64,7 +64,7 @@ import Transport
 
     /// Has a probe watch while the person does what the body says.
     private func probe(
-        _ harness: TestHarness, _ means: ProbeMeans = ProbeMeans(), limit: Duration = .seconds(240),
+        _ harness: TestHarness, _ means: ProbeMeans = ProbeMeans(), limit: Duration = .seconds(60),
         isEnded: Bool = false, _ body: (TestHarness) async throws -> Void
     ) async throws -> ProbeReport {
         let (openings, opening) = AsyncStream<(MerchantServer, MerchantServer.Addresses)>.makeStream()
