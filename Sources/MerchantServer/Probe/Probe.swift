@@ -6,7 +6,7 @@ import MerchantAPI
 import Payments
 import Transport
 
-/// What a probe may use.
+/// The means of a probe: a person, an enrollment, and what it may do twice.
 package struct ProbeMeans: Sendable {
     /// The person whose customer is made at Belvo: one who agreed, and who is no customer of the shop's.
     package var person: (name: String, identifier: String)?

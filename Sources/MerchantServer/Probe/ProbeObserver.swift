@@ -18,12 +18,12 @@ final class ProbeObserver: Sendable {
         var asking: Asking
         /// The probe's own intent.
         var opened: Probe.OpenedIntent?
-        /// What Belvo has refused of each switch, and with which status.
+        /// The choices of each switch that Belvo has refused, and with which status.
         var refused: [String: [(choice: String, status: Int)]] = [:]
         /// The intents that a signature was sent for, by Belvo's id.
         var signed: Set<UUID> = []
         var paid: UUID?
-        /// What the person has done, as it was sent.
+        /// The person's steps, as they were sent.
         var steps: [Call: Request] = [:]
         var webhooks = Webhooks()
     }
@@ -55,7 +55,7 @@ final class ProbeObserver: Sendable {
     var opened: Probe.OpenedIntent? { state.withLock { $0.opened } }
     /// The intent that was paid.
     var paid: UUID? { state.withLock { $0.paid } }
-    /// What the person has done, in its order.
+    /// The person's steps, in their order.
     var steps: [(call: Call, request: Request)] {
         state.withLock { state in Self.stepCalls.compactMap { call in state.steps[call].map { (call, $0) } } }
     }

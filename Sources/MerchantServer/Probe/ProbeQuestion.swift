@@ -1,4 +1,4 @@
-/// What is not known of Belvo's API (docs/belvo-api.md §12), by its number there.
+/// A question about Belvo's API that its documents leave open (docs/belvo-api.md §12), by its number there.
 enum ProbeQuestion: Int, Sendable, CaseIterable {
     case optionsBeforeReady = 1
     case widgetToken, idempotency, rateLimit, enrollmentWebhooks, webhookIDs, authorizePlatform, duplicateCustomers

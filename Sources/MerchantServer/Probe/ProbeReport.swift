@@ -1,7 +1,7 @@
 import Belvo
 import JSON
 
-/// What a probe of Belvo's API has found: no secret and nothing personal.
+/// The findings of a probe of Belvo's API: no secret and nothing personal.
 package struct ProbeReport: Sendable {
     /// One call and the shape of its answer.
     struct Exchange: Sendable {
@@ -28,13 +28,13 @@ package struct ProbeReport: Sendable {
 
     var exchanges: [Exchange] = []
     var facts: [ProbeQuestion: String] = [:]
-    /// What the settings say.
+    /// The dialect of the settings.
     let present: Dialect
-    /// What Belvo was found to want.
+    /// The dialect that Belvo was found to want.
     var dialect: Dialect
     /// Why a switch is set as it is, by its name.
     var reasons: [String: String] = [:]
-    /// What could not be tried, and what it would have needed.
+    /// The steps that could not be tried, and what they would have needed.
     var notTried: [String] = []
     /// Fields of answers that may name a rate limit.
     var rateFields: Set<String> = []
@@ -57,7 +57,7 @@ package struct ProbeReport: Sendable {
     /// Whether all was tried that was to be, all answers are as expected, and the settings fit.
     package var isInOrder: Bool { differences.isEmpty && dialect == present && wasPaid != false }
 
-    /// What to put into `BELVO_DIALECT`; nothing where all is as the defaults have it.
+    /// The value for `BELVO_DIALECT`; nothing where all is as the defaults have it.
     package var proposal: String? {
         let changed = [
             dialect.amount == .number ? nil : "amount=\(dialect.amount.rawValue)",
@@ -69,7 +69,7 @@ package struct ProbeReport: Sendable {
         return changed.isEmpty ? nil : changed.joined(separator: ",")
     }
 
-    /// What differs from what the client can read or the sandbox answers.
+    /// The differences from what the client can read or the sandbox answers.
     package var differences: [String] {
         var known: Set<String> = []
         return exchanges.flatMap(differences).filter { known.insert($0).inserted }

@@ -111,7 +111,7 @@ extension Probe {
         return ProbeMeans.Enrollment(id.description, of: customer.description)
     }
 
-    /// What is left to ask when the person has gone.
+    /// Asks what is left when the person has gone.
     func ask(after observer: ProbeObserver) async -> ProbeReport {
         var report = observer.report
         report.wasPaid = observer.paid != nil
