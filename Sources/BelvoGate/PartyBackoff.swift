@@ -7,7 +7,7 @@ import Transport
 /// So it silences that party's calls of that kind, and all calls only when another party has been told the same
 /// meanwhile.
 struct PartyBackoff: Sendable {
-    /// Silences that are kept at a time. Whoever comes past it is heard as everybody.
+    /// Silences that are kept at a time. A 429 past it silences all.
     static let countMax = 1_024
 
     private struct Key: Hashable {

@@ -2,7 +2,7 @@ import Transport
 
 // When there are as many connections as there may be.
 extension LoopServer {
-    /// Connections that are closed at a time, so that not every newcomer has all of them looked at.
+    /// Connections that are closed at a time, so that not every new connection has all of them checked.
     private static let closedMax = 32
     /// An address with fewer of them than this has no more than a household's.
     private static let crowdOfAddressMin = 8

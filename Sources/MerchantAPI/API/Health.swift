@@ -34,7 +34,8 @@ package final class Health: Sendable {
         Self.alive
     }
 
-    /// `GET /readyz`: requests can be served now. Anybody may ask, so the database is read at most once a second for it.
+    /// `GET /readyz`: requests can be served now. Any client may ask, so the database is read once a second
+    /// at most.
     func ready() async -> Response {
         let missing = missing(isReachable: await isReachable.value())
         return Response(

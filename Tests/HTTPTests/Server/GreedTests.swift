@@ -77,7 +77,7 @@ import Transport
                     _ = try client.receive(through: "\r\n\r\n/")
                 }
             }
-            // On the server's own loop: it hears of both in one turn.
+            // On the server's own loop: it gets both in one turn.
             try await server.loop.task {
                 try greedy.send(String(repeating: get("/many"), count: 600))
                 try other.send(get("/one", closing: true))

@@ -5,7 +5,7 @@ import Transport
 
 @testable import MerchantAPI
 
-/// What anybody may ask for is read by one at a time.
+/// One reading at a time, for all clients that ask.
 @Suite(.timeLimit(.minutes(1))) struct SharedReadingTests {
     @Test func `those who ask while a reading is made wait for its outcome`() async {
         let clock = HandClock()

@@ -109,7 +109,7 @@ import Transport
                 await #expect(throws: CallHeldBack.self) { try await call(.readEnrollment, bia) }
                 clock.advance(by: .seconds(3_601))
                 try await call(.completeRedirection, ana)
-                // What is read has no text of anybody's.
+                // A read has no text of a user's.
                 try await call(.readEnrollment, ana, "/throttled")
                 #expect(gate.snapshot.quiet == .seconds(3_600))
             }.value

@@ -33,7 +33,8 @@ from .upgrade import SmallSite
 COMPOSE = HERE.parent / "compose"
 # A few users do what thousands would, and no shop places orders.
 BESIDES = {"USER_RATE": "0", "ADDRESS_RATE": "0", "USER_OPEN_ENROLLMENTS_MAX": "0", "USER_ENROLLMENTS_PER_DAY_MAX": "0",
-           "USER_PAYMENTS_PER_DAY_MAX": "0", "USER_OPEN_PAYMENTS_MAX": "0", "BELVO_USER_RATE": "0", "BELVO_RATE": "0", "ORDERS": "optional",
+           "USER_PAYMENTS_PER_DAY_MAX": "0",
+           "USER_OPEN_PAYMENTS_MAX": "0", "BELVO_USER_RATE": "0", "BELVO_RATE": "0", "ORDERS": "optional",
            "HTTP_REQUESTS_IN_FLIGHT_PER_USER_MAX": "0"}
 CAGE = r"""
 set -e
