@@ -39,9 +39,13 @@ struct ShopDemo: Sendable {
                 var programs: [RunningProgram] = []
                 let result: Result<Void, any Error>
                 do {
-                    programs = try start(
+                    let commands = try commands(
                         ports, place, token: try #require(settings["BELVO_WEBHOOK_TOKEN"]), probing: options)
-                    for port in ports { try await wait(for: port, on: loop) }
+                    // One after the other: a probe calls the stand-in as soon as it runs.
+                    for (command, port) in zip(commands, ports) {
+                        programs.append(try RunningProgram(command, environment: ["PATH": "/usr/bin:/bin"]))
+                        try await wait(for: port, on: loop)
+                    }
                     let demo = ShopDemo(
                         address: "http://localhost:\(ports[2])/", server: "http://127.0.0.1:\(ports[1])",
                         sandbox: "http://127.0.0.1:\(ports[0])", settings: place.path(of: "demo.env"), loop: loop,
@@ -102,14 +106,14 @@ struct ShopDemo: Sendable {
 
     private static let shopToken = "shop-token-of-the-demo"
 
-    private static func start(
+    /// The commands of the programs that listen at the ports.
+    private static func commands(
         _ ports: [UInt16], _ place: Place, token: String, probing options: [String]?
-    ) throws -> [RunningProgram] {
+    ) throws -> [[String]] {
         let sandbox = "http://127.0.0.1:\(ports[0])"
         let merchant = "http://127.0.0.1:\(ports[1])"
-        let environment = ["PATH": "/usr/bin:/bin"]
         let processFile = place.path(of: "process.id")
-        let commands = [
+        return [
             [
                 try #require(program("belvo-sandbox")), "serve", "--mode", "demo", "--rp-id", "localhost",
                 "--settle-after-ms", "300", "--listen", "127.0.0.1:\(ports[0])", "--public-url", sandbox,
@@ -126,7 +130,6 @@ struct ShopDemo: Sendable {
                 "\(Guide.root)/examples/shop/Page",
             ] + (options == nil ? [] : ["--centavos", "1"]),
         ]
-        return try commands.map { try RunningProgram($0, environment: environment) }
     }
 
     private static func settings(_ database: String, _ ports: [UInt16]) -> [String: String] {
