@@ -26,17 +26,17 @@ import Transport
         }
     }
 
-    static func place(on harness: TestHarness, amount: String) async throws -> Answer {
+    static func place(on harness: TestHarness, amount: String, for user: String = "ana") async throws -> Answer {
         try await App(client: harness.client, token: shopToken).send(
             .put, "/orders/order-1",
-            #"{"subject": "ana", "amount": "\#(amount)", "description": "Two coffees"}"#)
+            #"{"subject": "\#(user)", "amount": "\#(amount)", "description": "Two coffees"}"#)
     }
 
-    private static func order(on harness: TestHarness) async throws -> Answer {
+    static func order(on harness: TestHarness) async throws -> Answer {
         try await App(client: harness.client, token: shopToken).send(.get, "/orders/order-1")
     }
 
-    private static func alarms(on harness: TestHarness) async throws -> [String] {
+    static func alarms(on harness: TestHarness) async throws -> [String] {
         try await harness.lines("SELECT kind AS line FROM ops.money_alarms ORDER BY kind")
     }
 

@@ -13,16 +13,15 @@ import Transport
 /// user makes that pass unnoticed.
 @Suite struct TakenBackTests {
     private static func alarms(_ harness: TestHarness) async throws -> [String] {
-        try await harness.lines("SELECT kind AS line FROM ops.money_alarms ORDER BY kind")
+        try await MayBelvoStillPayTests.alarms(on: harness)
     }
 
-    private static func put(_ harness: TestHarness, for user: String, amount: String = "19.90") async throws -> Answer {
-        try await App(client: harness.client, token: OrderTests.token).send(
-            .put, "/orders/order-1", #"{"subject": "\#(user)", "amount": "\#(amount)", "description": "Two coffees"}"#)
+    private static func put(_ harness: TestHarness, for user: String) async throws -> Answer {
+        try await MayBelvoStillPayTests.place(on: harness, amount: "19.90", for: user)
     }
 
     private static func order(_ harness: TestHarness) async throws -> String {
-        try await App(client: harness.client, token: OrderTests.token).send(.get, "/orders/order-1").string("status")
+        try await MayBelvoStillPayTests.order(on: harness).string("status")
     }
 
     /// Signed, and shown as FAILED by Belvo.
