@@ -114,6 +114,13 @@ struct ListTests {
         #expect(belvo.timeouts == [.seconds(10), .seconds(6), .seconds(2)])
     }
 
+    @Test func `a list that is glimpsed at is kept as far as its pages reach`() async throws {
+        let intents = Array(repeating: Sample.intentCreated, count: 4).joined(separator: ",")
+        let belvo = Upstream(reply(200, "[\(intents)]"))
+        let client = try belvo.client { ($0.itemsMax, $0.glimpsePageSize) = (3, 3) }
+        #expect(try await client.glimpsePaymentIntents(createdFrom: "a", to: "b", pagesMax: 2).count == 4)
+    }
+
     @Test func `a page that fails fails the list`() async throws {
         let belvo = Upstream(reply(200, Sample.page(next: ListTests.base + "?page=2")), reply(502))
         await #expect(throws: BelvoError.unanswered(.failed(ErrorResponse(status: 502)))) {

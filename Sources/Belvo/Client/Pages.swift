@@ -73,6 +73,8 @@ extension Client {
         _ call: Call, _ first: Request, pagesMax: Int, reading read: (JSONValue) throws(MalformedAnswer) -> Item
     ) async throws(BelvoError) -> [Item] {
         let elapsed = stopwatch(clock)
+        // So many pages bound what is kept, whatever a page holds.
+        let itemsMax = pagesMax * configuration.glimpsePageSize
         var items: [Item] = []
         var request = first
         for number in 0..<pagesMax {
@@ -83,11 +85,11 @@ extension Client {
                 let next = try judge(call) { () throws(MalformedAnswer) -> String? in
                     let page = try Page(root(response))
                     for item in page.items {
-                        if items.count < configuration.itemsMax, let item = try? read(item) { items.append(item) }
+                        if items.count < itemsMax, let item = try? read(item) { items.append(item) }
                     }
                     return page.next
                 }
-                guard let next, items.count < configuration.itemsMax else { return items }
+                guard let next, items.count < itemsMax else { return items }
                 request.target = try judge(call) { () throws(MalformedAnswer) in
                     try follow(next, from: request.target)
                 }

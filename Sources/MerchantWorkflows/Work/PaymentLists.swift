@@ -51,22 +51,16 @@ struct PaymentPoller: DueWorker {
         memory.wasUsed = true
         // Belvo's clock need not be ours; and a creation takes its time.
         let pages = 4 + 3 * span.count / dependencies.belvo.glimpsePageSize
-        // Nothing else of payments is polled meanwhile, so a list gets no longer than a decision may take to be seen.
-        let (begin, timeMax) = (now, interval * 2)
+        let (begin, timeMax) = (now, polling.timeMax(count: span.count, interval: interval))
         let shown = try await dependencies.belvo.within(timeMax).glimpsePaymentIntents(
             createdFrom: (span.begin + .seconds(-5)).description, to: (span.end + .seconds(60)).description,
             pagesMax: pages)
-        // A list of thousands may be cut off by its time, and still spares most of the readings.
-        if now - begin >= timeMax, polling.isSlow(now - begin, count: span.count) {
-            memory.mistrust(until: now + polling.mistrust)
-            dependencies.log.notice(
-                "payments.list_slow", metadata: ["due": "\(span.count)", "shown": "\(shown.count)"])
-        }
+        let elapsed = now - begin
         let told = try await take(shown, ahead: ahead)
-        if told * 2 < span.count {
+        if let fault = polling.fault(due: span.count, told: told, elapsed: elapsed, timeMax: timeMax) {
             memory.mistrust(until: now + polling.mistrust)
             dependencies.log.notice(
-                "payments.list_incomplete", metadata: ["due": "\(span.count)", "shown": "\(told)"])
+                "\(fault.rawValue)", metadata: ["due": "\(span.count)", "shown": "\(told)"])
         }
         return told
     }

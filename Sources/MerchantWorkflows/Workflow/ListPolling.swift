@@ -19,8 +19,25 @@ package struct ListPolling: Sendable {
         if rate > 0 { readingsPerSecond = rate }
     }
 
-    /// Whether reading so many payments one by one takes less time than the list did.
-    func isSlow(_ elapsed: Duration, count: Int) -> Bool { elapsed > .seconds(count) / readingsPerSecond }
+    /// How long a list of so many may take. Nothing else of payments is polled meanwhile: of few, no longer than a
+    /// decision may take to be seen; of thousands, half as long as reading them one by one, and at most 20 s.
+    func timeMax(count: Int, interval: Duration) -> Duration {
+        max(interval * 2, min(.seconds(count) / readingsPerSecond / 2, .seconds(20)))
+    }
+
+    /// Why lists are given up for a while, after one that was asked for so many due payments and has told of so many.
+    ///
+    /// A list that its time has cut off still spares the readings of what it showed, if it was faster than they are.
+    func fault(due: Int, told: Int, elapsed: Duration, timeMax: Duration) -> ListFault? {
+        if elapsed >= timeMax { return elapsed > .seconds(told) / readingsPerSecond ? .slow : nil }
+        return told * 2 < due ? .incomplete : nil
+    }
+}
+
+/// Why a list spared nothing; the raw value is the line of the log.
+enum ListFault: String {
+    case slow = "payments.list_slow"
+    case incomplete = "payments.list_incomplete"
 }
 
 /// The knowledge of one process about Belvo's lists.
