@@ -8,9 +8,8 @@ cd "$(dirname "$0")/.."
 . scripts/lib/toolchain.sh
 . scripts/lib/chaos-scratch.sh
 
-output=
-
 main() {
+    local bundle
     at_exit remove_all
     ensure_toolchain
     ensure_browser
@@ -18,30 +17,22 @@ main() {
     ensure_axe
     ensure_kotlin
     ensure_balancer
+    ensure_packages python3
     attend bash scripts/lint.sh || exit 1
     attend swift build --build-tests || fail "the build failed; see above."
     make_chaos_scratch /tmp
     export TEST_CHAOS_SCRATCH=$chaos_scratch
-    # A test that hangs must not look like a slow machine: the tests take 15 to 25 minutes, and 45 are too many.
-    output=$(mktemp /tmp/merchant-test-output.XXXXXX)
-    # shellcheck disable=SC2016 # The inner shell's.
-    attend bash -c 'set -o pipefail; timeout --kill-after=10 45m swift test --no-parallel "${@:2}" 2>&1 | tee "$1"' \
-        tests "$output" "$@" || fail_with_failures
-}
-
-# What failed stands among thousands of lines, so it is said again where everybody looks first.
-fail_with_failures() {
-    say "What failed:"
-    grep --after-context=4 '^✘.* recorded an issue' "$output" | grep --invert-match '^◇\|^✔' ||
-        say "no test by itself: the run ended early, or did not end within 45 minutes; its last line:" \
-            "$(tail -n 1 "$output")"
-    fail "there are failing tests."
+    if (($# > 0)); then
+        attend swift test --skip-build --no-parallel "$@" || fail "there are failing tests."
+    else
+        bundle=$(swift build --show-bin-path)/biometric-pix-merchantPackageTests.xctest
+        attend python3 scripts/tests/run.py "$bundle" || fail "there are failing tests; see above."
+    fi
 }
 
 remove_all() {
     stop_children
     remove_chaos_scratch
-    if [[ -n $output ]]; then rm -f "$output"; fi
 }
 
 main "$@"

@@ -1,0 +1,80 @@
+"""Runs the built tests in several processes at once: run.py BUNDLE; each suite runs in one of them alone.
+
+Within a process one test follows the other, so that what a test counts of its process is its own. Most of a test's time
+is waiting (for PostgreSQL, a browser, an interval), so there are more processes than processors.
+"""
+
+import concurrent.futures
+import os
+import re
+import subprocess
+import sys
+import time
+
+# These begin first, each by itself, because the longest decides when all are done. A list out of date costs time alone.
+SLOW = (
+    "ShopPageTests", "ChaosTests", "LandingPageTests", "LandingPageConductTests", "DatabaseAwayTests", "WebFlowTests",
+    "ShopAccessibilityTests", "MonitorCheckTests", "SlowReaderTests", "ServerFaultTests", "FailureTableTests",
+    "ShopKeyboardTests", "SimulationTests", "AndroidExampleTests", "DoctorTests", "CommandTests", "DocsCheckTests",
+    "ResendingTests", "RefusalTests", "MayBelvoStillPayRaceTests", "GuideTests", "MetricsPageTests",
+    "ProbeThroughShopTests", "WireFormTests")
+SUITES_AT_ONCE = 10
+# A process that hangs must not look like a slow machine: the longest takes two to four minutes.
+SECONDS_MAX = 900
+
+
+def listed(bundle: str) -> list[str]:
+    """Each test by its name, as --list-tests prints it: Module.Suite/test()."""
+    command = [bundle, "--testing-library", "swift-testing", "--list-tests"]
+    text = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    return [line for line in text.splitlines() if re.match(r"\w+\.\w", line)]
+
+
+def batches(tests: list[str]) -> list[list[str]]:
+    """The suites, in the order in which they begin; those that are not known to be slow go in tens."""
+    suites = sorted({test.split("/")[0] for test in tests})
+    slow = [suite for name in SLOW for suite in suites if suite.split(".")[-1] == name]
+    quick = [suite for suite in suites if suite not in slow]
+    return [[suite] for suite in slow] + [
+        quick[first:first + SUITES_AT_ONCE] for first in range(0, len(quick), SUITES_AT_ONCE)]
+
+
+def run(bundle: str, suites: list[str]) -> tuple[int, str]:
+    """The exit code, and all that was printed."""
+    pattern = f"^({'|'.join(map(re.escape, suites))})/"
+    command = ["env", "NO_COLOR=1", "setpriv", "--pdeathsig", "TERM", bundle, "--testing-library", "swift-testing",
+               "--no-parallel", "--filter", pattern]
+    with subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            errors="replace") as process:
+        try:
+            text = process.communicate(timeout=SECONDS_MAX)[0]
+            return process.returncode, text
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return 1, process.communicate()[0] + f"\n✘ it did not end within {SECONDS_MAX} seconds\n"
+
+
+def main() -> None:
+    bundle = sys.argv[1]
+    tests, begin, ran, failures = listed(bundle), time.monotonic(), 0, []
+    with concurrent.futures.ThreadPoolExecutor(2 * (os.cpu_count() or 1) + 1) as workers:
+        started = {workers.submit(run, bundle, suites): suites for suites in batches(tests)}
+        for done in concurrent.futures.as_completed(started):
+            code, text = done.result()
+            print(text, flush=True)
+            found = re.search(r"Test run with (\d+) tests?", text)
+            ran += int(found[1]) if found else 0
+            if code != 0:
+                failures.append(f"{', '.join(started[done])}: exit code {code}\n" + "\n".join(
+                    re.findall(r"^✘.* recorded an issue.*(?:\n(?![◇✔✘]).*){0,4}", text, re.M)
+                    or ["no test by itself: the run ended early; its last lines:", *text.splitlines()[-5:]]))
+    if ran != len(tests):
+        failures.append(f"of {len(tests)} tests {ran} ran.")
+    result = f"Test run with {ran} tests {{}} after {time.monotonic() - begin:.0f} seconds, all processes together."
+    if failures:
+        sys.exit("\n".join(["What failed:", *failures, "✘ " + result.format("failed")]))
+    print("✔ " + result.format("passed"))
+
+
+main()
