@@ -61,7 +61,7 @@ struct PublicKeyRecord {
 extension JSONValue {
     /// A member that is 32 bytes in base64url, the full size of a coordinate (RFC 7518 §6.2.1.2, RFC 8037 §2).
     fileprivate func coordinate(_ name: String) -> String? {
-        guard let text = self[name]?.string, Base64.decodeURL(text.utf8)?.count == 32 else { return nil }
+        guard let text = self[name]?.string, Base64URL.decode(text)?.count == 32 else { return nil }
         return text
     }
 }

@@ -17,8 +17,8 @@ struct SignedToken {
     /// The one spelling of each part is asked for, so that nothing can be appended to a token or slipped into it.
     init(_ token: [UInt8]) throws(AuthenticationFault) {
         let parts = token.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        guard parts.count == 3, let header = Base64.decodeURL(parts[0]),
-            let payload = Base64.decodeURL(parts[1]), let signature = Base64.decodeURL(parts[2])
+        guard parts.count == 3, let header = Base64URL.decode(parts[0]),
+            let payload = Base64URL.decode(parts[1]), let signature = Base64URL.decode(parts[2])
         else { throw .malformed }
         self.payload = payload
         self.signature = signature

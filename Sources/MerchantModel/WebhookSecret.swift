@@ -1,3 +1,4 @@
+import JSON
 import Payments
 
 /// The key that signs the events for the shop.
@@ -12,7 +13,7 @@ package struct WebhookSecret: Sendable, Redacted {
     package init?(_ text: String) {
         let prefix = "whsec_"
         let encoded = text.hasPrefix(prefix) ? text.dropFirst(prefix.count) : text[...]
-        guard let key = Base64.decode(encoded.utf8), (24...64).contains(key.count) else { return nil }
+        guard let key = Base64.decode(encoded), (24...64).contains(key.count) else { return nil }
         self.key = key
     }
 }

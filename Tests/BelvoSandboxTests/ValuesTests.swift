@@ -21,19 +21,6 @@ import Testing
         #expect(Amount(text)?.text == spelled)
     }
 
-    @Test(arguments: ["A", "AAAAA", "AB", "AAB", "AA==", "A+", "A/", "A A", "é"])
-    func `what is not base64url in its one spelling is refused`(_ text: String) {
-        #expect(Base64URL.decode(text) == nil)
-    }
-
-    @Test func `base64url goes there and back`() {
-        for count in 0..<40 {
-            let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 83 &+ 251) }
-            #expect(Base64URL.decode(Base64URL.encode(bytes)) == bytes)
-        }
-        #expect(Base64URL.decode("R3dsT2REOE5oZ25JbVE") == Array("GwlOdD8NhgnImQ".utf8))
-    }
-
     @Test func `moments are spelled as Belvo spells them`() {
         let moment = Timestamp(microseconds: 1_732_620_057_389_056)
         #expect(moment.text == "2024-11-26T11:20:57.389056Z")

@@ -1,4 +1,5 @@
 import HTTP
+import JSON
 
 /// The secret id and password of a set of Payments API keys (belvo-api.md §1).
 public struct Credentials: Sendable, Redacted {

@@ -53,7 +53,7 @@ extension WidgetToken.Secret {
 
     private static func claims(of token: String) -> JSONValue? {
         let parts = token.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        guard parts.count == 3, let claims = Base64.decodeURL(parts[1]) else { return nil }
+        guard parts.count == 3, let claims = Base64URL.decode(parts[1]) else { return nil }
         return try? JSONDocument(parsing: claims).root
     }
 

@@ -11,7 +11,7 @@ extension SandboxState {
         switch parts[0].lowercased() {
         case "basic":
             let expected = Array("\(configuration.secretID):\(configuration.secretPassword)".utf8)
-            guard let given = Base64.decode(String(parts[1])), given == expected else { throw .unauthorized }
+            guard let given = Base64.decode(parts[1]), given == expected else { throw .unauthorized }
         case "bearer":
             guard isLiveAccessToken(String(parts[1])) else { throw .tokenNotValid }
         default:

@@ -11,7 +11,7 @@ enum JSONWebToken {
     /// The claims of a token that this key has signed. The header is not believed: there is one algorithm.
     static func claims(of token: String, key: [UInt8]) -> JSONValue? {
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 3, let claims = Base64URL.decode(String(parts[1])) else { return nil }
+        guard parts.count == 3, let claims = Base64URL.decode(parts[1]) else { return nil }
         guard mint(claims: claims, key: key) == token else { return nil }
         // What we signed was JSON; anything else is no token of ours.
         return try? JSONDocument(parsing: claims).root

@@ -1,4 +1,5 @@
 import COpenSSL
+import JSON
 
 /// Where the sandbox takes its random bytes from, so that a test can choose them.
 public struct Entropy: Sendable {

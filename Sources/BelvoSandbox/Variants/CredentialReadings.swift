@@ -1,3 +1,5 @@
+import JSON
+
 /// belvo-api.md §14: the guide prints one form of a registration and of a signature, Belvo's types allow more.
 public enum CredentialForm: String, Switch {
     /// The members as `RegistrationResponseJSON` and `AuthenticationResponseJSON` have it (WebAuthn §5.1): further

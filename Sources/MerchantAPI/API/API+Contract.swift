@@ -1,6 +1,7 @@
 import Contract
 import Crypto
 import HTTP
+import JSON
 import MerchantWorkflows
 
 extension API {

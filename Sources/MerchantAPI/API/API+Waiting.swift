@@ -1,6 +1,7 @@
 import Crypto
 import FoundationEssentials
 import HTTP
+import JSON
 import MerchantModel
 import MerchantStore
 import MerchantWorkflows

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import HTTP
+import JSON
 import MerchantStore
 import MerchantWorkflows
 import Payments

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import JSON
 import MerchantWorkflows
 
 /// Stands for a redirect that was stored, in an address that may be asked for again and again.

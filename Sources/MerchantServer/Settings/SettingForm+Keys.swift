@@ -1,3 +1,4 @@
+import JSON
 import MerchantAuth
 import MerchantModel
 import MerchantStore
@@ -16,14 +17,14 @@ extension SettingForm<[EncryptionKey]> {
 extension SettingForm<EncryptionKey> {
     static let encryptionKey = SettingForm("id:base64 of 32 bytes") { text in
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2, let bytes = Base64.decode(parts[1].utf8) else { return nil }
+        guard parts.count == 2, let bytes = Base64.decode(parts[1]) else { return nil }
         return EncryptionKey(id: String(parts[0]), bytes: bytes)
     }
 }
 
 extension SettingForm<LookupKey> {
     static let lookupKey = SettingForm("base64 of 32 bytes") { text in
-        Base64.decode(text.utf8).flatMap { LookupKey(bytes: $0) }
+        Base64.decode(text).flatMap { LookupKey(bytes: $0) }
     }
 }
 

@@ -97,7 +97,7 @@ import Testing
     func `a challenge is compared by its bytes`(given: String, signed: String) throws {
         try ClientData.check(Self.clientData(signed), ceremony: .create, challenge: given)
         let padded =
-            MerchantWorkflows.Base64URL.encode(
+            Base64URL.encode(
                 Array("{\"type\":\"webauthn.create\",\"challenge\":\"\(signed)\"} ".utf8)) + "="
         try ClientData.check(padded, ceremony: .create, challenge: given)
     }
@@ -191,7 +191,7 @@ import Testing
     private static let requestOptions = #"{"rpId": "belvo.com", "challenge": "Y2hhbGxlbmdl"}"#
 
     private static func clientData(_ challenge: String) -> String {
-        MerchantWorkflows.Base64URL.encode(Array("{\"type\":\"webauthn.create\",\"challenge\":\"\(challenge)\"}".utf8))
+        Base64URL.encode(Array("{\"type\":\"webauthn.create\",\"challenge\":\"\(challenge)\"}".utf8))
     }
 
     /// A member as Belvo gets it.
