@@ -99,7 +99,9 @@ extension Payment {
         return switch state {
         case .succeeded: report.status == .failed && differences(from: report).isEmpty
         // Whatever else the report shows: the intent of this id is not at its end, and money may move.
-        case .failed: belvoID == report.belvoID && [.processing, .succeeded].contains(report.status)
+        case .failed:
+            belvoID == report.belvoID
+                && (report.status == .processing || report.status == .succeeded && !isContradictionSettled)
         default: false
         }
     }
@@ -164,9 +166,13 @@ extension Payment {
     /// A report that differs from what was asked for counts only as a sign that money may be moving; the record stays
     /// as it is and the caller raises the alarm.
     private mutating func apply(_ report: Report) {
-        if state == .failed, isClosedAtBelvo {
+        if isContradictionSettled, [.succeeded, .failed].contains(report.status), differences(from: report).isEmpty {
+            isContradicted = false
+            isContradictionSettled = false
+            isClosedAtBelvo = false
+        } else if state == .failed, isLastStatusContradicted(by: report) {
             // No later reading ends it: one may lag. An operator does, by settling the alarm.
-            if isLastStatusContradicted(by: report) { isContradicted = true }
+            isContradicted = true
         }
         if isClosedAtBelvo { return }
         guard differences(from: report).isEmpty else {

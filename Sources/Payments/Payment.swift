@@ -102,8 +102,11 @@ public struct Payment: Sendable, Equatable {
     /// It was given up and is known to be unsigned: Belvo was read since, or never had it.
     public package(set) var isReleased = false
     /// Belvo called it FAILED, and shows it as processing or SUCCEEDED since: an operator has to find out which is
-    /// true. False again once an operator has settled the alarm: no reading ends it, since one may lag.
+    /// true. No reading ends it before an operator has settled the alarm, since one may lag.
     public package(set) var isContradicted = false
+    /// An operator has settled that alarm: the next last status that Belvo shows is true. It is true of the moment of
+    /// the reading.
+    public package(set) var isContradictionSettled = false
     /// Its user may hold a token for Belvo's SDK, which can sign it without us (belvo-api.md §2.1). It is true of the
     /// moment of the reading: the token expires.
     public package(set) var isSignableElsewhere = false

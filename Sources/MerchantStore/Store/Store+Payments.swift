@@ -19,6 +19,8 @@ extension Store {
         seen_signed_at IS NOT NULL AS was_seen_signed,
         closed_at_belvo IS NOT NULL AS is_closed_at_belvo, released_at IS NOT NULL AS is_released,
         contradicted_at IS NOT NULL AS is_contradicted,
+        CASE WHEN contradicted_at IS NULL THEN false ELSE is_contradiction_settled(id, contradicted_at) END
+            AS is_contradiction_settled,
         closed_at_belvo IS NULL AND holds_widget_token(subject) AS is_signable_elsewhere,
         amount_centavos, description, statement_description, belvo_customer_id, belvo_enrollment_id,
         beneficiary_bank_account, provider_status, provider, consent_id, end_to_end_id, external_payment_id,
@@ -275,6 +277,7 @@ extension Store {
         payment.isClosedAtBelvo = try row.decode("is_closed_at_belvo")
         payment.isReleased = try row.decode("is_released")
         payment.isContradicted = try row.decode("is_contradicted")
+        payment.isContradictionSettled = try row.decode("is_contradiction_settled")
         payment.isSignableElsewhere = try row.decode("is_signable_elsewhere")
         payment.state = try row.decode("state")
         payment.isInDoubt = try row.decode("in_doubt")

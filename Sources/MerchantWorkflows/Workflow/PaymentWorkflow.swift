@@ -110,8 +110,9 @@ extension PaymentWorkflow: PolledWorkflow {
             let names = differences.joined(separator: ",")
             try await raise(.differs, of: payment, "\(report.providerStatus) with another \(names)")
         }
-        // Where money arrived after all the transaction that records it raises the alarm.
-        if payment.isLastStatusContradicted(by: report), payment.state == .succeeded {
+        // Where money arrived after all the transaction that records it raises the alarm. It is raised anew here when
+        // an operator has settled it and Belvo shows no end yet.
+        if payment.isLastStatusContradicted(by: report), payment.state == .succeeded || payment.isContradictionSettled {
             try await raise(
                 .contradiction, of: payment, "\(report.providerStatus) after \(payment.status.rawValue)")
         }

@@ -219,6 +219,8 @@ import Transport
             #expect(try await harness.lines("SELECT kind AS line FROM ops.money_alarms") == ["contradiction"])
             try await harness.database.execute(
                 "UPDATE money_alarms SET settled_at = app_now(), settled_by = 'rosa: Belvo says FAILED'")
+            // What Belvo shows from now on is true.
+            try await harness.poll()
             #expect(try await harness.lines("SELECT 'due' AS line FROM payments WHERE next_poll_at IS NOT NULL") == [])
             #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 201)
         }

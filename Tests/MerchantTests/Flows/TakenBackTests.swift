@@ -130,6 +130,77 @@ import Transport
         }
     }
 
+    private static func settleAlarms(_ harness: TestHarness) async throws {
+        try await harness.database.execute(
+            "UPDATE money_alarms SET settled_at = app_now(), settled_by = 'rosa: Belvo is right'")
+    }
+
+    @Test func `a contradiction that an operator found to be true is paid, without another alarm`() async throws {
+        try await ShopDouble.serving { shop in
+            try await MayBelvoStillPayTests.open(orders: "required", shop.environment) { harness, client, enrollment in
+                _ = try await Self.put(harness, for: "ana")
+                let payment = try await MayBelvoStillPayTests.ordered(client, enrollment)
+                try await Self.failed(harness, &client, payment)
+                try harness.sandbox.settle(intent: payment.belvoID)
+                try await harness.hear(of: payment.belvoID)
+                #expect(try await Self.alarms(harness) == ["contradiction"])
+                try await Self.settleAlarms(harness)
+                #expect(try await Self.order(harness) == "in_doubt")
+                try await harness.poll()
+                #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
+                #expect(try await Self.order(harness) == "paid")
+                #expect(try await Self.alarms(harness).isEmpty)
+                for _ in 0..<3 { try await harness.work() }
+                #expect(shop.types.contains("payment.succeeded"))
+            }
+        }
+    }
+
+    @Test func `a contradiction that was settled too early is an alarm again, and keeps its reference`() async throws {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            try await Self.failed(harness, &client, payment)
+            let onward = Fault.altered([Fault.Alteration("/status", #""PROCESSING""#)])
+            harness.sandbox.next(onward, on: .getPaymentIntent, count: nil)
+            try await harness.hear(of: payment.belvoID)
+            try await Self.settleAlarms(harness)
+            try await harness.poll()
+            #expect(try await Self.alarms(harness) == ["contradiction"])
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").string("code") == "payment_in_doubt")
+            harness.sandbox.clearFaults()
+            try harness.sandbox.settle(intent: payment.belvoID)
+            try await harness.pass(.seconds(60))
+            #expect(try await client.payment(payment).string("status") == "FAILED")
+            try await Self.settleAlarms(harness)
+            try await harness.poll()
+            #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
+        }
+    }
+
+    @Test func `an order whose payer is erased stays paid, without an alarm`() async throws {
+        try await MayBelvoStillPayTests.open(orders: "required") { harness, client, enrollment in
+            _ = try await Self.put(harness, for: "ana")
+            let payment = try await MayBelvoStillPayTests.ordered(client, enrollment)
+            try await client.authorize(payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            try await harness.hear(of: payment.belvoID)
+            _ = try await harness.operate { try await $0.erase(UserSubject("ana")) }
+            #expect(try await Self.order(harness) == "paid")
+            #expect(try await Self.alarms(harness).isEmpty)
+        }
+    }
+
+    @Test func `an order keeps its name once a payment was opened for it`() async throws {
+        try await MayBelvoStillPayTests.open(orders: "required") { harness, client, enrollment in
+            _ = try await Self.put(harness, for: "ana")
+            let payment = try await MayBelvoStillPayTests.ordered(client, enrollment)
+            try await Self.failed(harness, &client, payment)
+            await #expect(throws: DatabaseError.self) {
+                try await harness.database.execute("UPDATE orders SET reference = 'order-2'")
+            }
+        }
+    }
+
     @Test func `an order that is given to a user who has paid its reference before is an alarm`() async throws {
         try await MayBelvoStillPayTests.open { harness, client, enrollment in
             let payment = try await client.openPayment(enrollment)
