@@ -110,7 +110,7 @@ extension Payment {
     public func withoutRepeatedEndToEndID(before: Payment) -> Payment {
         var plain = state == .succeeded ? before : self
         plain.facts.endToEndID = nil
-        plain.wasSeenSigned = true
+        plain.wasSeenSigned = plain.wasSeenSigned || state == .succeeded
         return plain
     }
 

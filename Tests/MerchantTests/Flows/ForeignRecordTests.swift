@@ -280,6 +280,29 @@ import Testing
         }
     }
 
+    @Test func `an unsigned payment that shows another one's Pix can be given up, and another one opened`() async throws
+    {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let enrollment = try await client.enroll()
+            let paid = try await client.openPayment(enrollment)
+            try await client.authorize(paid)
+            try harness.sandbox.settle(intent: paid.belvoID)
+            try await harness.hear(of: paid.belvoID)
+            let transfer = try await harness.lines("SELECT end_to_end_id AS line FROM payments")[0]
+            let payment = try await client.openPayment(enrollment, reference: "order-2", key: "tap-2")
+            harness.sandbox.next(
+                .altered([
+                    Fault.Alteration(
+                        "/payment_method_information/open_finance_biometric_pix/end_to_end_id", "\"\(transfer)\"")
+                ]), on: .getPaymentIntent)
+            try await harness.hear(of: payment.belvoID)
+            #expect(harness.log.holds("payment.end_to_end_id_repeated"))
+            #expect(try await client.cancel(payment).status == 200)
+            #expect(try await client.requestPayment(enrollment, reference: "order-2", key: "tap-3").status == 201)
+        }
+    }
+
     @Test func `two payments cannot be one Pix: the second is shown, and not believed`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
