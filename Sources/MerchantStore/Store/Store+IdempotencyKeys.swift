@@ -62,9 +62,14 @@ extension Store {
     /// How long a key is kept: long enough for a phone that was off over a long weekend.
     static let idempotencyLifetime = Duration.seconds(72 * 3_600)
 
-    /// The condition that the record of a key is at its end: until then the key is kept, however old it is.
+    /// The condition that the record of a key is at its end, for as long as a key is kept: until then the key is kept,
+    /// however old it is, so that an app that asks again after a long doubt opens no second payment.
     static let isNotOpen: SQL = """
-        NOT EXISTS (SELECT FROM payments WHERE payments.id = record_id AND payments.next_poll_at IS NOT NULL)
+        NOT EXISTS (
+            SELECT FROM payments
+            WHERE payments.id = record_id AND (payments.next_poll_at IS NOT NULL
+                OR payments.updated_at
+                    > app_now() - \(idempotencyLifetime.wholeMicroseconds) * interval '1 microsecond'))
         """
 
     /// The request that the key was used for before, if any. A key past its time is deleted here.

@@ -130,7 +130,8 @@ import Testing
         }
     }
 
-    @Test func `a key belongs to its user, and lives for 72 hours`() async throws {
+    @Test func `a key belongs to its user, and lives for 72 hours, or as long after a doubt that lasted`() async throws
+    {
         try await TestHarness.open { harness in
             var ana = try await AppClient.arrive(on: harness)
             var bia = try await AppClient.arrive(on: harness, as: "bia", taxID: "111.444.777-35")
@@ -140,10 +141,12 @@ import Testing
             try await harness.advance(by: .seconds(72 * 3_600 - 60))
             #expect(try await ana.requestPayment(hers, reference: nil).string("id") == first.string("id"))
             try await harness.advance(by: .seconds(60))
-            // While what it stands for is open, a key is kept; then it goes with its time.
+            // While what it stands for is open, a key is kept, and for its time afterwards.
             #expect(try await ana.requestPayment(hers, reference: nil).string("id") == first.string("id"))
             try await harness.pass(.seconds(1))
             #expect(try await ana.payment(first.string("id")).string("failure_code") == "timed_out")
+            #expect(try await ana.requestPayment(hers, reference: nil).string("id") == first.string("id"))
+            try await harness.advance(by: .seconds(72 * 3_600))
             #expect(try await ana.requestPayment(hers, reference: nil).string("id") != first.string("id"))
         }
     }
