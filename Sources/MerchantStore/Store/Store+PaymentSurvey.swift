@@ -61,7 +61,9 @@ extension Store {
                     (extract(epoch FROM interval '1 day' - (app_now() - min(created_at))) * 1000000)::bigint
                         AS until_next_payment
                 FROM (
-                    SELECT created_at FROM payments WHERE subject = \(subject) AND origin = 'own'
+                    SELECT created_at FROM payments
+                    WHERE subject = \(subject) AND origin = 'own'
+                        AND coalesce(failure_code, '') NOT IN ('not_sent', 'not_let_in')
                     ORDER BY id DESC LIMIT \(paymentsPerDayMax)
                 ) AS latest
                 WHERE created_at > app_now() - interval '1 day'
