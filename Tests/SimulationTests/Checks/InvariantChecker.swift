@@ -87,7 +87,7 @@ extension InvariantChecker {
 
     /// Whether it was paid without us, or Belvo has said one thing of it and then the opposite.
     private func isOdd(_ intent: String) -> Bool {
-        belvo.paidElsewhere[intent] != nil || belvo.takenBack.contains(intent)
+        belvo.signedElsewhere[intent] != nil || belvo.takenBack.contains(intent)
     }
 
     /// Every intent is one payment of ours, and of those for one reference one is paid.
@@ -101,7 +101,7 @@ extension InvariantChecker {
                 blame(.lost, "intent \(intent.id) was opened and never remembered")
                 continue
             }
-            if intent.isAuthorized, !payment.isSigned {
+            if intent.isAuthorized, !payment.isSigned, belvo.signedElsewhere[intent.id] == nil {
                 blame(.lost, "payment \(external) was authorized and its signature never remembered")
             }
             if payment.belvoID != intent.id, payment.state != "failed" {
@@ -112,7 +112,7 @@ extension InvariantChecker {
             }
             if belvo.takenBack.contains(intent.id) { continue }
             if intent.status == .succeeded {
-                if belvo.paidElsewhere[intent.id] == nil {
+                if belvo.signedElsewhere[intent.id] == nil {
                     paid["\(payment.subject)/\(payment.reference)", default: []].append(intent.id)
                 }
                 if payment.state != "succeeded" {
@@ -134,18 +134,16 @@ extension InvariantChecker {
                 blame(.wrong, "payment \(payment.id) is \(payment.state) and not at Belvo")
             }
             // A price may change once a payment is given up; what is then paid elsewhere was opened at the old one.
-            let isElsewhere = payment.belvoID.map { belvo.paidElsewhere[$0] != nil } ?? false
+            let isElsewhere = payment.belvoID.map { belvo.signedElsewhere[$0] != nil } ?? false
             if let prices = shop.prices[payment.reference], !prices.contains(payment.amount), !isElsewhere {
                 blame(.wrong, "payment \(payment.id) is \(payment.amount), and its order one of \(prices.sorted())")
             }
         }
     }
 
-    /// No intent was opened beside one that had been authorized and might still be paid; and none without asking how
-    /// the earlier ones stand.
+    /// No intent was opened beside one that had been signed, by us or elsewhere, and that had not failed at Belvo.
     private mutating func checkOpenings(_ payments: [String: PaymentRow]) {
         judgeAuthorizations(payments)
-        let asked = begun()
         for opening in belvo.openings {
             guard let payment = payments[opening.externalID] else { continue }
             for other in opening.others {
@@ -157,14 +155,8 @@ extension InvariantChecker {
                     belvo.takenBackAt[other.id].map { takenBackAt in
                         !(belvo.readings[other.id] ?? []).contains { takenBackAt < $0 && $0 < opening.step }
                     } ?? false
-                if other.isAuthorized, other.status != .failed, other.status != .canceled, !isUnheard {
+                if wasSigned(other, before: payment.createdAt), !isUnheard {
                     blame(.double, "payment \(payment.id) was opened while \(earlier.id) was \(other.status.rawValue)")
-                }
-                if let paidAt = belvo.paidElsewhere[other.id], let begun = asked[payment.id], paidAt < begun,
-                    !(belvo.readings[other.id] ?? []).contains(where: { paidAt < $0 && $0 < opening.step })
-                {
-                    blame(
-                        .double, "payment \(payment.id) was opened without asking about \(earlier.id), which was paid")
                 }
                 if isSignable(other, beside: opening, since: payment.createdAt) {
                     blame(
@@ -172,6 +164,14 @@ extension InvariantChecker {
                 }
             }
         }
+    }
+
+    /// Whether an intent had been signed and could be paid when another one was opened or authorized. One that was
+    /// signed elsewhere counts if that was before the other one's row said so.
+    private func wasSigned(_ intent: PaymentIntent, before moment: Payments.Timestamp?) -> Bool {
+        guard intent.status != .failed, intent.status != .canceled else { return false }
+        guard let signedAt = belvo.signedElsewhere[intent.id] else { return intent.isAuthorized }
+        return moment.map { signedAt < $0 - SimulatedTime.beginning } ?? false
     }
 
     /// Whether a user could sign one intent with a token when another one was opened or authorized, and had the token
@@ -191,8 +191,7 @@ extension InvariantChecker {
                 guard let earlier = other.externalID.flatMap({ payments[$0] }), earlier.subject == payment.subject,
                     earlier.reference == payment.reference, !belvo.takenBack.contains(other.id)
                 else { continue }
-                let wasSigned = other.isAuthorized && belvo.paidElsewhere[other.id] == nil
-                if wasSigned, other.status != .failed, other.status != .canceled {
+                if wasSigned(other, before: payment.authorizedAt) {
                     blame(.double, "\(payment.id) was authorized while \(earlier.id) was \(other.status.rawValue)")
                 }
                 if isSignable(other, beside: authorization, since: payment.authorizedAt) {
@@ -244,17 +243,6 @@ extension InvariantChecker {
         }
     }
 
-    /// When the requests came that made payments.
-    private func begun() -> [String: Int] {
-        var steps: [String: Int] = [:]
-        for said in fleet.said where said.request.target.path.hasSuffix("/payment-intents") {
-            let body = try? JSONDocument(parsing: said.response.body).root
-            guard said.response.status.isSuccess, let id = body?["id"]?.string else { continue }
-            steps[id] = min(steps[id] ?? .max, said.begun)
-        }
-        return steps
-    }
-
     private mutating func checkEnrollments(_ database: SimulatedDatabase) async throws {
         var rows: [String: String] = [:]
         for row in try await database.rows("SELECT id::text, coalesce(belvo_id::text, '') AS belvo_id FROM enrollments")
@@ -293,7 +281,7 @@ extension InvariantChecker {
                 blame(.wrong, "\(kind) \(id) went from \(before ?? "nothing") and was \(present[id] ?? "nothing")")
             }
             if kind == "payment", let payment = payments[id] {
-                let wasElsewhere = payment.belvoID.map { belvo.paidElsewhere[$0] != nil } ?? false
+                let wasElsewhere = payment.belvoID.map { belvo.signedElsewhere[$0] != nil } ?? false
                 if before == "succeeded" || before == "failed" && !(wasElsewhere && after == "succeeded") {
                     blame(.wrong, "payment \(id) went from \(before ?? "") to \(after)")
                 }
@@ -388,7 +376,7 @@ extension InvariantChecker {
                     blame(.double, "payment \(id): two signatures were taken")
                 }
             }
-            let isElsewhere = payments[id]?.belvoID.map { belvo.paidElsewhere[$0] != nil } ?? false
+            let isElsewhere = payments[id]?.belvoID.map { belvo.signedElsewhere[$0] != nil } ?? false
             if path.hasSuffix("/cancel"), payments[id]?.state != "failed", !isElsewhere {
                 blame(.lost, "payment \(id): the user's cancelling was confirmed and is forgotten")
             }

@@ -23,6 +23,7 @@ enum Fault: String, CaseIterable, Sendable {
     case belvo500 = "Belvo: 500, not done"
     case belvo500After = "Belvo: 500, and done"
     case belvo4xxAfter = "Belvo: done, and answered 400 to 429"
+    case signatureTakenAndRefused = "Belvo: a signature is taken, and answered 400 to 429"
     case belvoFailedOfAnother = "Belvo: FAILED, of another payment"
     case belvoTruncated = "Belvo: the answer breaks off"
     case belvoMalformedAnswer = "Belvo: 200 with nonsense"
@@ -42,6 +43,8 @@ enum Fault: String, CaseIterable, Sendable {
     case webhookLost = "webhook: lost"
     case webhookDoubled = "webhook: sent twice"
     case widgetToken = "app: has a token for Belvo's SDK"
+    case tokenAfterGivingUp = "app: gives up an attempt, and gets a token before it signs the next one"
+    case signedElsewhere = "app: signs with a token, and comes back without it when it has ended"
     case manyAttempts = "app: gives up twenty-five attempts for one reference"
     case erasure = "operator: erases a person"
     case priceChangesMeanwhile = "shop: changes prices while a payment begins"
@@ -62,6 +65,7 @@ extension Fault {
         $0.rawValue.hasPrefix("Belvo")
             && ![
                 .belvoAway, .belvoAwayAfterLoss, .belvoDiffers, .belvoPaidElsewhere, .belvoTakesBack, .bankRevokes,
+                .signatureTakenAndRefused,
             ].contains($0)
     }
 }
@@ -83,6 +87,7 @@ struct Weather: Sendable {
         let rare: [Fault] = [
             .crash, .freeze, .leap, .belvoAway, .belvoAwayAfterLoss, .belvoDiffers, .belvoPaidElsewhere,
             .heldUpAfterRefusal, .priceChangesMeanwhile, .belvoTakesBack, .widgetToken, .erasure,
+            .signatureTakenAndRefused, .tokenAfterGivingUp, .signedElsewhere,
         ]
         for fault in rare where rates[fault] != nil {
             rates[fault] = Int.random(in: 50...400, using: &random)

@@ -87,13 +87,15 @@ final class AppClient: @unchecked Sendable {
             guard let enrollment else { return }
             let key = "\(app)-\(reference)-\(attempt)".replacing(" ", with: "-")
             let request = #"{"enrollment": "\#(enrollment)", "reference": "\#(reference)"}"#
-            if attempt == 1 { await getToken(by: app) }
+            if attempt == 1 { await getTokenPerhaps(by: app) }
+            if scheduler.fault(among: [.signedElsewhere]) != nil {
+                await signElsewhere(request, key: key + "-elsewhere", by: app)
+            }
+            let getsTokenLate = scheduler.fault(among: [.tokenAfterGivingUp]) != nil
+            if getsTokenLate { await openAndGiveUp(request, key: key + "-given-up", by: app) }
             if attempt == 1, scheduler.fault(among: [.manyAttempts]) != nil {
                 for number in 1...25 {
-                    let made = await insist(
-                        .post, "/v1/payment-intents", request, key: "\(key)-\(number)", by: app)
-                    guard let id = made?["id"]?.string else { break }
-                    _ = await insist(.post, "/v1/payment-intents/\(id)/cancel", nil, by: app)
+                    guard await openAndGiveUp(request, key: "\(key)-\(number)", by: app) else { break }
                 }
             }
             var answer: Heard?
@@ -111,7 +113,8 @@ final class AppClient: @unchecked Sendable {
                 await scheduler.pause(app, "thinks", for: scheduler.span(.seconds(1), .seconds(15)))
                 continue
             }
-            if await carryOn(with: id, after: attempt - 1, by: app) == "SUCCEEDED" { return }
+            let status = await carryOn(with: id, after: attempt - 1, getsToken: getsTokenLate, by: app)
+            if status == "SUCCEEDED" { return }
             if scheduler.chance(10) {
                 // The first key once more, long after.
                 _ = await insist(.post, "/v1/payment-intents", request, key: key, by: app)
@@ -124,8 +127,40 @@ final class AppClient: @unchecked Sendable {
         }
     }
 
+    /// Whether there was an attempt to give up.
+    @discardableResult
+    private func openAndGiveUp(_ request: String, key: String, by app: Party) async -> Bool {
+        let made = await insist(.post, "/v1/payment-intents", request, key: key, by: app)
+        guard let id = made?["id"]?.string else { return false }
+        _ = await insist(.post, "/v1/payment-intents/\(id)/cancel", nil, by: app)
+        return true
+    }
+
+    /// Signs an attempt with a token for the SDK and comes back when the token has ended for certain: to give the
+    /// attempt up, or when it is about to lapse. Belvo may be away then.
+    private func signElsewhere(_ request: String, key: String, by app: Party) async {
+        guard let made = await insist(.post, "/v1/payment-intents", request, key: key, by: app),
+            let id = made["id"]?.string, let end = await getToken(by: app)
+        else { return }
+        let lapse = scheduler.elapsed + Self.signatureTime + .seconds(60)
+        let mayLapse = scheduler.chance(60)
+        if !mayLapse, scheduler.chance(25) {
+            _ = await insist(.post, "/v1/payment-intents/\(id)/cancel", nil, by: app)
+        }
+        await scheduler.pause(app, "looks for the finger", for: scheduler.span(.milliseconds(100), .seconds(5)))
+        belvo.signElsewhere(named: id)
+        let tokenEnded = end + .seconds(125)
+        let back = mayLapse ? max(tokenEnded, lapse - .seconds(scheduler.number(10...30))) : tokenEnded
+        await scheduler.pause(app, "does without a token", for: max(back - scheduler.elapsed, .zero))
+        if scheduler.chance(70) { belvo.goAway(for: scheduler.span(.seconds(20), .seconds(60))) }
+        if !mayLapse { _ = await insist(.post, "/v1/payment-intents/\(id)/cancel", nil, by: app) }
+        await scheduler.pause(app, "thinks", for: scheduler.span(.seconds(20), .seconds(90)))
+    }
+
     /// Takes a payment that was opened to its end; its status as the app saw it last.
-    private func carryOn(with id: String, after earlier: Int, by app: Party) async -> String? {
+    private func carryOn(
+        with id: String, after earlier: Int, getsToken: Bool, by app: Party
+    ) async -> String? {
         let path = "/v1/payment-intents/\(id)"
         if scheduler.chance(8) { return nil }  // The user puts the phone away.
         if scheduler.chance(15) {
@@ -139,7 +174,11 @@ final class AppClient: @unchecked Sendable {
         }
         guard let options else { return nil }
         // A token that comes now could sign the attempts that were given up before this one was opened.
-        for _ in 0...earlier { await getToken(by: app) }
+        for _ in 0...earlier { await getTokenPerhaps(by: app) }
+        if getsToken {
+            _ = await getToken(by: app)
+            await scheduler.pause(app, "looks for the finger", for: scheduler.span(.milliseconds(100), .seconds(5)))
+        }
         if scheduler.chance(20) {
             await scheduler.pause(app, "looks for the finger", for: scheduler.span(.seconds(5), .seconds(420)))
         }
@@ -147,6 +186,12 @@ final class AppClient: @unchecked Sendable {
         if scheduler.chance(10) {
             // Somebody gives up on the other phone at the same moment.
             _ = scheduler.loop.task { [self] in _ = await insist(.post, path + "/cancel", nil, by: app) }
+        }
+        if scheduler.chance(20) {
+            // Whatever is answered, the user tries once and gives up.
+            _ = await call(.post, path + "/authorize", body, by: app)
+            _ = await insist(.post, path + "/cancel", nil, by: app)
+            return nil
         }
         if scheduler.chance(15) {
             let other = scheduler.chance(50) ? body : authorization(options) ?? body
@@ -162,16 +207,22 @@ final class AppClient: @unchecked Sendable {
         }
     }
 
-    /// The app gets a token with which the user can sign at Belvo what was opened here.
-    private func getToken(by app: Party) async {
+    private func getTokenPerhaps(by app: Party) async {
+        if scheduler.fault(among: [.widgetToken]) != nil { _ = await getToken(by: app) }
+    }
+
+    /// The app gets a token with which the user can sign at Belvo what was opened here; when it ends.
+    private func getToken(by app: Party) async -> Duration? {
         // Who waits for somebody else's turn waits in real time, which no replay repeats: nobody has to.
-        guard let customer, !mayWaitForToken, scheduler.fault(among: [.widgetToken]) != nil else { return }
+        guard let customer, !mayWaitForToken else { return nil }
         mayWaitForToken = true
-        guard let answer = await call(.post, "/v1/widget-token", nil, by: app), answer.code == 201 else { return }
+        guard let answer = await call(.post, "/v1/widget-token", nil, by: app), answer.code == 201 else { return nil }
         mayWaitForToken = false
-        guard let text = answer["expires_at"]?.string, let end = try? Payments.Timestamp(text)
-        else { return }
-        belvo.give(tokenTo: customer, until: end - SimulatedTime.beginning)
+        guard let text = answer["expires_at"]?.string, let moment = try? Payments.Timestamp(text)
+        else { return nil }
+        let end = moment - SimulatedTime.beginning
+        belvo.give(tokenTo: customer, until: end)
+        return end
     }
 
     private func authorization(_ options: JSONValue) -> String? {
@@ -179,6 +230,8 @@ final class AppClient: @unchecked Sendable {
         return #"{"risk_signals": \#(signals), "assertion": \#(String(decoding: assertion, as: UTF8.self))}"#
     }
 
+    /// How long Belvo waits for a signature (`SandboxConfiguration.consentLifetime`).
+    private static let signatureTime = Duration.seconds(300)
     static let bank = "188716fb-39ad-44a7-a992-6c278d2b24a4"
 }
 

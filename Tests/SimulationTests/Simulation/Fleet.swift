@@ -23,8 +23,6 @@ final class Fleet: @unchecked Sendable {
         let user: String
         let request: Request
         let response: Response
-        /// The step at which the request came.
-        let begun: Int
     }
 
     init(scheduler: Scheduler, make: @escaping (_ number: Int) throws -> SimulatedServer) {
@@ -89,10 +87,9 @@ final class Fleet: @unchecked Sendable {
         guard let server = scheduler.pick(servers) else { return nil }
         let letter = Letter()
         letters[server.party, default: []].append(letter)
-        let begun = scheduler.trace.count
         _ = scheduler.loop.task { [self] in
             let response = await server.respond(to: request)
-            if let response { said.append(Said(user: user, request: request, response: response, begun: begun)) }
+            if let response { said.append(Said(user: user, request: request, response: response)) }
             letter.deliver(response)
         }
         let response = await letter.response()

@@ -19,9 +19,10 @@ final class SimulatedBelvo: @unchecked Sendable {
     private(set) var falsified: [String: BelvoSandbox.Fault] = [:]
     /// Those that were, at some time.
     private(set) var everFalsified: Set<String> = []
-    /// Intents that somebody authorized at Belvo without us, with a token for the SDK.
-    /// With the steps at which it was done.
-    private(set) var paidElsewhere: [String: Int] = [:]
+    /// Intents that somebody authorized at Belvo without us, with a token for the SDK, and when.
+    private(set) var signedElsewhere: [String: Duration] = [:]
+    /// Those of them about which the bank decides after everything else.
+    private var undecided: Set<String> = []
     /// Intents whose last word Belvo has taken back.
     private(set) var takenBack: Set<String> = []
     /// In which step each of them was.
@@ -165,7 +166,9 @@ final class SimulatedBelvo: @unchecked Sendable {
         let isPosted = request.method == .post
         var aimed: [Fault] = []
         if isPosted, request.target.path.hasSuffix("/payment-intents/") { aimed = [.belvoAwayAfterLoss] }
-        if isPosted, request.target.path.hasSuffix("/authorize/") { aimed = [.heldUpAfterRefusal] }
+        if isPosted, request.target.path.hasSuffix("/authorize/") {
+            aimed = [.heldUpAfterRefusal, .signatureTakenAndRefused]
+        }
         return scheduler.fault(among: aimed) ?? scheduler.fault(among: Fault.atBelvo)
     }
 
@@ -256,7 +259,8 @@ final class SimulatedBelvo: @unchecked Sendable {
     /// The fault in the sandbox's words.
     private func plan(_ fault: Fault?, for request: Request) -> BelvoSandbox.Fault? {
         switch fault {
-        case .belvo4xxAfter?: scheduler.pick([400, 401, 403, 404, 409, 410, 422, 425, 429]).map { .statusAfter($0) }
+        case .belvo4xxAfter?, .signatureTakenAndRefused?:
+            scheduler.pick([400, 401, 403, 404, 409, 410, 422, 425, 429]).map { .statusAfter($0) }
         case .belvoFailedOfAnother?:
             request.method == .get && intents.contains(where: { request.target.path.contains($0.id) })
                 ? .altered([
@@ -283,15 +287,37 @@ final class SimulatedBelvo: @unchecked Sendable {
     private func holdUp(_ server: Party, after request: Request) async {
         guard let intent = intents.first(where: { request.target.path.contains($0.id) && !$0.status.isTerminal })
         else { return }
-        if isSignable(intent) { payElsewhere(intent) }
+        if isSignable(intent) { signElsewhere(intent) }
         await scheduler.pause(
             server, "comes to itself after a refusal", for: scheduler.span(.seconds(5), .seconds(60)))
     }
 
-    private func payElsewhere(_ intent: PaymentIntent) {
-        scheduler.note("somebody else pays intent \(intent.id)")
-        paidElsewhere[intent.id] = scheduler.trace.count
-        try? sandbox.settle(intent: intent.id)
+    /// The user signs the intent of one of our payments with a token, and the bank takes its time. Nothing is done
+    /// without a token.
+    func signElsewhere(named externalID: String) {
+        guard let intent = intents.first(where: { $0.externalID == externalID }), !intent.isAuthorized,
+            !intent.status.isTerminal, isSignable(intent)
+        else { return }
+        signElsewhere(intent, isSlow: true)
+    }
+
+    /// The bank pays at once, or is at it for long; of that a webhook tells, or none.
+    private func signElsewhere(_ intent: PaymentIntent, isSlow: Bool = false) {
+        scheduler.note("somebody else signs intent \(intent.id)")
+        signedElsewhere[intent.id] = scheduler.elapsed
+        guard isSlow || scheduler.chance(50) else {
+            try? sandbox.settle(intent: intent.id)
+            return
+        }
+        undecided.insert(intent.id)
+        let isTold = scheduler.chance(30)
+        sandbox.change { dependencies in
+            dependencies.intents.change(intent.id) {
+                $0.isAuthorized = true
+                if !isTold { $0.status = .processing }
+            }
+            if isTold { dependencies.turnIntent(intent.id, to: .processing) }
+        }
     }
 
     /// Nobody reaches Belvo for a while.
@@ -314,7 +340,9 @@ final class SimulatedBelvo: @unchecked Sendable {
 extension SimulatedBelvo {
     /// Something that waits for the bank comes to an end, if it is chosen.
     func decideSomething() {
-        if let intent = scheduler.pick(intents.filter { $0.isAuthorized && !$0.status.isTerminal }) {
+        if let intent = scheduler.pick(
+            intents.filter { $0.isAuthorized && !$0.status.isTerminal && !undecided.contains($0.id) })
+        {
             decide(intent)
         }
         if let enrollment = scheduler.pick(enrollments.filter { $0.credential != nil && $0.status == .pending }) {
@@ -330,7 +358,7 @@ extension SimulatedBelvo {
             intents.filter { !$0.isAuthorized && !$0.status.isTerminal && isSignable($0) }),
             scheduler.fault(among: [.belvoPaidElsewhere]) != nil
         {
-            payElsewhere(intent)
+            signElsewhere(intent)
         }
         if let intent = scheduler.pick(
             intents.filter { $0.isAuthorized && $0.status.isTerminal && !takenBack.contains($0.id) }),

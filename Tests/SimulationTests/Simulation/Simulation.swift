@@ -107,6 +107,8 @@ struct Simulation {
         if scheduler.chance(30) { configuration.variants.listLagMilliseconds = scheduler.number(0...20_000) }
         // New objects answer 404 for a moment.
         if scheduler.chance(20) { configuration.variants.readLagMilliseconds = scheduler.number(0...4_000) }
+        // Tokens end before a payment that was opened with them lapses, or after that.
+        if scheduler.chance(80) { configuration.accessTokenLifetime = .seconds(60) }
         // What Belvo's documents leave open.
         if scheduler.chance(20) { configuration.variants.lists = .bare }
         if scheduler.chance(20) { configuration.variants.redirect = .pushedAuthorization }
