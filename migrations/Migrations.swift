@@ -40,6 +40,7 @@ public let migrations: [Migration] = [
     Migration(
         "0026_keep_contradictions_until_they_are_settled",
         PackageResources._026_keep_contradictions_until_they_are_settled_sql),
+    Migration("0028_dispute_an_order_once", PackageResources._028_dispute_an_order_once_sql),
     Migration(
         "0029_let_an_operator_say_when_belvo_is_right",
         PackageResources._029_let_an_operator_say_when_belvo_is_right_sql),

@@ -33,11 +33,12 @@ package struct Reconciliation: Sendable {
         for intent in intents.items where day.mayHold(intent.createdAt) {
             let payment = try await payment(for: intent)
             seen[intent.id] = .some(payment?.record)
-            differences += payment.map { compare($0.record, intent) } ?? [.unknownHere(intent)]
-            differences += try await twin(payment?.record, intent)
-            if let payment, isBehind(payment.record, intent) {
-                _ = try await dependencies.store.requeue(.payment, payment.record.id.uuid)
+            if let payment {
+                differences += try await compare(payment.record, intent)
+            } else {
+                differences.append(.unknownHere(intent))
             }
+            differences += try await twin(payment?.record, intent)
         }
         differences += try await missing(on: day, besides: Set(seen.keys.map(\.uuid)))
         differences += try await compare(charges.items.filter { day.mayHold($0.createdAt) }, seen)
@@ -53,7 +54,19 @@ package struct Reconciliation: Sendable {
         return try await dependencies.store.payment(own)
     }
 
-    private func compare(_ payment: Payment, _ intent: Belvo.PaymentIntent) -> [Difference] {
+    /// The differences between the two. Where our row is behind it is polled, and a second transfer is an alarm.
+    private func compare(_ payment: Payment, _ intent: Belvo.PaymentIntent) async throws -> [Difference] {
+        if isBehind(payment, intent) { _ = try await dependencies.store.requeue(.payment, payment.id.uuid) }
+        if intent.status == .succeeded { try await raiseIfPaidTwice(payment, by: intent.biometricPix.endToEndID) }
+        return differences(between: payment, and: intent)
+    }
+
+    private func raiseIfPaidTwice(_ payment: Payment, by transfer: String?) async throws {
+        try await PaymentWorkflow(dependencies: dependencies).raiseIfPaidTwice(
+            payment, by: transfer.flatMap { EndToEndID($0) })
+    }
+
+    private func differences(between payment: Payment, and intent: Belvo.PaymentIntent) -> [Difference] {
         var found: [Difference] = []
         func differs(_ kind: Difference.Kind, _ ours: String?, _ theirs: String?) {
             guard ours != theirs else { return }
@@ -101,10 +114,7 @@ package struct Reconciliation: Sendable {
             guard let belvoID = payment.record.belvoID, !seen.contains(belvoID) else { continue }
             do {
                 let intent = try await dependencies.belvo.readPaymentIntent(Belvo.PaymentIntent.ID(belvoID))
-                differences += compare(payment.record, intent)
-                if isBehind(payment.record, intent) {
-                    _ = try await dependencies.store.requeue(.payment, payment.record.id.uuid)
-                }
+                differences += try await compare(payment.record, intent)
             } catch BelvoError.notFound {
                 differences.append(
                     Difference(
@@ -139,6 +149,7 @@ package struct Reconciliation: Sendable {
             if let payment, let centavos = charge.amountCentavos, payment.amount.centavos != centavos {
                 differs(.chargeAmount, payment.amount.description, Money(centavos: centavos).description)
             }
+            if let payment { try await raiseIfPaidTwice(payment, by: charge.endToEndID) }
         }
         for (intent, count) in collected where count > 1 {
             differences.append(

@@ -88,8 +88,13 @@ private struct WebhookPass {
         await read(zip(left, named).compactMap { receipt, target in target.map { ($0, receipt.age) } })
         for (receipt, target) in zip(left, named) {
             guard let target, let reading = readings[target] else { continue }
-            // An intent that a movement's webhook only named may be false: the movement itself is read.
-            if receipt.record.isOfMovement, !reading.hasFoundOurs { continue }
+            // An intent that a movement's webhook only named may be false, and what is paid may be paid once more: the
+            // movement itself is read, unless it repeats what is known by then.
+            if receipt.record.isOfMovement,
+                !reading.hasFoundOurs || reading.showsPaid && receipt.record.tellsOfPayment
+            {
+                continue
+            }
             settle(receipt, after: reading)
         }
         guard left.contains(where: \.record.isOfMovement) else { return }
@@ -115,15 +120,17 @@ private struct WebhookPass {
             if let movement = receipt.record.object.flatMap({ known[$0] }) { found.append((receipt, movement)) }
         }
         let targets = found.compactMap { receipt, movement -> (WebhookWorkflow.Target, Duration)? in
-            guard case .belongs(let intent) = movement else { return nil }
+            guard case .belongs(let intent, _) = movement else { return nil }
             return (WebhookWorkflow.Target(kind: .intent, id: intent), receipt.age)
         }
         await read(targets)
         for (receipt, movement) in found {
             switch movement {
             case .ends(let reading): settle(receipt, after: reading)
-            case .belongs(let intent):
-                if let reading = readings[.init(kind: .intent, id: intent)] { settle(receipt, after: reading) }
+            case .belongs(let intent, let transfer):
+                guard let reading = readings[.init(kind: .intent, id: intent)] else { continue }
+                let noted = await workflow.noting(receipt.record, by: transfer, for: intent, after: reading)
+                settle(receipt, after: noted)
             }
         }
     }
@@ -208,6 +215,7 @@ extension WebhookWorkflow.Reading {
     fileprivate var hasFoundOurs: Bool {
         if case .read(isOurs: true, _) = self { true } else { false }
     }
+    fileprivate var showsPaid: Bool { if case .read(isOurs: true, .succeeded?) = self { true } else { false } }
 }
 
 extension Stored<WebhookReceipt> {

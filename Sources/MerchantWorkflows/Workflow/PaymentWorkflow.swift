@@ -102,8 +102,8 @@ extension PaymentWorkflow: PolledWorkflow {
         }
     }
 
-    /// The same report, after the alarms about it were raised: that it shows something else than was asked for, or
-    /// takes Belvo's last status back. Neither changes a state.
+    /// The same report, after the alarms about it were raised: that it shows something else than was asked for, takes
+    /// Belvo's last status back, or shows another transfer than the one that paid. None changes a state.
     func raisingAlarms(about report: Payment.Report, against payment: Payment) async throws -> Payment.Report {
         let differences = payment.differences(from: report)
         if !differences.isEmpty {
@@ -116,7 +116,20 @@ extension PaymentWorkflow: PolledWorkflow {
             try await raise(
                 .contradiction, of: payment, "\(report.providerStatus) after \(payment.status.rawValue)")
         }
+        try await raiseIfPaidTwice(payment, by: report.status == .succeeded ? report.facts.endToEndID : nil)
         return report
+    }
+
+    /// Raises the alarm where a transfer has paid once more what another one has paid.
+    func raiseIfPaidTwice(_ payment: Payment, by transfer: EndToEndID?) async throws {
+        guard let further = payment.furtherTransfer(transfer) else { return }
+        try await raiseDoublePaid(payment, "paid by transfer \(further), too")
+    }
+
+    /// Raises the alarm about a payment that was collected twice, once for each such thing that is found.
+    func raiseDoublePaid(_ payment: Payment, _ detail: String) async throws {
+        guard try await dependencies.store.raiseDoublePaid(payment.id, detail) else { return }
+        logRaised(.doublePaid, of: payment, detail)
     }
 
     /// Raises the alarm where Belvo's own answer about what may be paid cannot be read. The page of something in front
@@ -135,6 +148,10 @@ extension PaymentWorkflow: PolledWorkflow {
     /// Keeps an alarm until an operator has settled it, and logs it once.
     func raise(_ kind: MoneyAlarm.Kind, of payment: Payment, _ detail: String) async throws {
         guard try await dependencies.store.raise(kind, of: payment.id, detail) else { return }
+        logRaised(kind, of: payment, detail)
+    }
+
+    private func logRaised(_ kind: MoneyAlarm.Kind, of payment: Payment, _ detail: String) {
         dependencies.log.critical(
             "payment.\(kind.rawValue)", metadata: ["payment_id": "\(payment.id)", "detail": "\(detail)"])
     }

@@ -97,7 +97,8 @@ package struct WebhookWorkflow: Sendable {
 
     /// Where a charge or a transaction belongs.
     enum Movement: Sendable {
-        case belongs(to: UUID)
+        /// `by`: the transfer of a charge that has collected the money.
+        case belongs(to: UUID, by: EndToEndID?)
         /// To no intent, or it could not be read.
         case ends(Reading)
     }
@@ -105,13 +106,33 @@ package struct WebhookWorkflow: Sendable {
     /// Reads a charge or a transaction, to learn which intent it belongs to.
     func readMovement(_ id: UUID, _ kind: Kind) async -> Movement {
         do {
-            let intent: Belvo.PaymentIntent.ID? =
-                kind == .charges
-                ? try await dependencies.belvo.readCharge(Charge.ID(id)).paymentIntent
-                : try await dependencies.belvo.readTransaction(Transaction.ID(id)).paymentIntent
-            return intent.map { .belongs(to: $0.uuid) } ?? .ends(.read(isOurs: false))
+            let charge = try await kind == .charges ? dependencies.belvo.readCharge(Charge.ID(id)) : nil
+            let intent =
+                if let charge {
+                    charge.paymentIntent
+                } else {
+                    try await dependencies.belvo.readTransaction(Transaction.ID(id)).paymentIntent
+                }
+            let transfer = charge?.status == "SUCCEEDED" ? charge?.endToEndID.flatMap { EndToEndID($0) } : nil
+            return intent.map { .belongs(to: $0.uuid, by: transfer) } ?? .ends(.read(isOurs: false))
         } catch {
             return .ends(await reading(id) { throw error })
+        }
+    }
+
+    /// The reading of an intent, after the alarm was raised where a movement that belongs to it has paid it once more.
+    /// The movement was read; but Belvo's transactions name no transfer, only their webhooks do.
+    func noting(
+        _ receipt: WebhookReceipt, by transfer: EndToEndID?, for intent: UUID, after reading: Reading
+    ) async -> Reading {
+        guard case .read(isOurs: true, _) = reading,
+            let transfer = transfer ?? (receipt.tellsOfInflow ? receipt.statement.endToEndID : nil)
+        else { return reading }
+        return await self.reading(intent) {
+            if let payment = try await dependencies.store.payment(belvoID: intent)?.record {
+                try await PaymentWorkflow(dependencies: dependencies).raiseIfPaidTwice(payment, by: transfer)
+            }
+            return reading
         }
     }
 
@@ -173,10 +194,19 @@ package struct WebhookWorkflow: Sendable {
 }
 
 extension WebhookReceipt {
+    private var told: String? { WebhookWorkflow.Kind(rawValue: type).flatMap { statement.told(as: $0) } }
+
     /// Whether it says more than Belvo shows.
     fileprivate func isAhead(of shown: ProviderStatus) -> Bool {
         WebhookWorkflow.Kind(rawValue: type).map { statement.isAhead(of: shown, as: $0) } ?? false
     }
+
+    /// Whether it says that a charge or a transaction has brought money.
+    var tellsOfPayment: Bool {
+        [.charges, .transactions].contains(WebhookWorkflow.Kind(rawValue: type)) && told == "SUCCEEDED"
+    }
+
+    fileprivate var tellsOfInflow: Bool { WebhookWorkflow.Kind(rawValue: type) == .transactions && told == "SUCCEEDED" }
 }
 
 extension WebhookStatement {
@@ -185,19 +215,22 @@ extension WebhookStatement {
     ///
     /// The webhooks of steps before the end may be late: only one of an end counts against another end.
     func isAhead(of shown: ProviderStatus, as kind: WebhookWorkflow.Kind) -> Bool {
-        let told: String? =
-            switch kind {
-            case .paymentIntents, .charges, .enrollments: status
-            case .transactions where direction == "INFLOW": status ?? "SUCCEEDED"
-            case .transactions: direction == nil ? status : nil
-            }
-        return switch told {
+        switch told(as: kind) {
         // An enrollment may end after it has succeeded.
         case "SUCCEEDED" where kind == .enrollments: shown == .pending
         case "SUCCEEDED": shown != .succeeded
         case "FAILED", "CANCELED": shown != .failed
         case "PROCESSING": shown == .pending
         default: false
+        }
+    }
+
+    /// The status that it says; none for money that goes back.
+    func told(as kind: WebhookWorkflow.Kind) -> String? {
+        switch kind {
+        case .paymentIntents, .charges, .enrollments: status
+        case .transactions where direction == "INFLOW": status ?? "SUCCEEDED"
+        case .transactions: direction == nil ? status : nil
         }
     }
 

@@ -1,0 +1,136 @@
+import BelvoSandbox
+import FoundationEssentials
+import MerchantModel
+import Payments
+import Postgres
+import Testing
+import Transport
+
+@testable import MerchantServer
+
+/// A second transfer for a payment that is paid is an alarm, whichever reading shows it.
+@Suite struct PaidTwiceTests {
+    private static let other = "E00000000202611221200aaaaaaaaaaa"
+    private static let transfer = "/payment_method_information/open_finance_biometric_pix/end_to_end_id"
+    private static let alarms = "SELECT kind || ': ' || detail AS line FROM ops.money_alarms" as SQL
+
+    /// A payment that is paid for an order, with a shop that gets events.
+    private static func paid(
+        _ body: @escaping @Sendable (TestHarness, AppClient.OpenedPayment, ShopDouble) async throws -> Void
+    ) async throws {
+        try await ShopDouble.serving { shop in
+            try await MayBelvoStillPayTests.open(orders: "required", shop.environment) { harness, client, enrollment in
+                _ = try await MayBelvoStillPayTests.place(on: harness, amount: "19.90")
+                let payment = try await MayBelvoStillPayTests.ordered(client, enrollment)
+                try await client.authorize(payment)
+                try harness.sandbox.settle(intent: payment.belvoID)
+                try await harness.hear(of: payment.belvoID)
+                #expect(try await Self.order(harness) == "paid")
+                try await body(harness, payment, shop)
+            }
+        }
+    }
+
+    private static func order(_ harness: TestHarness) async throws -> String {
+        try await MayBelvoStillPayTests.order(on: harness).string("status")
+    }
+
+    private static func movement(
+        _ type: String, of payment: AppClient.OpenedPayment, _ harness: TestHarness
+    ) throws -> String {
+        try #require(harness.sandbox.movement(type, of: payment.belvoID))
+    }
+
+    private static func settleAlarms(_ harness: TestHarness) async throws {
+        try await harness.database.execute(
+            "UPDATE money_alarms SET settled_at = app_now(), settled_by = 'rosa: paid back' WHERE settled_at IS NULL")
+    }
+
+    private static func tellOfSecondCharge(_ harness: TestHarness, _ payment: AppClient.OpenedPayment) async throws {
+        try await harness.tell(
+            "CHARGES", of: movement("CHARGES", of: payment, harness),
+            data: #""status": "SUCCEEDED", "end_to_end_id": "\#(other)", "payment_intent": "\#(payment.belvoID)""#)
+        try await harness.work()
+    }
+
+    @Test func `a second charge that is told and read is an alarm, and disputes the order until it is settled`()
+        async throws
+    {
+        try await Self.paid { harness, payment, shop in
+            harness.sandbox.next(.altered([.init(Self.transfer, #""\#(Self.other)""#)]), on: .getCharge, count: nil)
+            try await Self.tellOfSecondCharge(harness, payment)
+            #expect(try await harness.lines(Self.alarms) == ["double_paid: paid by transfer \(Self.other), too"])
+            #expect(harness.log.holds("payment.double_paid"))
+            #expect(try await Self.order(harness) == "disputed")
+            for _ in 0..<3 { try await harness.work() }
+            #expect(shop.types.count { $0 == "order.disputed" } == 1)
+            try await Self.settleAlarms(harness)
+            #expect(try await Self.order(harness) == "paid")
+            // The same is not said anew.
+            try await harness.advance(by: .seconds(60))
+            try await Self.tellOfSecondCharge(harness, payment)
+            #expect(try await harness.lines(Self.alarms).isEmpty)
+        }
+    }
+
+    @Test func `a charge that was told under another transfer, and reads as the one that is known, is none`()
+        async throws
+    {
+        try await Self.paid { harness, payment, _ in
+            let before = harness.countCalls(.getCharge)
+            try await Self.tellOfSecondCharge(harness, payment)
+            #expect(harness.countCalls(.getCharge) == before + 1)
+            #expect(try await harness.lines(Self.alarms).isEmpty)
+            #expect(
+                try await harness.lines("SELECT DISTINCT outcome AS line FROM webhook_receipts") == ["done"])
+        }
+    }
+
+    @Test func `a second transaction that is told and can be read is an alarm`() async throws {
+        try await Self.paid { harness, payment, _ in
+            let data = """
+                "transaction_type": "INFLOW", "payment_intent": "\(payment.belvoID)", "end_to_end_id": "\(Self.other)"
+                """
+            try await harness.tell(
+                "TRANSACTIONS", of: Self.movement("TRANSACTIONS", of: payment, harness), data: data,
+                code: "OBJECT_CREATED")
+            try await harness.work()
+            #expect(try await harness.lines(Self.alarms) == ["double_paid: paid by transfer \(Self.other), too"])
+        }
+    }
+
+    @Test func `money that goes back is no second payment`() async throws {
+        try await Self.paid { harness, payment, _ in
+            let data = """
+                "transaction_type": "OUTFLOW", "payment_intent": "\(payment.belvoID)", "end_to_end_id": "\(Self.other)"
+                """
+            try await harness.tell(
+                "TRANSACTIONS", of: Self.movement("TRANSACTIONS", of: payment, harness), data: data,
+                code: "OBJECT_CREATED")
+            try await harness.work()
+            #expect(try await harness.lines(Self.alarms).isEmpty)
+        }
+    }
+
+    @Test func `a paid intent that shows another transfer is an alarm`() async throws {
+        try await Self.paid { harness, payment, _ in
+            harness.sandbox.next(
+                .altered([.init(Self.transfer, #""\#(Self.other)""#)]), on: .getPaymentIntent, count: nil)
+            try await harness.advance(by: .seconds(60))
+            try await harness.hear(of: payment.belvoID)
+            #expect(try await harness.lines(Self.alarms) == ["double_paid: paid by transfer \(Self.other), too"])
+        }
+    }
+
+    @Test(arguments: [Endpoint.listCharges, .listPaymentIntents])
+    func `a second transfer that the comparison of a day finds is an alarm, once`(list: Endpoint) async throws {
+        try await Self.paid { harness, _, _ in
+            harness.sandbox.next(
+                .altered([.init("/results/*\(Self.transfer)", #""\#(Self.other)""#)]), on: list, count: nil)
+            for _ in 0..<2 {
+                _ = try await harness.operate { try await $0.reconcile(UTCDay(of: WallClock.now())) }
+                #expect(try await harness.lines(Self.alarms) == ["double_paid: paid by transfer \(Self.other), too"])
+            }
+        }
+    }
+}
