@@ -1,3 +1,12 @@
+-- The shop gets one event for each dispute. One dispute may raise several alarms, about several payments; each of them
+-- led to an event. A new dispute is one that arises when an operator has settled the alarm of which the shop was told.
+ALTER TABLE money_alarms ADD COLUMN disputed_reference text;
+
+COMMENT ON COLUMN money_alarms.disputed_reference IS
+    'The order about whose dispute the shop got an event because of this alarm.';
+
+CREATE UNIQUE INDEX one_event_for_each_dispute ON money_alarms (disputed_reference) WHERE settled_at IS NULL;
+
 COMMENT ON COLUMN money_alarms.kind IS
     'double_paid: another payment for its reference succeeded too, or another transfer has paid it once more. '
     'paid_beside_order: it succeeded and is not what its order asks for, or another intent that bears its name was '

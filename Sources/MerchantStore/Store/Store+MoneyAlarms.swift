@@ -103,17 +103,26 @@ extension Store {
         ).first.map(readOrderTerms)
     }
 
-    /// Notes that an alarm is handled, with the event for the shop, where there is one.
-    package func noteHandled(_ alarm: Stored<MoneyAlarm>, emitting event: ShopEvent?) async throws {
-        try await database.execute(
-            """
-            WITH changed AS (
-                UPDATE money_alarms SET next_poll_at = NULL, leased_until = NULL, version = version + 1
-                WHERE id = \(alarm.record.id) AND version = \(alarm.version)
-                RETURNING payment_id AS id
-            )\(fragment: emitting(event, of: "payment"))
-            SELECT id FROM changed
-            """)
+    /// Notes that an alarm is handled, with the event for the shop that the order is disputed, where there is one. The
+    /// shop gets one event for each dispute: none while the alarm of which it got one is not settled.
+    package func noteHandled(
+        _ alarm: Stored<MoneyAlarm>, disputing order: Order? = nil, emitting event: ShopEvent? = nil
+    ) async throws {
+        do {
+            try await database.execute(
+                """
+                WITH changed AS (
+                    UPDATE money_alarms SET
+                        disputed_reference = \(order?.reference), next_poll_at = NULL, leased_until = NULL,
+                        version = version + 1
+                    WHERE id = \(alarm.record.id) AND version = \(alarm.version)
+                    RETURNING payment_id AS id
+                )\(fragment: emitting(event, of: "payment"))
+                SELECT id FROM changed
+                """)
+        } catch let error as DatabaseError where error.isUniqueViolation(of: "one_event_for_each_dispute") {
+            try await noteHandled(alarm)
+        }
     }
 
     private func readAlarm(_ row: Row) throws -> MoneyAlarm {

@@ -82,10 +82,10 @@ extension Dependencies {
     /// Writes the shop's event about a disputed order, where there is one and the shop wants events.
     private func emitDispute(of alarm: Stored<MoneyAlarm>) async throws {
         guard policy.emitsShopEvents, let order = try await store.disputedOrder(of: alarm.record.payment) else {
-            return try await store.noteHandled(alarm, emitting: nil)
+            return try await store.noteHandled(alarm)
         }
         let event = ShopEvent(
             disputed: order, by: alarm.record.payment, at: alarm.clock.now, id: identities.next())
-        try await store.noteHandled(alarm, emitting: event)
+        try await store.noteHandled(alarm, disputing: order, emitting: event)
     }
 }
