@@ -209,6 +209,34 @@ import Transport
         }
     }
 
+    @Test func `a twin that nobody can sign keeps no order's price, as it keeps no payment from being begun`()
+        async throws
+    {
+        try await MayBelvoStillPayTests.open(orders: "required") { harness, client, enrollment in
+            _ = try await Self.put(harness, for: "ana")
+            let sandbox = harness.sandbox
+            sandbox.variants.listLagMilliseconds = 3_600_000
+            sandbox.variants.keyReuse = .forgotten
+            sandbox.next(.dropAnswer, on: .createPaymentIntent)
+            let payment = try await MayBelvoStillPayTests.ordered(client, enrollment)
+            let twin = try #require(sandbox.intentIDs(externalID: payment.id).first { $0 != payment.belvoID })
+            try await harness.hear(of: twin)
+            try sandbox.fail(intent: payment.belvoID)
+            try await harness.hear(of: payment.belvoID)
+            let states = "SELECT state AS line FROM payments ORDER BY state" as SQL
+            #expect(try await harness.lines(states) == ["failed", "observed"])
+            #expect(try await Self.order(harness) == "open")
+            #expect(try await MayBelvoStillPayTests.place(on: harness, amount: "400.00").status == 200)
+            // A token could sign it.
+            #expect(try await client.app.send(.post, "/v1/widget-token").status == 201)
+            #expect(try await MayBelvoStillPayTests.place(on: harness, amount: "10.00").status == 409)
+            let again = try await client.app.send(
+                .post, "/v1/payment-intents", #"{"enrollment": "\#(enrollment.id)", "reference": "order-1"}"#,
+                headers: ["idempotency-key": "tap-2"])
+            #expect(again.status == 409)
+        }
+    }
+
     @Test func `an order that is given to a user who has paid its reference before is an alarm`() async throws {
         try await MayBelvoStillPayTests.open { harness, client, enrollment in
             let payment = try await client.openPayment(enrollment)
