@@ -1,7 +1,8 @@
 -- Settling the alarm of a contradiction freed the reference, also where money had moved: the next payment was paid too.
 -- Now the payment takes over what Belvo shows from then on. Erasing a person gives an order no other payer, and raised
 -- an alarm for each order that was paid. An order keeps its name once a payment was opened for it.
-CREATE FUNCTION is_contradiction_settled(payment uuid, contradicted timestamptz) RETURNS boolean LANGUAGE sql STABLE AS $$
+CREATE FUNCTION is_contradiction_settled(payment uuid, contradicted timestamptz) RETURNS boolean
+LANGUAGE sql STABLE AS $$
     SELECT coalesce(bool_and(settled_at IS NOT NULL) AND max(settled_at) > contradicted, false)
     FROM money_alarms WHERE payment_id = payment AND kind = 'contradiction'
 $$;
@@ -10,8 +11,8 @@ COMMENT ON FUNCTION is_contradiction_settled IS
     'Whether an operator has settled what was contradicted then: the next last status that Belvo shows is true.';
 
 COMMENT ON COLUMN payments.contradicted_at IS
-    'When Belvo first went on after FAILED. Its reference stays taken until an operator has settled the alarm and Belvo '
-    'shows a last status again, which the payment takes over.';
+    'When Belvo first went on after FAILED. Its reference stays taken until an operator has settled the alarm and '
+    'Belvo shows a last status again, which the payment takes over.';
 
 CREATE OR REPLACE FUNCTION end_contradiction() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

@@ -140,7 +140,10 @@ import Transport
 
     private static func settleAlarms(_ harness: TestHarness) async throws {
         try await harness.database.execute(
-            "UPDATE money_alarms SET settled_at = app_now(), settled_by = 'rosa: Belvo is right' WHERE settled_at IS NULL")
+            """
+            UPDATE money_alarms SET settled_at = app_now(), settled_by = 'rosa: Belvo is right'
+            WHERE settled_at IS NULL
+            """)
     }
 
     @Test func `a contradiction that an operator found to be true is paid, without another alarm`() async throws {
