@@ -8,6 +8,8 @@ struct IncomingRequest: Sendable {
 
     var hasBegun: Bool { head.hasBegun }
     var bodyByteCount: Int { body?.bytes.count ?? 0 }
+    /// The memory of the bytes so far. What is to come of a body of known length has its room already.
+    var bytesHeld: Int { head.bytes.capacity + (body?.bytes.capacity ?? 0) }
 
     /// Takes from the front of the input what belongs to the request.
     mutating func read(

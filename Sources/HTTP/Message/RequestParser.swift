@@ -55,6 +55,8 @@ struct RequestReader: Sendable {
 
     var isBetweenMessages: Bool { unfinished.first.map { !$0.hasBegun } ?? true }
     var bodyBytesReceived: Int { unfinished.first?.bodyByteCount ?? 0 }
+    /// The memory that the bytes of the unfinished request take.
+    var bytesHeld: Int { unfinished.isEmpty ? 0 : unfinished[0].bytesHeld }
 
     mutating func next(
         from input: inout UnsafeRawBufferPointer, within limits: MessageLimits

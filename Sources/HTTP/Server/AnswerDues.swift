@@ -34,7 +34,7 @@ struct AnswerDues {
     }
 
     /// Counts so many unsent bytes; `hangUp` is called when others need their room.
-    mutating func count(_ bytes: Int, in budget: UnsentBudget, hangUp: @escaping @Sendable (_ number: UInt64) -> Void) {
+    mutating func count(_ bytes: Int, in budget: ByteBudget, hangUp: @escaping @Sendable (_ number: UInt64) -> Void) {
         if unsentNumber == 0 {
             unsentNumber = budget.begin(bytes, of: owner, hangUp: hangUp)
         } else {
@@ -43,7 +43,7 @@ struct AnswerDues {
     }
 
     /// Releases the permits and stops counting: no byte waits any more.
-    mutating func answersAreGone(from budget: UnsentBudget) {
+    mutating func answersAreGone(from budget: ByteBudget) {
         if !leaving.isEmpty { leaving = [] }
         guard unsentNumber != 0 else { return }
         budget.end(unsentNumber)

@@ -20,6 +20,8 @@ struct KeptBytes {
 
     var count: Int { bytes.count - Int(start) }
     var isEmpty: Bool { bytes.count == Int(start) }
+    /// The memory that they take; what went from the front is freed with the last of them.
+    var bytesHeld: Int { bytes.count }
 
     /// Lets go of so many bytes at the front, and of the memory with the last of them.
     mutating func removeFirst(_ count: Int) {

@@ -65,7 +65,8 @@ final class LoopServer: EventHandler {
     private var overdue: [ServerConnection] = []
     /// The most connections since memory was last given back.
     private var connectionsPeak = 0
-    /// Requests that were begun, in all; until the last look around; until memory was last given back.
+    /// Requests that were begun and connections that were opened, in all; until the last look around; until memory was
+    /// last given back.
     @exclusivity(unchecked)
     var requestCount: UInt64 = 0
     private var requestCountSeen: UInt64 = 0
@@ -175,6 +176,7 @@ final class LoopServer: EventHandler {
             if let context = server.tls { try stream.startTLS(TLSSession(server: context)) }
             let connection = ServerConnection(stream: stream, peer: peer, loopServer: self)
             try add(connection)
+            requestCount &+= 1
             if isDraining { connection.closeIfIdle() }
         } catch {
             // Without memory for a session or a registration there is nothing to tell the client either; the

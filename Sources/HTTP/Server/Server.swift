@@ -20,7 +20,8 @@ public final class Server: Sendable {
     let handler: Handler
     let refusal: @Sendable (MessageFault) -> Response
     let admission: Admission
-    let unsent: UnsentBudget
+    let unsent: ByteBudget
+    let unfinished: ByteBudget
     /// Whether it speaks https, and nothing else.
     let isSecure: Bool
     private let currentTLS: Mutex<TLSContext?>
@@ -37,8 +38,10 @@ public final class Server: Sendable {
     ) {
         self.configuration = configuration
         admission = Admission(configuration)
-        unsent = UnsentBudget(
+        unsent = ByteBudget(
             bytesMax: configuration.unsentBytesMax, bytesPerOwnerMax: configuration.unsentBytesPerOwnerMax)
+        unfinished = ByteBudget(
+            bytesMax: configuration.unfinishedBytesMax, bytesPerOwnerMax: configuration.unfinishedBytesPerOwnerMax)
         isSecure = tls != nil
         currentTLS = Mutex(tls)
         self.refusal = refusal
@@ -55,6 +58,13 @@ public final class Server: Sendable {
 
     /// Bytes of answers that clients have not taken yet, and connections that were hung up on for their sake so far.
     public var unsentReading: (bytes: Int, hungUp: Int) { unsent.reading }
+
+    /// Bytes of requests that clients have not sent to the end, and connections that were refused for their sake so
+    /// far.
+    public var unfinishedReading: (bytes: Int, refused: Int) {
+        let reading = unfinished.reading
+        return (reading.bytes, reading.hungUp)
+    }
 
     var tls: TLSContext? { currentTLS.withLock { $0 } }
 

@@ -28,14 +28,27 @@ public struct ServerConfiguration: Sendable {
     /// In all, because a client that reads a byte now and then would keep its answer in memory for ever.
     public var writeDeadline = Duration.seconds(30)
 
-    /// Bytes of answers that clients have not taken yet, in all: past it the connection that has had its answer to take
-    /// for longest is hung up on.
+    /// Bytes of answers that clients have not taken yet, in all: past it connections of the owner who has most are hung
+    /// up on, the one first that has had its answer to take for longest.
     ///
     /// What the kernel holds besides is bounded by the kernel. A document that many are sent counts for each of them.
     public var unsentBytesMax = 64 << 20
 
     /// The same of one owner: a user, or the address of a stranger.
     public var unsentBytesPerOwnerMax = 4 << 20
+
+    /// Bytes of requests that have not come to the end, in all: past it unfinished requests of the owner who has most
+    /// are refused, the oldest first.
+    ///
+    /// Up to `unfinishedBytesFree` of a connection do not count.
+    public var unfinishedBytesMax = 64 << 20
+
+    /// The same of one owner: the user whose request came on the connection before, or the address. Each connection of
+    /// a proxy is an owner by itself. Several times `message.bodyBytesMax`, or a long body is refused.
+    public var unfinishedBytesPerOwnerMax = 4 << 20
+
+    /// The bytes of an unfinished request that do not count: ordinary ones that come in two pieces take no lock.
+    public var unfinishedBytesFree = 4 << 10
 
     /// How long a connection may stand without a request. The client is told nothing: it may be between two taps.
     public var idleDeadline = Duration.seconds(75)

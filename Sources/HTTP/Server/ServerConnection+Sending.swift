@@ -73,7 +73,7 @@ extension ServerConnection {
 
     func linger(for time: Duration) throws {
         phase = .lingering
-        unparsed = KeptBytes()
+        forgetUnfinished()
         deadline = loopServer.loop.now + time
         stream.finishWriting()
         try wait(for: .readable)

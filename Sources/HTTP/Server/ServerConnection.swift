@@ -49,6 +49,9 @@ final class ServerConnection: EventHandler {
     var unsent = UnsentBytes()
     @exclusivity(unchecked)
     var requestCount: Int32 = 0
+    /// The number under which the budget counts what came of requests that are not begun; 0 while that is little.
+    @exclusivity(unchecked)
+    var unfinishedNumber: UInt64 = 0
     @exclusivity(unchecked)
     var reader = RequestReader()
     var registration: Registration?
@@ -170,7 +173,7 @@ final class ServerConnection: EventHandler {
     func letGo() {
         if let registration { loopServer.loop.deregister(registration) }
         registration = nil
-        unparsed = KeptBytes()
+        forgetUnfinished()
         unsent = UnsentBytes()
         dues.answersAreGone(from: loopServer.server.unsent)
         // A handler that goes on counts until it is done.
@@ -202,7 +205,9 @@ extension ServerConnection {
             switch phase {
             case .lingering: break
             // Requests behind one that is held wait for their turn; more of them wait in the kernel.
-            case .holding: unparsed = KeptBytes(received)
+            case .holding:
+                unparsed = KeptBytes(received)
+                countUnfinished()
             default: try take(received)
             }
         case .blocked(let interest): try wait(for: interest)
@@ -218,6 +223,7 @@ extension ServerConnection {
             var input = received
             self.parse(&input)
             if !input.isEmpty { self.unparsed = KeptBytes(input) }
+            self.countUnfinished()
         }
         try takeKept()
     }
@@ -253,6 +259,7 @@ extension ServerConnection {
         }
         kept.removeFirst(kept.count - left)
         unparsed = kept
+        countUnfinished()
     }
 
     /// Whether the next request may be read: the one before is answered, and the client takes its answers.

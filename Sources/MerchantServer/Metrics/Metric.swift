@@ -8,6 +8,8 @@ enum Metric: String, CaseIterable, Sendable {
     case waitingRequests = "merchant_waiting_requests"
     case unsentBytes = "merchant_unsent_bytes"
     case hungUp = "merchant_slow_readers_hung_up_total"
+    case unfinishedBytes = "merchant_unfinished_bytes"
+    case unfinishedRefused = "merchant_unfinished_refused_total"
     case strangersRefused = "merchant_strangers_refused_total"
     case linesLeftOut = "merchant_log_lines_left_out_total"
     case belvoCalls = "merchant_belvo_calls_total"
@@ -48,7 +50,8 @@ enum Metric: String, CaseIterable, Sendable {
 
     var kind: Kind {
         switch self {
-        case .requests, .stateEntries, .failures, .hungUp, .strangersRefused, .linesLeftOut, .belvoCalls,
+        case .requests, .stateEntries, .failures, .hungUp, .unfinishedRefused, .strangersRefused, .linesLeftOut,
+            .belvoCalls,
             .belvoOpenings, .belvoDenials,
             .processCPU:
             .counter
@@ -87,6 +90,9 @@ enum Metric: String, CaseIterable, Sendable {
         case .waitingRequests: "Long polls that wait for a record to change."
         case .unsentBytes: "Bytes of answers that clients have not taken yet."
         case .hungUp: "Connections that were hung up on because too many bytes waited for slow readers."
+        case .unfinishedBytes: "Bytes of long requests that have not come to their end."
+        case .unfinishedRefused:
+            "Requests that were refused before their end because too many bytes of others had come."
         case .strangersRefused:
             "Requests that were refused because too many without a good token, or too many redirects, had come."
         case .linesLeftOut: "Lines that are missing in the log because there were too many of their event."

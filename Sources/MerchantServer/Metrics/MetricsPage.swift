@@ -46,6 +46,9 @@ struct MetricsPage: Sendable {
         let unsent = server.unsentReading
         text.write(.unsentBytes, .count(unsent.bytes))
         text.write(.hungUp, .count(unsent.hungUp))
+        let unfinished = server.unfinishedReading
+        text.write(.unfinishedBytes, .count(unfinished.bytes))
+        text.write(.unfinishedRefused, .count(unfinished.refused))
         text.write(.strangersRefused, .count(access.refusedByAddress))
         text.write(.linesLeftOut, .count(logThrottle.leftOut))
         write(dependencies.gate.snapshot, to: &text)

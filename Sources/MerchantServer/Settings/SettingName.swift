@@ -34,6 +34,8 @@ enum SettingName: String, CaseIterable {
     case connectionsPerAddressMax = "HTTP_CONNECTIONS_PER_ADDRESS_MAX"
     case unsentBytesMax = "HTTP_UNSENT_BYTES_MAX"
     case unsentBytesPerOwnerMax = "HTTP_UNSENT_BYTES_PER_CLIENT_MAX"
+    case unfinishedBytesMax = "HTTP_UNFINISHED_BYTES_MAX"
+    case unfinishedBytesPerOwnerMax = "HTTP_UNFINISHED_BYTES_PER_CLIENT_MAX"
     case requestsMax = "HTTP_REQUESTS_IN_FLIGHT_MAX"
     case requestsPerUserMax = "HTTP_REQUESTS_IN_FLIGHT_PER_USER_MAX"
     case longPollsMax = "HTTP_LONG_POLLS_MAX"

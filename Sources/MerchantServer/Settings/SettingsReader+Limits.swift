@@ -32,6 +32,10 @@ extension SettingsReader {
             .unsentBytesMax, bytes, default: limits.unsentBytesMax)
         limits.unsentBytesPerOwnerMax = optional(
             .unsentBytesPerOwnerMax, bytes, default: limits.unsentBytesPerOwnerMax)
+        limits.unfinishedBytesMax = optional(
+            .unfinishedBytesMax, bytes, default: limits.unfinishedBytesMax)
+        limits.unfinishedBytesPerOwnerMax = optional(
+            .unfinishedBytesPerOwnerMax, bytes, default: limits.unfinishedBytesPerOwnerMax)
         if limits.handlerDeadline < timeouts.callDeadline {
             add(.handlerDeadline, .contradictory, "contradicts BELVO_TIMEOUT_MS: expected at least that")
         }

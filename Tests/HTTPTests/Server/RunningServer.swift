@@ -44,6 +44,9 @@ struct RunningServer: Sendable {
         try RawConnection(port: port, receiveBufferBytes: receiveBufferBytes, from: host)
     }
 
+    /// Bytes of requests that are counted because they have not come to the end.
+    var unfinishedBytes: Int { server.unfinishedReading.bytes }
+
     func replaceTLS(_ context: TLSContext) {
         server.replaceTLS(context)
     }

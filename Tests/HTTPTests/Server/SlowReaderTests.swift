@@ -60,16 +60,16 @@ import Transport
         }
     }
 
-    @Test func `past the bytes of all the one who has taken longest is hung up on, whoever it is`() async throws {
+    @Test func `past the bytes of all those are hung up on whose owner has most`() async throws {
         let configure: @Sendable (inout ServerConfiguration) -> Void = {
             $0.unsentBytesMax = 20_000_000
             $0.unsentBytesPerOwnerMax = 1 << 40
         }
         try await RunningServer.run(configure: configure, handler: handler) { server in
             var clients: [RawConnection] = []
-            for owner in 1...4 { clients.append(try await slowReader(owner, of: server)) }
-            #expect(await !readsAll(clients[0]))
-            for client in clients[2...] { #expect(await readsAll(client)) }
+            for owner in [1, 2, 2] { clients.append(try await slowReader(owner, of: server)) }
+            #expect(await !readsAll(clients[1]))
+            for client in [clients[0], clients[2]] { #expect(await readsAll(client)) }
         }
     }
 

@@ -109,6 +109,7 @@ struct SettingsTests {
             "HTTP_LINGER_DEADLINE_MS": "10", "HTTP_REQUESTS_PER_CONNECTION_MAX": "11", "HTTP_CONNECTIONS_MAX": "12",
             "HTTP_CONNECTIONS_PER_ADDRESS_MAX": "13", "HTTP_REQUESTS_IN_FLIGHT_MAX": "14",
             "HTTP_UNSENT_BYTES_MAX": "17", "HTTP_UNSENT_BYTES_PER_CLIENT_MAX": "18",
+            "HTTP_UNFINISHED_BYTES_MAX": "19", "HTTP_UNFINISHED_BYTES_PER_CLIENT_MAX": "20",
             "HTTP_REQUESTS_IN_FLIGHT_PER_USER_MAX": "15", "HTTP_LONG_POLLS_MAX": "16",
             "TRUSTED_PROXIES": "10.0.0.0/8, ::1", "CORS_ORIGINS": "https://a.example,http://localhost:3000",
             "BELVO_CA_FILE": file.path, "BELVO_TIMEOUT_MS": "1", "BELVO_DIALECT": "amount=string,customer_version=v2",
@@ -139,7 +140,7 @@ struct SettingsTests {
         #expect(settings.androidApps.map(\.package) == ["shop.app", "shop.app.beta"])
         #expect(Set(settings.androidApps.map(\.fingerprint)) == [fingerprint])
         #expect(settings.paymentMaxAmount == Money(centavos: 1) && settings.orders == .optional)
-        #expect(settings.connectionLimits.bounds == Array(1...13) + [17, 18])
+        #expect(settings.connectionLimits.bounds == Array(1...13) + [17, 18, 19, 20])
         #expect(settings.inFlightLimits.requestsMax == 14 && settings.inFlightLimits.requestsPerUserMax == 15)
         #expect(settings.inFlightLimits.longPollsMax == 16)
         #expect(settings.userRate == 0 && settings.shopToken?.text == "sixteen-of-these")
@@ -194,7 +195,7 @@ extension ServerConfiguration {
             milliseconds(headerDeadline), bodyBytesPerSecondMin, milliseconds(handlerDeadline),
             milliseconds(writeDeadline), milliseconds(idleDeadline), milliseconds(lingerDeadline),
             requestsPerConnectionMax, connectionsMax, connectionsPerAddressMax,
-            unsentBytesMax, unsentBytesPerOwnerMax,
+            unsentBytesMax, unsentBytesPerOwnerMax, unfinishedBytesMax, unfinishedBytesPerOwnerMax,
         ]
     }
 }
