@@ -39,16 +39,17 @@ package final class BelvoGate: Sendable {
 
         /// The first of those in line whose share allows another call.
         func first(in caller: Caller, at now: Monotonic) -> UInt64? {
-            lines[caller].parties.first { allows(Turn(caller: caller, party: $0), at: now) }
+            lines[caller].parties.first { allows(caller, $0, at: now) }
         }
 
-        func allows(_ turn: Turn, at now: Monotonic) -> Bool {
-            !turn.hasShare || shares.allows(turn.party, at: now)
+        func allows(_ caller: Caller, _ party: UInt64, at now: Monotonic) -> Bool {
+            !Turn.hasShare(caller, party) || shares.allows(party, at: now)
         }
 
         /// Takes a turn unless a caller of the same kind waits for it.
         mutating func take(_ turn: Turn, at now: Monotonic) -> Bool {
-            guard first(in: turn.caller, at: now) == nil, allows(turn, at: now), limiter.take(for: turn.caller, at: now)
+            guard first(in: turn.caller, at: now) == nil, allows(turn.caller, turn.party, at: now),
+                limiter.take(for: turn.caller, at: now)
             else { return false }
             if turn.hasShare { shares.take(turn.party, at: now) }
             return true
@@ -61,8 +62,7 @@ package final class BelvoGate: Sendable {
                 stranger: first(in: .stranger, at: now))
             guard let caller = limiter.next(waiting: { firsts[$0] != nil }, at: now), let party = firsts[caller]
             else { return nil }
-            let turn = Turn(caller: caller, party: party)
-            if turn.hasShare { shares.take(party, at: now) }
+            if Turn.hasShare(caller, party) { shares.take(party, at: now) }
             return lines[caller].removeFirst(of: party)
         }
 
@@ -72,8 +72,9 @@ package final class BelvoGate: Sendable {
             for caller in Caller.allCases where !lines[caller].isEmpty {
                 let delay = limiter.delay(for: caller, at: now)
                 for party in lines[caller].parties {
-                    let turn = Turn(caller: caller, party: party)
-                    guard let own = turn.hasShare ? shares.delay(of: party, at: now) : .zero else { continue }
+                    guard let own = Turn.hasShare(caller, party) ? shares.delay(of: party, at: now) : .zero else {
+                        continue
+                    }
                     // Where it is a place that is missing and not time, the call that ends passes its place on.
                     let wait = max(delay, own)
                     if wait > .zero { least = min(least ?? wait, wait) }
@@ -96,11 +97,16 @@ package final class BelvoGate: Sendable {
     /// A call that waits for its turn, or has it.
     private struct Turn: Sendable {
         let caller: Caller
-        /// 0 is no user in particular.
+        /// The party that waits in line; 0 is no user in particular.
         let party: UInt64
+        /// The user whose records the call is about: Belvo's answer may be due to them, and is held against Belvo only
+        /// so far. 0 where there is none.
+        let owner: UInt64
 
         /// Whether the party has a share that it may not exceed.
-        var hasShare: Bool { caller == .person && party != 0 }
+        var hasShare: Bool { Self.hasShare(caller, party) }
+
+        static func hasShare(_ caller: Caller, _ party: UInt64) -> Bool { caller == .person && party != 0 }
     }
 
     private let state: Mutex<State>
@@ -135,9 +141,10 @@ package final class BelvoGate: Sendable {
     package func carry(for caller: Caller, by send: @escaping Belvo.Client.Send) -> Belvo.Client.Carry {
         { call, request, timeout in
             let origin = CallOrigin.current
+            let isStranger = origin?.isStranger ?? false
             let turn = Turn(
-                caller: origin?.isStranger ?? false ? .stranger : caller,
-                party: caller == .background ? 0 : origin?.party ?? 0)
+                caller: isStranger ? .stranger : caller, party: caller == .background ? 0 : origin?.party ?? 0,
+                owner: isStranger ? 0 : origin?.party ?? 0)
             return try await self.carry(call, request, within: timeout, for: turn, by: send)
         }
     }
@@ -217,7 +224,7 @@ extension BelvoGate {
             let entry =
                 turn.caller == .stranger
                 ? Self.enter(call, asStrangerInto: &state, at: now)
-                : state.availability.enter(call, turn.caller, of: turn.hasShare ? turn.party : 0, at: now)
+                : state.availability.enter(call, turn.caller, of: turn.owner, at: now)
             if case .go = entry { return entry }
             state.giveBack(turn)
             state.counts[GateSnapshot.Key(call: call, outcome: .heldBack), default: 0] += 1
@@ -244,8 +251,7 @@ extension BelvoGate {
             state.counts[GateSnapshot.Key(call: call, outcome: outcome.kind), default: 0] += 1
             let availability = turn.caller == .stranger ? \State.strangersAvailability : \State.availability
             return state[keyPath: availability].learn(
-                from: outcome, call, of: turn.hasShare ? turn.party : 0, target: request.target, isProbe: isProbe,
-                at: now, jitter: random)
+                from: outcome, call, of: turn.owner, target: request.target, isProbe: isProbe, at: now, jitter: random)
         }
         for event in events { logEvent(event, call, turn.caller) }
     }

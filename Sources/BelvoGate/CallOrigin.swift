@@ -2,10 +2,10 @@ import MerchantModel
 import Payments
 import Transport
 
-/// On whose behalf Belvo is called: bound around a request's work, and read by the gate for each of its calls.
+/// On whose behalf Belvo is called: bound around a request's work, or a worker's on a record, and read by the gate for
+/// each of its calls.
 ///
 /// A task-local value and no argument, because nothing on the way from the request to the gate decides anything by it.
-/// Workers have none.
 package struct CallOrigin: Sendable {
     /// The party that takes turns in a queue: a user, or the address of a stranger.
     package let party: UInt64
@@ -26,6 +26,10 @@ package struct CallOrigin: Sendable {
     package static func address(_ address: IPAddress) -> CallOrigin {
         CallOrigin(party: seededHash(of: address.subscriber), isStranger: true)
     }
+
+    /// A worker that reads what webhooks name. All of them are one party: who can have Belvo send webhooks of objects
+    /// that Belvo cannot read is not to shut the gate by them.
+    package static let webhooks = CallOrigin(party: 1, isStranger: false)
 
     /// A worker that processes strangers' redirects.
     package static let strangersWorker = CallOrigin(party: 0, isStranger: true)

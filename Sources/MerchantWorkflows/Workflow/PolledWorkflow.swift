@@ -1,4 +1,5 @@
 import Belvo
+import BelvoGate
 import MerchantModel
 import Payments
 
@@ -33,6 +34,7 @@ protocol PolledWorkflow: Sendable {
 protocol Pollable: Sendable, Equatable {
     associatedtype Event: Sendable
     associatedtype State: Equatable
+    var subject: UserSubject { get }
     var state: State { get }
     func transition(on event: Event) throws(TransitionRefused) -> Self
 }
@@ -73,7 +75,11 @@ extension PolledWorkflow {
     ///
     /// A late write of a server that was away must lose: there is no second attempt here.
     func poll(_ stored: Stored<Record>, causedBy cause: Cause = .poller) async throws -> PollOutcome {
-        let remote = await readRemoteState(of: stored.record, from: dependencies.belvo)
+        // What Belvo answers about one user's records is not to shut the gate for all.
+        let origin = CallOrigin.current ?? .user(stored.record.subject)
+        let remote = await CallOrigin.$current.withValue(origin) {
+            await readRemoteState(of: stored.record, from: dependencies.belvo)
+        }
         var current = stored
         if case .event(let event) = remote {
             let next = try stored.record.transition(on: event)

@@ -1,4 +1,5 @@
 import Belvo
+import BelvoGate
 import FoundationEssentials
 import Logging
 import MerchantModel
@@ -106,15 +107,17 @@ package struct WebhookWorkflow: Sendable {
     /// Reads a charge or a transaction, to learn which intent it belongs to.
     func readMovement(_ id: UUID, _ kind: Kind) async -> Movement {
         do {
-            let charge = try await kind == .charges ? dependencies.belvo.readCharge(Charge.ID(id)) : nil
-            let intent =
-                if let charge {
-                    charge.paymentIntent
-                } else {
-                    try await dependencies.belvo.readTransaction(Transaction.ID(id)).paymentIntent
-                }
-            let transfer = charge?.status == "SUCCEEDED" ? charge?.endToEndID.flatMap { EndToEndID($0) } : nil
-            return intent.map { .belongs(to: $0.uuid, by: transfer) } ?? .ends(.read(isOurs: false))
+            return try await CallOrigin.$current.withValue(.webhooks) {
+                let charge = try await kind == .charges ? dependencies.belvo.readCharge(Charge.ID(id)) : nil
+                let intent =
+                    if let charge {
+                        charge.paymentIntent
+                    } else {
+                        try await dependencies.belvo.readTransaction(Transaction.ID(id)).paymentIntent
+                    }
+                let transfer = charge?.status == "SUCCEEDED" ? charge?.endToEndID.flatMap { EndToEndID($0) } : nil
+                return intent.map { .belongs(to: $0.uuid, by: transfer) } ?? .ends(.read(isOurs: false))
+            }
         } catch {
             return .ends(await reading(id) { throw error })
         }
@@ -176,7 +179,7 @@ package struct WebhookWorkflow: Sendable {
 
     private func reading(_ object: UUID, _ body: () async throws -> Reading) async -> Reading {
         do {
-            return try await body()
+            return try await CallOrigin.$current.withValue(.webhooks) { try await body() }
         } catch let error as BelvoError {
             if case .notFound = error { return .absent(error) }
             return .failed(error)

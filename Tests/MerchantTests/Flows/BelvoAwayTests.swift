@@ -57,6 +57,27 @@ import Testing
         }
     }
 
+    @Test func `what Belvo cannot say of one user's records, or of what webhooks name, opens no circuit`() async throws
+    {
+        try await TestHarness.open { harness in
+            let ana = try await AppClient.arrive(on: harness)
+            for endpoint in [Endpoint.getFIDORegistrationOptions, .getPaymentIntent] {
+                harness.sandbox.next(.refused(500, code: "unexpected_error"), on: endpoint, count: nil)
+            }
+            for _ in 0..<12 { try await ana.complete(ana.decide(ana.startEnrollment())) }
+            let calls = harness.countCalls(.getFIDORegistrationOptions)
+            try await harness.poll(times: 3)
+            #expect(harness.countCalls(.getFIDORegistrationOptions) - calls >= 24)
+            for number in 10..<30 {
+                try await harness.tell("PAYMENT_INTENTS", of: "6b1d9e4e-0000-4000-8000-0000000000\(number)")
+            }
+            try await harness.work()
+            #expect(harness.countCalls(.getPaymentIntent) == 20)
+            #expect(harness.merchant.belvoSnapshot.circuit == .closed)
+            #expect(count("belvo.circuit_opened", harness) == 0)
+        }
+    }
+
     @Test func `a signature that comes as Belvo may be back is not what finds out`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)

@@ -116,6 +116,26 @@ import Transport
         }
     }
 
+    @Test func `what fails in the background counts as its owner's, and for all when many are concerned`() async throws
+    {
+        try await withLoop { loop in
+            let gate = BelvoGate(rate: 0, callsMax: 64, log: LogRecorder().logger, random: { 0 })
+            let carry = gate.carry(for: .background) { _, _ in Response(.internalServerError) }
+            @Sendable func read(_ origin: CallOrigin?) async {
+                _ = try? await CallOrigin.$current.withValue(origin) {
+                    try await carry(.readEnrollment, request("/e"), .seconds(1))
+                }
+            }
+            let users = try (1...3).map { try user("user-\($0)") }
+            try await loop.task {
+                for origin in users { for _ in 0..<20 { await read(origin) } }
+                #expect(gate.snapshot.circuit == .closed)
+                for _ in 0..<20 { await read(.webhooks) }
+            }.value
+            #expect(gate.snapshot.circuit == .open)
+        }
+    }
+
     @Test func `401 to one user's own text locks nobody out, and to three users' it does`() async throws {
         try await withLoop { loop in
             let gate = BelvoGate(rate: 0, callsMax: 64, log: LogRecorder().logger, random: { 0 })
