@@ -28,7 +28,7 @@ package final class Authenticator: Sendable {
 
     /// The user whose token stands in the values of a request's `Authorization` fields.
     ///
-    /// It suspends only to look for a key that is not known.
+    /// It suspends only to look for a key that is not known, and so do few at a time.
     package nonisolated(nonsending) func authenticate(
         _ authorizationValues: [String]
     ) async throws(AuthenticationFault) -> UserSubject {
@@ -74,7 +74,7 @@ package final class Authenticator: Sendable {
             return try presentChoice(for: token, algorithm)
         } catch .unknownKey, .keysUnavailable {
             // The key may be newer than what we have.
-            await ring.refreshOnDemand()
+            guard await ring.refreshOnDemand() else { throw .keysUnavailable }
             return try presentChoice(for: token, algorithm)
         }
     }

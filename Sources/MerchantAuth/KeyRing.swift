@@ -29,6 +29,7 @@ final class KeyRing: Sendable {
     private let source: TokenKeySource
     private let dependencies: AuthenticatorDependencies
     private let state = Mutex(State())
+    private let tokensWaiting = Atomic(0)
     private let versionNow = Atomic<UInt64>(0)
 
     init(_ source: TokenKeySource, _ dependencies: AuthenticatorDependencies) {
@@ -48,8 +49,16 @@ final class KeyRing: Sendable {
 
     /// Reads the source because a token cannot be checked without, unless it was read a moment ago: what strangers
     /// send must not become requests to another server.
-    func refreshOnDemand() async {
+    ///
+    /// False when too many wait for it already: the source may take long, and each that waits has a place among the
+    /// requests in flight.
+    func refreshOnDemand() async -> Bool {
+        defer { tokensWaiting.wrappingSubtract(1, ordering: .relaxed) }
+        guard tokensWaiting.wrappingAdd(1, ordering: .relaxed).newValue <= KeyRing.tokensWaitingMax else {
+            return false
+        }
         _ = await refresh(unlessWithin: current == nil ? KeyRing.pauseWithoutKeys : KeyRing.pauseOnDemand)
+        return true
     }
 
     /// Keeps the keys fresh until the task is cancelled.
@@ -155,6 +164,8 @@ final class KeyRing: Sendable {
         }
     }
 
+    /// Tokens that may wait at a time for the source.
+    static let tokensWaitingMax = 64
     static let pauseOfURL = Duration.seconds(300)
     /// A file is read whole to see whether it changed: that is less than a millisecond, and misses no kind of change.
     static let pauseOfFile = Duration.seconds(10)

@@ -178,7 +178,8 @@ package final class API: Sendable {
         do {
             user = try await authenticator.authenticate(inbound.request.headers.values("authorization"))
         } catch {
-            if error != .keysUnavailable { try access.admitWithoutToken(inbound.client) }
+            // Where there are keys, it is the token's that is not among them.
+            if error != .keysUnavailable || authenticator.hasKeys { try access.admitWithoutToken(inbound.client) }
             throw error
         }
         try access.admit(user)

@@ -3,6 +3,7 @@ import FoundationEssentials
 import HTTP
 import Payments
 import Synchronization
+import TestSupport
 import Testing
 import Transport
 
@@ -108,6 +109,45 @@ struct KeyRingTests {
         }
         asks.finish()
         #expect(await asked.reduce(0) { count, _ in count + 1 } == 0)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `few wait for a key that is not known, and nobody whose key is`() async throws {
+        let url = try #require(URL("https://login.shop.example/jwks.json"))
+        let (gate, isSlow, turnedAway) = (Gate(), Box(false), Box(0))
+        let document = old
+        let clock = StoppedClock()
+        let authenticator = Authenticator(
+            TokenRules(keys: .jwksURL(url)), now: clock.now,
+            dependencies: AuthenticatorDependencies(
+                fetch: {
+                    if isSlow.value { await gate.pass() }
+                    return Array(document.utf8)
+                }, monotonic: clock.monotonic))
+        let (oldToken, newToken) = try tokens()
+        try await authenticator.loadKeys()
+        isSlow.update { $0 = true }
+        clock.advance(by: .seconds(30))
+        let faults = await withTaskGroup(of: AuthenticationFault?.self) { group in
+            for _ in 0..<KeyRing.tokensWaitingMax + 20 {
+                group.addTask {
+                    do throws(AuthenticationFault) {
+                        _ = try await authenticator.authenticate(["Bearer \(newToken)"])
+                        return nil
+                    } catch {
+                        turnedAway.update { $0 += 1 }
+                        return error
+                    }
+                }
+            }
+            // Those that do not wait.
+            while turnedAway.value < 20 { await Task.yield() }
+            #expect((try? await authenticator.authenticate(["Bearer \(oldToken)"]))?.text == "ana")
+            #expect(turnedAway.value == 20)
+            gate.open()
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(faults.count { $0 == .keysUnavailable } == 20)
+        #expect(faults.count { $0 == .unknownKey } == KeyRing.tokensWaitingMax)
     }
 
     @Test func `keys are read again every five minutes, sooner after a failure, and soonest when there are none`()
