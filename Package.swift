@@ -70,6 +70,7 @@ let package = Package(
                 .embedInCode("0024_write_less_for_each_payment.sql"),
                 .embedInCode("0025_plan_the_guards_once.sql"),
                 .embedInCode("0026_keep_contradictions_until_they_are_settled.sql"),
+                .embedInCode("0027_list_payments_by_status_and_reference.sql"),
                 .embedInCode("0028_dispute_an_order_once.sql"),
                 .embedInCode("0029_let_an_operator_say_when_belvo_is_right.sql"),
             ],

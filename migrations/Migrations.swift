@@ -40,6 +40,9 @@ public let migrations: [Migration] = [
     Migration(
         "0026_keep_contradictions_until_they_are_settled",
         PackageResources._026_keep_contradictions_until_they_are_settled_sql),
+    Migration(
+        "0027_list_payments_by_status_and_reference",
+        PackageResources._027_list_payments_by_status_and_reference_sql),
     Migration("0028_dispute_an_order_once", PackageResources._028_dispute_an_order_once_sql),
     Migration(
         "0029_let_an_operator_say_when_belvo_is_right",

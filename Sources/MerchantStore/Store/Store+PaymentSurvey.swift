@@ -33,6 +33,12 @@ package struct PaymentSurvey: Sendable {
 }
 
 extension Store {
+    static func askingForOpen(of subject: UserSubject, limit: Int) -> SQL {
+        """
+        SELECT FROM payments WHERE subject = \(subject) AND status = 'PENDING' AND origin = 'own' LIMIT \(limit)
+        """
+    }
+
     /// Looks up, by one statement, everything that decides whether a payment may be opened. What it finds in the way is
     /// read again, and judged, by the caller; and the insertion decides once more.
     package func surveyPayment(
@@ -47,8 +53,7 @@ extension Store {
                     WHERE subject = \(subject) AND route = \(claim?.route.rawValue) AND key = \(claim?.key)
                 ) AS is_key_used,
                 (SELECT count(*) FROM (
-                    SELECT FROM payments WHERE subject = \(subject) AND status = 'PENDING' AND origin = 'own'
-                    LIMIT \(openPaymentsMax)) AS open) AS open_payments,
+                    \(fragment: Self.askingForOpen(of: subject, limit: openPaymentsMax))) AS open) AS open_payments,
                 (SELECT belvo_id FROM customers WHERE subject = \(subject)) AS payer,
                 EXISTS (
                     SELECT FROM payments

@@ -152,18 +152,20 @@ extension Store {
     package func payments(
         of subject: UserSubject, where filter: PaymentFilter, before cursor: UUID?, limit: Int
     ) async throws -> [Stored<Payment>] {
+        try await database.rows(asking(of: subject, where: filter, before: cursor, limit: limit)).map(readPayment)
+    }
+
+    func asking(of subject: UserSubject, where filter: PaymentFilter, before cursor: UUID?, limit: Int) -> SQL {
         var conditions: [SQL] = ["subject = \(subject)"]
         if let status = filter.status { conditions.append("status = \(status)") }
         if let reference = filter.reference { conditions.append("reference = \(reference)") }
         if let cursor { conditions.append("id < \(cursor)") }
-        return try await database.rows(
-            """
+        return """
             SELECT \(fragment: Self.paymentColumns) FROM payments
             WHERE \(fragment: SQL(joining: conditions, separator: " AND "))
             ORDER BY id DESC
             LIMIT \(limit)
             """
-        ).map(readPayment)
     }
 
     /// The payments that were begun on the day and that Belvo knows, oldest first.

@@ -1,7 +1,13 @@
 import BelvoSandbox
 import HTTP
 import JSON
+import Payments
+import Postgres
 import Testing
+
+@testable import MerchantServer
+@testable import MerchantStore
+@testable import MerchantWorkflows
 
 /// Lists: newest first, page by page, and stable while rows are added.
 @Suite struct ListTests {
@@ -26,6 +32,44 @@ import Testing
             }
             #expect(pages == 3)
             #expect(shown == made.reversed())
+        }
+    }
+
+    @Test func `of a user with very many payments a list reads those that it shows`() async throws {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let enrollment = try await client.enroll()
+            _ = try await client.openPayment(enrollment)
+            try await harness.database.execute(
+                """
+                INSERT INTO payments (
+                    id, subject, enrollment_id, state, belvo_idempotency_key, reference, holds_reference,
+                    amount_centavos, description, statement_description, belvo_customer_id, belvo_enrollment_id,
+                    beneficiary_bank_account, failure_code, failure_authority, closed_at_belvo, created_at,
+                    updated_at)
+                SELECT gen_random_uuid(), subject, enrollment_id, 'failed', gen_random_uuid(), 'order-2', false,
+                    amount_centavos, description, statement_description, belvo_customer_id, belvo_enrollment_id,
+                    beneficiary_bank_account, 'timed_out', 'merchant', created_at, created_at, updated_at
+                FROM payments, generate_series(1, 20000)
+                """)
+            try await harness.database.execute("ANALYZE payments")
+            let (store, ana) = (harness.merchant.dependencies.store, try UserSubject("ana"))
+            let statements = [
+                store.asking(of: ana, where: .init(status: .pending), before: nil, limit: 21),
+                store.asking(of: ana, where: .init(status: .succeeded), before: nil, limit: 21),
+                store.asking(of: ana, where: .init(reference: "order-1"), before: nil, limit: 21),
+                store.asking(of: ana, where: .init(reference: "order-2"), before: nil, limit: 21),
+                Store.askingForOpen(of: ana, limit: 20),
+            ]
+            for statement in statements {
+                let plan = try await harness.database.execute("EXPLAIN (ANALYZE, TIMING OFF) \(fragment: statement)")
+                    .map { try $0.decode("QUERY PLAN", as: String.self) }.joined(separator: "\n")
+                // What a filter threw away, or a sort took in.
+                let read = plan.matches(of: /rows=(\d+) loops|Removed by Filter: (\d+)/).compactMap {
+                    Int($0.1 ?? $0.2 ?? "")
+                }
+                #expect((read.max() ?? .max) <= 50, "\(plan)")
+            }
         }
     }
 
