@@ -150,10 +150,11 @@ extension InvariantChecker {
                 guard let earlier = other.externalID.flatMap({ payments[$0] }), earlier.subject == payment.subject,
                     earlier.reference == payment.reference
                 else { continue }
-                // A last word that was taken back counts from when this server has read it.
+                // A last status that was taken back counts for what was begun after a server had read it.
+                let begun = payment.createdAt - SimulatedTime.beginning
                 let isUnheard =
                     belvo.takenBackAt[other.id].map { takenBackAt in
-                        !(belvo.readings[other.id] ?? []).contains { takenBackAt < $0 && $0 < opening.step }
+                        !(belvo.readings[other.id] ?? []).contains { takenBackAt < $0 && $0 < begun }
                     } ?? false
                 if wasSigned(other, before: payment.createdAt), !isUnheard {
                     blame(.double, "payment \(payment.id) was opened while \(earlier.id) was \(other.status.rawValue)")

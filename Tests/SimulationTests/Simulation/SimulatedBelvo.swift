@@ -25,14 +25,14 @@ final class SimulatedBelvo: @unchecked Sendable {
     private var undecided: Set<String> = []
     /// Intents whose last word Belvo has taken back.
     private(set) var takenBack: Set<String> = []
-    /// In which step each of them was.
-    private(set) var takenBackAt: [String: Int] = [:]
+    /// When each of them was.
+    private(set) var takenBackAt: [String: Duration] = [:]
     /// The tokens for the SDK that apps have heard.
     private var tokens: [Token] = []
     /// Signatures that reached Belvo, and what was there already.
     private(set) var authorizations: [Opening] = []
-    /// At which steps servers have heard how an intent stands.
-    private(set) var readings: [String: [Int]] = [:]
+    /// When servers have heard how an intent stands.
+    private(set) var readings: [String: [Duration]] = [:]
     private(set) var violations: [String] = []
     private var awayUntil = Duration.zero
     /// What somebody does while a server asks for the enrollment on which a payment is to be opened.
@@ -59,8 +59,6 @@ final class SimulatedBelvo: @unchecked Sendable {
     struct Opening {
         let externalID: String
         let others: [PaymentIntent]
-        /// The step at which it was done.
-        let step: Int
         /// When it was done.
         let time: Duration
     }
@@ -88,8 +86,7 @@ final class SimulatedBelvo: @unchecked Sendable {
     private func isSignable(_ intent: PaymentIntent) -> Bool { isSignable(intent, at: scheduler.elapsed) }
 
     private func opening(_ externalID: String?, beside others: [PaymentIntent]) -> Opening {
-        Opening(
-            externalID: externalID ?? "", others: others, step: scheduler.trace.count, time: scheduler.elapsed)
+        Opening(externalID: externalID ?? "", others: others, time: scheduler.elapsed)
     }
 
     init(sandbox: Sandbox, scheduler: Scheduler) {
@@ -155,7 +152,7 @@ final class SimulatedBelvo: @unchecked Sendable {
         }
         if request.method == .get, answer.response.status.isSuccess {
             for intent in intents where request.target.path.contains(intent.id) {
-                readings[intent.id, default: []].append(scheduler.trace.count)
+                readings[intent.id, default: []].append(scheduler.elapsed)
             }
         }
         return answer.response
@@ -372,7 +369,7 @@ extension SimulatedBelvo {
     private func takeBack(_ intent: PaymentIntent) {
         scheduler.note("Belvo takes its last word on intent \(intent.id) back")
         takenBack.insert(intent.id)
-        takenBackAt[intent.id] = scheduler.trace.count
+        takenBackAt[intent.id] = scheduler.elapsed
         sandbox.change { dependencies in
             dependencies.intents.change(intent.id) { $0.status = .processing }
             if intent.status == .succeeded {
