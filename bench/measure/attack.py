@@ -34,8 +34,8 @@ class Amounts:
     good_rate: int = 50
     idle_connections: int = 10_000
     rest_seconds: int = 8
-    customers: int = 6
-    flood_seconds: int = 8
+    customers: int = 12
+    flood_seconds: int = 12
 
     def floods(self, site: Site) -> Floods:
         return Floods(site, self.rounds, self.flood_seconds, self.customers, self.rest_seconds)
