@@ -151,9 +151,9 @@ class Pix(
     private fun errand(path: String, body: JSONObject) =
         JSONObject().put("path", path).put("key", UUID.randomUUID().toString()).put("body", body)
 
-    private fun end(answer: Answer) = notebook.write(null).let {
-        Problem(answer.status, answer.body.optString("code"), answer.body.optString("detail"))
-    }
+    /** A refusal ends what was begun; a sign-in that fails does not. */
+    private fun end(answer: Answer): Problem = Problem(answer.status, answer.body.optString("code"),
+        answer.body.optString("detail")).also { if (it.status != 401) notebook.write(null) }
 
     /** Says the same until it is answered, and what `comesAgain` after a 202 too: nothing is done twice. */
     private fun ask(

@@ -152,7 +152,8 @@ export class Pix {
   #note(errand) { this.notebook.write(JSON.stringify(errand)); }
 
   #end(problem) {
-    this.notebook.write(null);
+    // A sign-in that fails ends nothing.
+    if (problem.status !== 401) this.notebook.write(null);
     return problem;
   }
 

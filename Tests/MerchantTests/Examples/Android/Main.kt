@@ -43,7 +43,13 @@ private class Page(private val file: File) : Notebook {
 
 fun main(arguments: Array<String>) {
     val (api, token, phone, keys, bank) = arguments
-    val pix = Pix(api, { token }, SoftwarePhone(phone, keys), Page(File("$keys.errand")))
+    val (device, page) = Pair(SoftwarePhone(phone, keys), Page(File("$keys.errand")))
+    // What was begun outlives a sign-in that fails.
+    page.write("""{"path": "/v1/payment-intents", "key": "tap-0", "body": {}, "id": "0"}""")
+    val refused = try { Pix(api, { "no token" }, device, page).resume() } catch (problem: Problem) { problem.status }
+    check(refused == 401 && page.read() != null) { "a sign-in that failed ended it: " + refused }
+    page.write(null)
+    val pix = Pix(api, { token }, device, page)
     pix.introduce(JSONObject().put("name", "Ana Souza").put("identifier", "529.982.247-25"))
     val enrollment = pix.enroll(bank, "Ana's phone")
     check(enrollment.reason == null) { "enrollment: " + enrollment.reason }
