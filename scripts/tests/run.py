@@ -1,7 +1,8 @@
 """Runs the built tests in several processes at once: run.py BUNDLE; each suite runs in one of them alone.
 
 Within a process one test follows the other, so that what a test counts of its process is its own. Most of a test's time
-is waiting (for PostgreSQL, a browser, an interval), so there are more processes than processors.
+is waiting (for PostgreSQL, a browser, an interval). With more processes than processors some tests that count calls
+within an interval fail now and then.
 """
 
 import concurrent.futures
@@ -58,7 +59,7 @@ def run(bundle: str, suites: list[str]) -> tuple[int, str]:
 def main() -> None:
     bundle = sys.argv[1]
     tests, begin, ran, failures = listed(bundle), time.monotonic(), 0, []
-    with concurrent.futures.ThreadPoolExecutor(2 * (os.cpu_count() or 1) + 1) as workers:
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 2) as workers:
         started = {workers.submit(run, bundle, suites): suites for suites in batches(tests)}
         for done in concurrent.futures.as_completed(started):
             code, text = done.result()
