@@ -73,6 +73,9 @@ BEGIN
             WHERE reference IN (place, NEW.reference) AND takes_reference(payments)
                 -- What was paid keeps the order of its user; a new order beside it raises an alarm.
                 AND (state <> 'succeeded' OR TG_OP <> 'INSERT' AND subject = OLD.subject AND reference = place))
+        -- Its name stays once a payment was opened for it.
+        OR TG_OP = 'UPDATE' AND NEW.reference <> place
+            AND EXISTS (SELECT FROM payments WHERE reference = place AND priced_by_order)
         -- Its user stays while Belvo has anything open under it: else two users could pay one order. What was
         -- given up unsigned a day ago has lapsed there, also where no webhook said so.
         OR TG_OP = 'UPDATE' AND NEW.subject <> OLD.subject AND EXISTS (
