@@ -96,12 +96,12 @@ struct ShopDemo: Sendable {
     /// Ends the probe that runs as the server, and gives its report.
     func endProbe() async throws -> JSONValue {
         kill(merchant.process, SIGTERM)
-        var report: Substring?
-        while report == nil {
-            report = merchant.lines.first { $0.contains(#""not_tried""#) }
+        while true {
+            // Until the line is there to its end.
+            let line = merchant.lines.first { $0.contains(#""not_tried""#) } ?? ""
+            if let report = try? JSONDocument(parsing: Array(line.utf8)) { return report.root }
             try await loop.sleep(for: .milliseconds(20))
         }
-        return try JSONDocument(parsing: Array((report ?? "").utf8)).root
     }
 
     private static let shopToken = "shop-token-of-the-demo"
