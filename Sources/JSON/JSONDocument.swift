@@ -16,8 +16,8 @@
 /// | two members of one object with the same name | refused, names compared after unescaping | §4 |
 /// | white space, comments, trailing commas beyond the grammar | refused | §2 |
 /// | a byte order mark, bytes behind the value | refused | §8.1, §2 |
-/// | bytes that are no UTF-8, escapes that form half a surrogate pair | refused | §8.1, §8.2 |
-/// | `\u0000` | refused unless `JSONLimits.permitsNUL` | §9 |
+/// | bytes that are no UTF-8 | refused | §8.1 |
+/// | escapes that form half a surrogate pair, `\u0000` | refused, or U+FFFD by `JSONLimits` | §8.2, §9 |
 /// | size, nesting, length of a number, size of its exponent | bounded by `JSONLimits` | §9 |
 /// | any value at the top, not only an object or array | accepted | §2 |
 ///

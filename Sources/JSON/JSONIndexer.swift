@@ -118,7 +118,7 @@ extension JSONIndexer {
         at start: Int,
         into entries: inout Entries
     ) throws(JSONSyntaxError) -> Int {
-        let (end, hasEscapes) = try text.endOfString(from: start, permitsNUL: limits.permitsNUL)
+        let (end, hasEscapes) = try text.endOfString(from: start, replaces: limits.replacesWhatIsNoText)
         return entries.append(.string, start, end, hasEscapes: hasEscapes)
     }
 }

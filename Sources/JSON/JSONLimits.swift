@@ -11,11 +11,12 @@ public struct JSONLimits: Sendable {
     /// The longest number, in bytes. A double never needs more than 24, an exact one of its values 1,077.
     public var numberBytesMax = 1_100
 
-    /// Whether strings and names may hold U+0000, which only an escape can put there (RFC 8259 §7).
+    /// Whether escapes of what is no text are read as U+FFFD: halves of surrogate pairs, and U+0000, which PostgreSQL
+    /// stores neither in `text` nor in `jsonb`. Only an escape can put them into a string or name (RFC 8259 §7).
     ///
-    /// Refused by default, because C strings end at it and PostgreSQL stores it neither in `text` nor in `jsonb`:
-    /// a name checked whole could be kept cut short.
-    public var permitsNUL = false
+    /// Refused by default: a name checked whole could be kept cut short. For answers that must be read whatever else
+    /// they say.
+    public var replacesWhatIsNoText = false
 
     /// The most digits of an exponent, leading zeros not counted.
     ///
@@ -25,4 +26,11 @@ public struct JSONLimits: Sendable {
 
     /// The limits for a text from anywhere.
     public init() {}
+
+    /// Reads whatever JSON permits as text (`replacesWhatIsNoText`).
+    public static let tolerant: Self = {
+        var limits = Self()
+        limits.replacesWhatIsNoText = true
+        return limits
+    }()
 }

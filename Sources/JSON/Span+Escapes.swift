@@ -1,7 +1,8 @@
 /// Escape sequences (RFC 8259 §7).
 extension Span<UInt8> {
-    /// The end of the escape, or of the pair of them, that begins with the backslash at `start`.
-    func endOfEscape(from start: Int, permitsNUL: Bool) throws(JSONSyntaxError) -> Int {
+    /// The end of the escape, or of the pair of them, that begins with the backslash at `start`. What is no text is
+    /// refused, unless it is replaced later.
+    func endOfEscape(from start: Int, replaces: Bool) throws(JSONSyntaxError) -> Int {
         guard byte(at: start + 1) == UInt8(ascii: "u") else {
             guard character(escapedBy: byte(at: start + 1)) != nil else {
                 throw unexpected(.invalidEscape, at: start + 1)
@@ -9,18 +10,25 @@ extension Span<UInt8> {
             return start + 2
         }
         guard let unit = codeUnit(at: start + 2) else { throw failure(.invalidEscape, at: start) }
-        if unit == 0, !permitsNUL { throw failure(.nullCharacter, at: start) }
+        if unit == 0, !replaces { throw failure(.nullCharacter, at: start) }
         guard UTF16.isSurrogate(unit) else { return start + 6 }
 
         // RFC 8259 §8.2: half a pair is grammatical, but no text; it could not be written out again.
-        guard UTF16.isLeadSurrogate(unit),
-            byte(at: start + 6) == UInt8(ascii: "\\"), byte(at: start + 7) == UInt8(ascii: "u"),
-            let second = codeUnit(at: start + 8), UTF16.isTrailSurrogate(second)
-        else { throw failure(.loneSurrogate, at: start) }
-        return start + 12
+        if secondHalf(of: unit, at: start + 6) != nil { return start + 12 }
+        guard replaces else { throw failure(.loneSurrogate, at: start) }
+        return start + 6
     }
 
-    /// The bytes of the text that a string's content stands for. Only for content that was found to be right.
+    /// The code unit that makes a whole pair with `first`, if its escape follows.
+    private func secondHalf(of first: UInt16, at start: Int) -> UInt16? {
+        guard UTF16.isLeadSurrogate(first), byte(at: start) == UInt8(ascii: "\\"),
+            byte(at: start + 1) == UInt8(ascii: "u"), let second = codeUnit(at: start + 2)
+        else { return nil }
+        return UTF16.isTrailSurrogate(second) ? second : nil
+    }
+
+    /// The bytes of the text that a string's content stands for, U+FFFD for what is none. Only for content that was
+    /// found to be right.
     func unescaped(_ content: Range<Int>) -> [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity(content.count)
@@ -42,9 +50,9 @@ extension Span<UInt8> {
             return start + 2
         }
         let first = codeUnit(at: start + 2) ?? 0
-        let second = UTF16.isLeadSurrogate(first) ? codeUnit(at: start + 8) : nil
-        let units = second.map { UTF16.EncodedScalar([first, $0]) } ?? UTF16.EncodedScalar([first])
-        text.append(contentsOf: String(UTF16.decode(units)).utf8)
+        let second = secondHalf(of: first, at: start + 6)
+        let units = second.map { [first, $0] } ?? [first == 0 ? 0xFFFD : first]
+        text.append(contentsOf: String(decoding: units, as: UTF16.self).utf8)
         return start + 6 * units.count
     }
 

@@ -1,16 +1,16 @@
 extension Span<UInt8> {
     /// The place behind the closing quote of the string whose opening one is at `start` (RFC 8259 §7).
     @inline(__always)
-    func endOfString(from start: Int, permitsNUL: Bool) throws(JSONSyntaxError) -> (end: Int, hasEscapes: Bool) {
+    func endOfString(from start: Int, replaces: Bool) throws(JSONSyntaxError) -> (end: Int, hasEscapes: Bool) {
         let end = endOfPlainASCII(from: start + 1)
         if byte(at: end) == UInt8(ascii: "\"") { return (end + 1, false) }
-        return try endOfMixedString(from: end, permitsNUL: permitsNUL)
+        return try endOfMixedString(from: end, replaces: replaces)
     }
 
     /// The same for a string that holds more than plain ASCII, from the first place where it does.
     private func endOfMixedString(
         from start: Int,
-        permitsNUL: Bool
+        replaces: Bool
     ) throws(JSONSyntaxError) -> (end: Int, hasEscapes: Bool) {
         var place = start
         var hasEscapes = false
@@ -20,7 +20,7 @@ extension Span<UInt8> {
                 return (place + 1, hasEscapes)
             case UInt8(ascii: "\\"):
                 hasEscapes = true
-                place = try endOfEscape(from: place, permitsNUL: permitsNUL)
+                place = try endOfEscape(from: place, replaces: replaces)
             case 0x80...:
                 place = try endOfMultibyteScalar(from: place)
             default:

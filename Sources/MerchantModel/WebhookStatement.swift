@@ -21,7 +21,8 @@ package struct WebhookStatement: Sendable, Equatable {
 
     /// Nothing is said by what cannot be read.
     package init(body: [UInt8]) {
-        guard let data = (try? JSONDocument(parsing: body))?.root["data"], data.kind == .object else { return }
+        guard let data = (try? JSONDocument(parsing: body, limits: .tolerant))?.root["data"], data.kind == .object
+        else { return }
         intent = data["payment_intent"]?.string.flatMap { UUID(uuidString: $0) }
         endToEndID = data["end_to_end_id"]?.string.flatMap { EndToEndID($0) }
         status = data["status"]?.string

@@ -125,6 +125,17 @@ struct HostileAnswerTests {
         #expect(enrollment.statusReasonMessage == nil)
     }
 
+    @Test func `a text that is none, anybody's in a list too, hides nothing else`() async throws {
+        let odd = #""metadata":{"\ud800":"\u0000"},"failure_message":"half \ud83d of a pair, and \u0000""#
+        let body = #"{"id":"\#(Sample.intent)","status":"SUCCEEDED",\#(odd)}"#
+        let belvo = Upstream(reply(200, body), reply(200, Sample.page(body)))
+        let client = try belvo.client()
+        #expect(try await client.readPaymentIntent(Sample.id(Sample.intent)).status == .succeeded)
+        let list = try await client.listPaymentIntents(createdFrom: "2026-11-21", to: "2026-11-22")
+        #expect(list.items.map(\.status) == [.succeeded])
+        #expect(list.unreadable.isEmpty)
+    }
+
     @Test func `an answer about another object is nonsense`() async throws {
         let body = #"{"id":"\#(Sample.stranger)","status":"SUCCEEDED"}"#
         let belvo = Upstream(reply(200, body), reply(200, body), reply(200, body))

@@ -58,13 +58,20 @@ struct LimitTests {
         #expect(refusal(of: number)?.offset == 1)
     }
 
-    @Test func `NUL is let through only where it was asked for`() throws {
+    @Test func `what is no text is replaced only where it was asked for`() throws {
         var limits = JSONLimits()
-        limits.permitsNUL = true
+        limits.replacesWhatIsNoText = true
         let value = try parse(#"{"a\u0000b":"\u0000"}"#, limits: limits)
-        #expect(value["a\u{0}b"]?.string == "\u{0}")
+        #expect(value["a\u{FFFD}b"]?.string == "\u{FFFD}")
         #expect(value["a"] == nil)
-        #expect(text(value.canonicalBytes()) == #"{"a\u0000b":"\u0000"}"#)
+        #expect(text(value.canonicalBytes()) == "{\"a\u{FFFD}b\":\"\u{FFFD}\"}")
+        let halves = [
+            #"\ud800"#: "\u{FFFD}", #"\udfff!"#: "\u{FFFD}!", #"\ud83d\ud83d\ude00"#: "\u{FFFD}😀",
+            #"\ude00\ud83d"#: "\u{FFFD}\u{FFFD}", #"\ud83d\u0041"#: "\u{FFFD}A", #"\ud83d\n"#: "\u{FFFD}\n",
+            #"\ud83d\ude00"#: "😀",
+        ]
+        for (escapes, read) in halves { #expect(try parse("\"\(escapes)\"", limits: limits).string == read) }
+        #expect(refusal(of: #""\ud83d\ude0""#, limits: limits)?.reason == .invalidEscape)
         #expect(refusal(of: "\"\u{0}\"", limits: limits)?.reason == .controlCharacter)
     }
 

@@ -60,7 +60,6 @@ enum JSONPromises {
         var wide = JSONLimits()
         wide.bytesMax *= 8
         wide.numberBytesMax *= 8
-        wide.permitsNUL = true
         switch read(canonical, wide) {
         case .success(let again):
             try promise("a canonical text means the same", again == value)
@@ -145,7 +144,7 @@ extension JSONLimits {
         limits.depthMax = 3
         limits.bytesMax = 64
         limits.numberBytesMax = 8
-        limits.permitsNUL = true
+        limits.replacesWhatIsNoText = true
         return limits
     }()
 }

@@ -14,7 +14,7 @@ extension API {
     /// object. The media type is not checked: a webhook with another one would be lost for it.
     func takeWebhook(_ inbound: Inbound) async throws -> Response {
         try access.check(dependencies.policy.webhooks, scheme: .optional, of: inbound.request, from: inbound.client)
-        let root = try JSONDocument(parsing: inbound.request.body).root
+        let root = try JSONDocument(parsing: inbound.request.body, limits: .tolerant).root
         guard root.kind == .object else {
             throw APIError.invalid("", "wrong_type", "A webhook is one JSON object.")
         }

@@ -123,7 +123,7 @@ final class DevTools: Sendable {
         // A picture of a page is one string.
         limits.bytesMax = 64 * 1_048_576
         limits.depthMax = 512
-        limits.permitsNUL = true
+        limits.replacesWhatIsNoText = true
         guard let root = try? JSONDocument(parsing: message, limits: limits).root else { return }
         if let number = root["id"]?.int64 {
             let continuation = state.withLock { $0.answers.removeValue(forKey: number) }

@@ -206,6 +206,19 @@ import Testing
         }
     }
 
+    @Test func `a webhook with a text that is none leads to its payment`() async throws {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let payment = try await client.openPayment(client.enroll())
+            try await client.authorize(payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            try await harness.tell(
+                "PAYMENT_INTENTS", of: payment.belvoID, data: #""description": "\u0000 \ud83d""#)
+            try await harness.work()
+            #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
+        }
+    }
+
     @Test func `what is no JSON object is 400, and not stored`() async throws {
         try await TestHarness.open { harness in
             for body in ["", "{", "[]", #"{"a": 1}{"#, "nul"] {
