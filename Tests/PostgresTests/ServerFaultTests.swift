@@ -231,6 +231,18 @@ import Transport
         }
     }
 
+    @Test func `a session has the triggers that guard the rows, whatever the server is set to`() async throws {
+        try await onLoop {
+            try await TestCluster.with(settings: "session_replication_role = replica") { cluster in
+                let database = try Database(cluster.connectionString, configuration: .patient)
+                let role = "SELECT current_setting('session_replication_role') AS role" as SQL
+                #expect(try await database.execute(role)[0].decode("role") == "origin")
+                #expect(try await database.rows(role)[0].decode("role") == "origin")
+                await database.close()
+            }
+        }
+    }
+
     /// Makes the change and waits until new and old sessions have it.
     private static func setReadOnly(_ cluster: TestCluster, _ value: String) async throws {
         let database = try Database(cluster.connectionString, configuration: .patient)

@@ -13,6 +13,8 @@ struct SessionSettings {
         // What was confirmed to a client is on disk, and at a synchronous standby where there is one, whatever is set
         // for the role, the database or the server: `off` and `local` do not wait for that. The other levels do, and
         // stay. Said here, it cannot be changed under a session that is open.
+        // As `replica` a session would leave out the triggers, which guard the money. Only a superuser may set it back:
+        // another role's session fails, and says so.
         statement = """
             SELECT set_config('TimeZone', 'UTC', false),
                 set_config('default_transaction_isolation', 'read committed', false),
@@ -20,6 +22,8 @@ struct SessionSettings {
                     CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN 'on'
                         ELSE current_setting('synchronous_commit') END,
                     false),
+                CASE WHEN current_setting('session_replication_role') <> 'origin'
+                    THEN set_config('session_replication_role', 'origin', false) END,
                 set_config('statement_timeout', \(Self.milliseconds(configuration.statementTimeout)), false),
                 set_config('lock_timeout', \(Self.milliseconds(configuration.lockTimeout)), false),
                 set_config('idle_in_transaction_session_timeout',
