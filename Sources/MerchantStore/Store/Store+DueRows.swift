@@ -115,24 +115,40 @@ extension Store {
         }
     }
 
-    /// In which of the tables something may be due: one statement for all of them, which reads the first entry of each
-    /// table's index of what is due.
-    package func dueTables(among tables: [DueTable]) async throws -> Set<DueTable> {
-        let due = try await database.rows(askingWhatIsDue(in: tables)).map { try $0.decode("place", as: Int.self) }
-        return Set(due.map { tables[$0] })
+    /// In which of the tables something may be due, and the database's clock: one statement for all of them, which
+    /// reads the first entry of each table's index of what is due.
+    package func dueTables(among tables: [DueTable]) async throws -> (due: Set<DueTable>, clock: DatabaseClock) {
+        let rows = try await database.rows(askingWhatIsDue(in: tables))
+        let places = try rows.map { try $0.decode("place", as: Int.self) }
+        return (Set(places.filter(tables.indices.contains).map { tables[$0] }), try clock(rows[0]))
     }
 
-    /// The statement of `dueTables`. A least value is found at the index's end; EXISTS might be sought in the table.
+    /// Makes everything that waits due at once, and leases end in time again: for a clock that has gone back.
+    package func bringForward(_ tables: [DueTable], leases: Duration) async throws {
+        for table in tables {
+            try await database.execute(
+                """
+                UPDATE \(fragment: table.name) SET
+                    \(fragment: table.moment) = app_now(),
+                    leased_until = CASE WHEN leased_until IS NOT NULL THEN least(
+                        leased_until, app_now() + \(leases.wholeMicroseconds) * interval '1 microsecond') END
+                WHERE \(fragment: table.condition) AND \(fragment: table.moment) > app_now()
+                """)
+        }
+    }
+
+    /// The statement of `dueTables`: a row for each table, and one for the clock alone. A least value is found at the
+    /// index's end; EXISTS might be sought in the table.
     func askingWhatIsDue(in tables: [DueTable]) -> SQL {
         let questions: [SQL] = tables.enumerated().map { place, table in
             """
-            SELECT \(place) AS place
+            SELECT \(place) AS place, app_now() AS read_at
             WHERE (
                 SELECT min(\(fragment: table.moment)) FROM \(fragment: table.name) WHERE \(fragment: table.condition)
             ) <= app_now()
             """
         }
-        return SQL(joining: questions, separator: " UNION ALL ")
+        return SQL(joining: ["SELECT -1 AS place, app_now() AS read_at"] + questions, separator: " UNION ALL ")
     }
 
     /// Ends the leases of rows that a poll has left as they are, and sets their next polls: one statement for all of

@@ -14,7 +14,12 @@ extension Dependencies {
     /// In which of the tables something may be due, or was handed over to the worker of this server, which asks this.
     package func dueTables(among tables: [DueTable]) async throws -> Set<DueTable> {
         let isHanded = tables.contains(.webhookReceipts) && webhookIntake.attend(at: store.monotonic())
-        let due = try await store.dueTables(among: tables)
+        var (due, clock) = try await store.dueTables(among: tables)
+        if let behind = clockWatch.note(clock) {
+            log.warning("database.clock_went_back", metadata: ["by": "\(behind)"])
+            try await store.bringForward(tables, leases: workLease)
+            due = Set(tables)
+        }
         return isHanded ? due.union([.webhookReceipts]) : due
     }
 

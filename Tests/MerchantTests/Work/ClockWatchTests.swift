@@ -1,0 +1,63 @@
+import BelvoSandbox
+import MerchantStore
+import Postgres
+import Testing
+
+@testable import MerchantServer
+@testable import MerchantWorkflows
+
+/// The clock of the database goes back: a host takes over that is behind.
+@Suite struct ClockWatchTests {
+    /// A payment that was authorized, and is next read in two seconds; `back` is by how much the clock goes back then.
+    private static func open(
+        back: SQL, _ body: @escaping @Sendable (TestHarness, AppClient, AppClient.OpenedPayment) async throws -> Void
+    ) async throws {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let payment = try await client.openPayment(client.enroll())
+            try await client.authorize(payment)
+            try await harness.poll()
+            #expect(try await !isDue(harness))
+            try await harness.database.execute("UPDATE test_clock SET ahead = ahead - \(fragment: back)")
+            try harness.sandbox.settle(intent: payment.belvoID)
+            try await body(harness, client, payment)
+        }
+    }
+
+    /// The statement that the loop of a server's workers repeats.
+    private static func isDue(_ harness: TestHarness) async throws -> Bool {
+        try await harness.merchant.dependencies.dueTables(among: [.payments]).contains(.payments)
+    }
+
+    @Test func `what waits is polled at once, and not an hour later`() async throws {
+        try await Self.open(back: "interval '1 hour'") { harness, client, payment in
+            #expect(try await Self.isDue(harness))
+            #expect(harness.log.holds("database.clock_went_back"))
+            try await harness.work()
+            #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
+            // Once: from then on its time is the time.
+            #expect(try await !Self.isDue(harness))
+        }
+    }
+
+    @Test func `what another server had claimed until then is polled when its lease would have ended`() async throws {
+        try await Self.open(back: "interval '1 hour'") { harness, client, payment in
+            try await harness.database.execute(
+                "UPDATE payments SET leased_until = app_now() + interval '1 hour 20 seconds'")
+            #expect(try await Self.isDue(harness))
+            try await harness.work()
+            #expect(try await client.payment(payment).string("status") == "PENDING")
+            try await harness.advance(by: harness.merchant.dependencies.workLease)
+            try await harness.work()
+            #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
+        }
+    }
+
+    @Test func `a clock that is corrected by seconds brings nothing forward`() async throws {
+        try await Self.open(back: "interval '50 seconds'") { harness, _, _ in
+            let isDue = try await Self.isDue(harness)
+            #expect(!isDue)
+            #expect(!harness.log.holds("database.clock_went_back"))
+        }
+    }
+}
