@@ -73,6 +73,8 @@ let package = Package(
                 .embedInCode("0027_list_payments_by_status_and_reference.sql"),
                 .embedInCode("0028_dispute_an_order_once.sql"),
                 .embedInCode("0029_let_an_operator_say_when_belvo_is_right.sql"),
+                .embedInCode("0030_place_orders_anew_for_their_user.sql"),
+                .embedInCode("0031_raise_alarms_when_contradicted_money_arrives.sql"),
             ],
             swiftSettings: strict
         ),

@@ -47,6 +47,10 @@ public let migrations: [Migration] = [
     Migration(
         "0029_let_an_operator_say_when_belvo_is_right",
         PackageResources._029_let_an_operator_say_when_belvo_is_right_sql),
+    Migration("0030_place_orders_anew_for_their_user", PackageResources._030_place_orders_anew_for_their_user_sql),
+    Migration(
+        "0031_raise_alarms_when_contradicted_money_arrives",
+        PackageResources._031_raise_alarms_when_contradicted_money_arrives_sql),
 ]
 
 extension Migration {

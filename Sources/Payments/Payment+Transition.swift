@@ -177,7 +177,9 @@ extension Payment {
             isContradictionSettled = false
             isClosedAtBelvo = false
         } else if state == .failed, isLastStatusContradicted(by: report) {
-            // No later reading ends it: one may lag. An operator does, by settling the alarm.
+            // No later reading ends it, nor takes back that Belvo showed it as paid: one may lag. An operator ends it,
+            // by settling the alarm.
+            if report.status == .succeeded || !isContradicted { providerStatus = report.providerStatus }
             isContradicted = true
         }
         if isClosedAtBelvo { return }

@@ -54,6 +54,16 @@ extension Store {
         ).isEmpty
     }
 
+    /// Whether an operator has settled an alarm of that kind about the payment.
+    package func hasSettled(_ kind: MoneyAlarm.Kind, of payment: Payment.ID) async throws -> Bool {
+        try await !database.rows(
+            """
+            SELECT 1 FROM money_alarms
+            WHERE payment_id = \(payment) AND kind = \(kind) AND settled_at IS NOT NULL LIMIT 1
+            """
+        ).isEmpty
+    }
+
     /// The unsettled alarms about a payment, and about the one whose name it bears.
     package func openAlarms(of payment: Payment.ID) async throws -> [MoneyAlarm] {
         try await database.rows(

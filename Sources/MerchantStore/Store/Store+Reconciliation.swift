@@ -8,14 +8,13 @@ extension Store {
     package func doublePaid(on day: UTCDay) async throws -> [Difference] {
         try await database.rows(
             """
-            SELECT later.id, later.belvo_id, count(*) OVER (PARTITION BY later.subject, later.reference) AS payments
-            FROM payments AS later
-            WHERE later.state = 'succeeded' AND later.created_at >= \(day.begin) AND later.created_at < \(day.end)
+            SELECT id, belvo_id FROM payments AS later
+            WHERE state = 'succeeded' AND created_at >= \(day.begin) AND created_at < \(day.end)
                 AND EXISTS (
                     SELECT FROM payments AS other
-                    WHERE other.subject = later.subject AND other.reference = later.reference
-                        AND other.state = 'succeeded' AND other.id <> later.id)
-            ORDER BY later.id
+                    WHERE (other.subject = later.subject OR other.priced_by_order AND later.priced_by_order)
+                        AND other.reference = later.reference AND other.state = 'succeeded' AND other.id <> later.id)
+            ORDER BY id
             """
         ).map { row in
             Difference(

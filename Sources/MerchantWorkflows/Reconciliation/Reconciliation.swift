@@ -56,7 +56,7 @@ package struct Reconciliation: Sendable {
 
     /// The differences between the two. Where our row is behind it is polled, and a second transfer is an alarm.
     private func compare(_ payment: Payment, _ intent: Belvo.PaymentIntent) async throws -> [Difference] {
-        if isBehind(payment, intent) { _ = try await dependencies.store.requeue(.payment, payment.id.uuid) }
+        if try await isBehind(payment, intent) { _ = try await dependencies.store.requeue(.payment, payment.id.uuid) }
         if intent.status == .succeeded { try await raiseIfPaidTwice(payment, by: intent.biometricPix.endToEndID) }
         return differences(between: payment, and: intent)
     }
@@ -101,10 +101,13 @@ package struct Reconciliation: Sendable {
         ]
     }
 
-    /// Whether Belvo shows an end that is not ours. A reading records it, also where Belvo takes an end back.
-    private func isBehind(_ payment: Payment, _ intent: Belvo.PaymentIntent) -> Bool {
-        guard let end = ProviderStatus(intent.status).end else { return false }
-        return payment.status.end != end && !payment.isContradicted
+    /// Whether Belvo shows an end that is not ours. A reading records it, also where Belvo takes an end back: once for
+    /// a payment that was paid, which no reading changes. What an operator has settled stays a difference of the day.
+    private func isBehind(_ payment: Payment, _ intent: Belvo.PaymentIntent) async throws -> Bool {
+        guard let end = ProviderStatus(intent.status).end, payment.status.end != end, !payment.isContradicted
+        else { return false }
+        guard payment.state == .succeeded else { return true }
+        return try await !dependencies.store.hasSettled(.contradiction, of: payment.id)
     }
 
     /// Our payments of the day that Belvo's list does not show, and Belvo does not know when asked.

@@ -206,7 +206,8 @@ extension PaymentWorkflow: PolledWorkflow {
     private func publish(_ written: Stored<Payment>, after stored: Stored<Payment>, cause: Cause) async throws {
         if written.record != stored.record { dependencies.changes.announce(written.record.id) }
         let hasArrived = written.record.state == .succeeded && stored.record.state != .succeeded
-        if hasArrived || written.record.isContradicted != stored.record.isContradicted {
+        let goesOn = written.record.isContradicted && written.record.providerStatus != stored.record.providerStatus
+        if hasArrived || goesOn || written.record.isContradicted != stored.record.isContradicted {
             try await logAlarms(of: written.record.id)
         }
         guard written.record.historyState != stored.record.historyState else { return }

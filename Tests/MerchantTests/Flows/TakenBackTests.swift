@@ -188,6 +188,57 @@ import Transport
         }
     }
 
+    @Test func `a contradiction that a transaction from before it settles is settled`() async throws {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            try await Self.failed(harness, &client, payment)
+            try await harness.database.transaction { transaction in
+                try await transaction.execute("SELECT 1 AS looking")
+                try harness.sandbox.settle(intent: payment.belvoID)
+                try await harness.hear(of: payment.belvoID)
+                #expect(try await Self.alarms(harness) == ["contradiction"])
+                try await transaction.execute(
+                    "UPDATE money_alarms SET settled_at = app_now(), settled_by = 'rosa' WHERE settled_at IS NULL")
+            }
+            try await harness.poll()
+            #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
+        }
+    }
+
+    /// Belvo shows the first payment as under way after FAILED, when a second one has been paid; the operator settles
+    /// these alarms, and then the first one is paid.
+    @Test(arguments: ["double_paid", "contradiction", "double_paid', 'contradiction"])
+    func `money that arrives after its alarm was settled is an alarm again, once`(settled: String) async throws {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let first = try await client.openPayment(enrollment)
+            try await Self.failed(harness, &client, first)
+            let second = try await client.openPayment(enrollment, key: "tap-2")
+            try await client.authorize(second)
+            try harness.sandbox.settle(intent: second.belvoID)
+            try await harness.hear(of: second.belvoID)
+            let onward = Fault.altered([Fault.Alteration("/status", #""PROCESSING""#)])
+            harness.sandbox.next(onward, on: .getPaymentIntent, count: nil)
+            try await harness.hear(of: first.belvoID)
+            #expect(try await Self.alarms(harness) == ["contradiction", "double_paid"])
+            #expect(try await client.payment(first).string("provider_status") == "PROCESSING")
+            try await harness.database.execute(
+                """
+                UPDATE money_alarms SET settled_at = app_now(), settled_by = 'rosa'
+                WHERE kind IN ('\(fragment: SQL(stringLiteral: settled))')
+                """)
+            harness.sandbox.clearFaults()
+            try harness.sandbox.settle(intent: first.belvoID)
+            try await harness.hear(of: first.belvoID)
+            #expect(try await Self.alarms(harness).contains("double_paid"))
+            #expect(try await client.payment(first).string("provider_status") == "SUCCEEDED")
+            try await Self.settleAlarms(harness)
+            try await harness.poll()
+            #expect(try await client.payment(first).string("status") == "SUCCEEDED")
+            try await harness.hear(of: first.belvoID)
+            #expect(try await !Self.alarms(harness).contains("double_paid"))
+        }
+    }
+
     @Test func `an order whose payer is erased stays paid, without an alarm`() async throws {
         try await MayBelvoStillPayTests.open(orders: "required") { harness, client, enrollment in
             _ = try await Self.put(harness, for: "ana")
@@ -263,6 +314,63 @@ import Transport
             // It lapses at Belvo, and no webhook says so.
             try await harness.advance(by: .seconds(86_500))
             #expect(try await Self.put(harness, for: "bia").status == 200)
+        }
+    }
+
+    @Test func `an order is not placed anew for another user while the first one's attempt is open at Belvo`()
+        async throws
+    {
+        try await MayBelvoStillPayTests.open(orders: "required") { harness, client, enrollment in
+            _ = try await Self.put(harness, for: "ana")
+            let payment = try await MayBelvoStillPayTests.ordered(client, enrollment)
+            #expect(try await client.cancel(payment).status == 200)
+            try await harness.database.execute("DELETE FROM orders")
+            #expect(try await Self.put(harness, for: "bia").string("code") == "order_in_use")
+            #expect(try await Self.put(harness, for: "ana").status == 201)
+            try await harness.database.execute("DELETE FROM orders")
+            // It lapses at Belvo, and no webhook says so.
+            try await harness.advance(by: .seconds(86_500))
+            #expect(try await Self.put(harness, for: "bia").status == 201)
+        }
+    }
+
+    @Test func `what a user pays under the name of another user's order is not paid twice`() async throws {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            try await client.authorize(payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            try await harness.hear(of: payment.belvoID)
+            #expect(try await Self.put(harness, for: "bia").status == 201)
+            var other = try await AppClient.arrive(on: harness, as: "bia", taxID: "111.444.777-35")
+            let theirs = try await MayBelvoStillPayTests.ordered(other, other.enroll())
+            try await other.authorize(theirs)
+            try harness.sandbox.settle(intent: theirs.belvoID)
+            try await harness.hear(of: theirs.belvoID)
+            #expect(try await Self.order(harness) == "paid")
+            #expect(try await Self.alarms(harness).isEmpty)
+            #expect(try await harness.lines("SELECT reference AS line FROM ops.double_paid").isEmpty)
+        }
+    }
+
+    @Test func `a success that Belvo takes back is an alarm once, and a difference of its day each time`()
+        async throws
+    {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            try await client.authorize(payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            try await harness.hear(of: payment.belvoID)
+            let failed = Fault.altered([Fault.Alteration("/results/*/status", #""FAILED""#)])
+            let alone = Fault.altered([Fault.Alteration("/status", #""FAILED""#)])
+            harness.sandbox.next(failed, on: .listPaymentIntents, count: nil)
+            harness.sandbox.next(alone, on: .getPaymentIntent, count: nil)
+            for alarms in [["contradiction"], []] {
+                let differences = try await harness.operate { try await $0.reconcile(UTCDay(of: WallClock.now())) }
+                #expect(differences.contains { $0.kind == .status })
+                try await harness.poll()
+                #expect(try await Self.alarms(harness) == alarms)
+                try await Self.settleAlarms(harness)
+            }
         }
     }
 
