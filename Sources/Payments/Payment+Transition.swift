@@ -99,10 +99,18 @@ extension Payment {
         return switch state {
         case .succeeded: report.status == .failed && differences(from: report).isEmpty
         // Whatever else the report shows: the intent of this id is not at its end, and money may move.
-        case .failed:
-            belvoID == report.belvoID
-                && (report.status == .processing || report.status == .succeeded && !isContradictionSettled)
+        case .failed: belvoID == report.belvoID && mayMoveMoney(report.status)
         default: false
+        }
+    }
+
+    /// Whether a status after FAILED means that money may move. Belvo may show a payment that was signed as PENDING.
+    private func mayMoveMoney(_ status: ProviderStatus) -> Bool {
+        switch status {
+        case .processing, .unknown: true
+        case .pending: isMaybeSigned
+        case .succeeded: !isContradictionSettled
+        case .failed: false
         }
     }
 

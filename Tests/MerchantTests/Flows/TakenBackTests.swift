@@ -76,6 +76,22 @@ import Transport
         }
     }
 
+    /// Belvo shows a payment that was signed as PENDING, too.
+    @Test(arguments: ["PENDING", "REQUIRES_ACTION", "SETTLING"])
+    func `a signed payment that is open again after FAILED is an alarm and keeps its reference`(
+        status: String
+    ) async throws {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            try await Self.failed(harness, &client, payment)
+            harness.sandbox.next(
+                .altered([Fault.Alteration("/status", "\"\(status)\"")]), on: .getPaymentIntent, count: nil)
+            try await harness.hear(of: payment.belvoID)
+            #expect(try await Self.alarms(harness) == ["contradiction"])
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").string("code") == "payment_in_doubt")
+        }
+    }
+
     @Test func `a failure that is told is not forgotten while Belvo's readings show the payment under way`()
         async throws
     {

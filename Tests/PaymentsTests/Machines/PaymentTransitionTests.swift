@@ -169,7 +169,11 @@ import Testing
         let failed = try payment.transition(on: .reported(report(of: payment, .failed)))
         #expect(failed.isLastStatusContradicted(by: report(of: payment, .succeeded)))
         #expect(failed.isLastStatusContradicted(by: report(of: payment, .processing)))
-        #expect(!failed.isLastStatusContradicted(by: report(of: payment, .pending)))
+        // Belvo may show what was signed as pending, too.
+        #expect(failed.isLastStatusContradicted(by: report(of: payment, .pending)))
+        let unsigned = try self.payment(.awaitingSignature)
+        let lapsed = try unsigned.transition(on: .reported(report(of: unsigned, .failed)))
+        #expect(!lapsed.isLastStatusContradicted(by: report(of: unsigned, .pending)))
         let contradicted = try failed.transition(on: .reported(report(of: payment, .succeeded)))
         #expect(contradicted.state == .failed)
         #expect(contradicted.mayBelvoStillPay)
