@@ -14,9 +14,10 @@ WHERE contradicted_at IS NOT NULL AND is_contradiction_settled(id, contradicted_
 
 COMMENT ON COLUMN payments.provider_status IS
     'Belvo''s status, in its own word; UNREADABLE where it is no word. Of a payment that is contradicted, what Belvo '
-    'went on to show: SUCCEEDED once it has shown that.';
+    'went on to show.';
 
--- What is contradicted is checked when that begins, and again when Belvo first shows it as paid.
+-- What is contradicted is checked when that begins, and again when Belvo first shows it as paid. One that bears another
+-- one's name is checked when it counts as paid: only then its alarm says so.
 DROP TRIGGER payments_that_arrive_are_checked ON payments;
 CREATE TRIGGER payments_that_arrive_are_checked
     AFTER UPDATE ON payments FOR EACH ROW
@@ -24,5 +25,6 @@ CREATE TRIGGER payments_that_arrive_are_checked
         OLD.contradicted_at IS NULL
             AND (NEW.state = 'succeeded' AND OLD.state <> 'succeeded' OR NEW.contradicted_at IS NOT NULL)
         OR OLD.contradicted_at IS NOT NULL
-            AND NEW.provider_status = 'SUCCEEDED' AND OLD.provider_status IS DISTINCT FROM 'SUCCEEDED')
+            AND (NEW.provider_status = 'SUCCEEDED' AND OLD.provider_status IS DISTINCT FROM 'SUCCEEDED'
+                OR NEW.state = 'succeeded' AND NEW.bears_name_of IS NOT NULL))
     EXECUTE FUNCTION raise_money_alarms();

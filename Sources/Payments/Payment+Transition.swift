@@ -181,9 +181,13 @@ extension Payment {
     /// as it is and the caller raises the alarm.
     private mutating func apply(_ report: Report) {
         if isContradictionSettled, [.succeeded, .failed].contains(report.status), differences(from: report).isEmpty {
-            isContradicted = false
-            isContradictionSettled = false
-            isClosedAtBelvo = false
+            // SUCCEEDED is taken over at once, FAILED by a second reading that shows it: one may lag.
+            if report.status == .succeeded || wasFailureShown {
+                isContradicted = false
+                isContradictionSettled = false
+                isClosedAtBelvo = false
+            }
+            providerStatus = report.providerStatus
         } else if state == .failed, isLastStatusContradicted(by: report) {
             // No later reading ends it, nor takes back that Belvo showed it as paid: one may lag. An operator ends it,
             // by settling the alarm.

@@ -107,6 +107,9 @@ public struct Payment: Sendable, Equatable {
     /// An operator has settled that alarm: the next last status that Belvo shows is true. It is true of the moment of
     /// the reading.
     public package(set) var isContradictionSettled = false
+    /// Belvo showed it as FAILED since, some seconds ago: a reading that shows it now does not lag by as much. It is
+    /// true of the moment of the reading.
+    public package(set) var wasFailureShown = false
     /// Its user may hold a token for Belvo's SDK, which can sign it without us (belvo-api.md §2.1). It is true of the
     /// moment of the reading: the token expires.
     public package(set) var isSignableElsewhere = false

@@ -14,7 +14,8 @@ extension PaymentWorkflow {
     func syncFromBelvo(
         _ id: Belvo.PaymentIntent.ID, after age: Duration = WebhookWorkflow.lagMax, on context: CallContext
     ) async throws -> ProviderStatus? {
-        let remote = try await dependencies.belvo.readPaymentIntent(id, trace: context.trace)
+        var remote = try await dependencies.belvo.readPaymentIntent(id, trace: context.trace)
+        var isReadAgain = false
         for _ in 0..<attemptsMax {
             guard let stored = try await stored(remote) else {
                 switch try await importForeign(remote, after: age, on: context) {
@@ -23,6 +24,12 @@ extension PaymentWorkflow {
                 // Another writer was faster: there is a row now.
                 case .overtaken: continue
                 }
+            }
+            // It may have been read before the end was recorded that it seems to take back.
+            if !isReadAgain, stored.record.isLastStatusContradicted(by: report(remote)) {
+                remote = try await dependencies.belvo.readPaymentIntent(id, trace: context.trace)
+                isReadAgain = true
+                continue
             }
             // A status that Belvo takes back may become another end, and nothing else reads a paid payment.
             if stored.record.state == .succeeded, ProviderStatus(remote.status).end == nil {

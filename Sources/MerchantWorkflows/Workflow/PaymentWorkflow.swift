@@ -160,6 +160,12 @@ extension PaymentWorkflow: PolledWorkflow {
         try await dependencies.store.payment(stored.record.id)
     }
 
+    /// A status before the end, read before Belvo's last status was recorded, takes nothing back.
+    func isLate(_ event: Payment.Event, for payment: Payment) -> Bool {
+        guard case .reported(let report) = event else { return false }
+        return report.status.end == nil && payment.isLastStatusContradicted(by: report)
+    }
+
     /// Applies an event to the freshest state.
     @discardableResult
     func recordEvent(_ event: Payment.Event, on stored: Stored<Payment>, cause: Cause) async throws -> Stored<Payment> {
@@ -237,8 +243,8 @@ extension PaymentWorkflow: PolledWorkflow {
         guard next.state == stored.record.state, stored.deadline != nil else {
             return .entered(schedule(of: next, created: moment - stored.record.createdAt))
         }
-        // What was due long ago is polled ever less often, whatever keeps it open.
-        if stored.isOverdue, let deadline = stored.deadline {
+        // What was due long ago is polled ever less often, whatever keeps it open; but not where an operator waits.
+        if stored.isOverdue, !next.isContradictionSettled, let deadline = stored.deadline {
             return .goesOn(
                 nextPoll: dependencies.timeouts.overduePollInterval(overdue: moment - deadline), deadline: deadline)
         }

@@ -25,6 +25,8 @@ protocol PolledWorkflow: Sendable {
     /// How long a record with nothing more to find out is left alone, where this poll has not shown that; nil when it
     /// has.
     func pauseUntilRead(of stored: Stored<Record>, after remote: RemoteState<Record.Event>) -> Duration?
+    /// Whether an event that was found out before the record became what it is says nothing of it any more.
+    func isLate(_ event: Record.Event, for record: Record) -> Bool
     /// Called with a record that is still open after a poll: logs that an operator has to act where it has been in
     /// doubt for too long.
     func alarmIfLongInDoubt(_ stored: Stored<Record>)
@@ -111,8 +113,9 @@ extension PolledWorkflow {
         write: (_ next: Record, _ over: Stored<Record>) async throws -> Stored<Record>?
     ) async throws -> Applied<Record> {
         var current = stored
-        for _ in 0..<attemptsMax {
-            guard let next = try? current.record.transition(on: event) else {
+        for attempt in 0..<attemptsMax {
+            let isLate = attempt > 0 && isLate(event, for: current.record)
+            guard !isLate, let next = try? current.record.transition(on: event) else {
                 return Applied(before: current, after: current)
             }
             if let written = try await write(next, current) { return Applied(before: current, after: written) }
@@ -123,6 +126,7 @@ extension PolledWorkflow {
     }
 
     func localEvent(of record: Record) async throws -> Record.Event? { nil }
+    func isLate(_ event: Record.Event, for record: Record) -> Bool { false }
     func pauseUntilRead(of stored: Stored<Record>, after remote: RemoteState<Record.Event>) -> Duration? { nil }
     func alarmIfLongInDoubt(_ stored: Stored<Record>) {}
 }

@@ -1,13 +1,16 @@
+import Belvo
 import BelvoSandbox
 import FoundationEssentials
 import HTTP
 import MerchantModel
+import MerchantStore
 import Payments
 import Postgres
 import Testing
 import Transport
 
 @testable import MerchantServer
+@testable import MerchantWorkflows
 
 /// Belvo may take back what it has shown as the end of a payment: no reading that lags, no lost webhook and no other
 /// user makes that pass unnoticed.
@@ -92,6 +95,30 @@ import Transport
         }
     }
 
+    @Test func `a reading from before FAILED was recorded takes nothing back`() async throws {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            try await client.authorize(payment)
+            let workflow = PaymentWorkflow(dependencies: harness.merchant.dependencies)
+            let belvoID = Belvo.PaymentIntent.ID(try #require(UUID(uuidString: payment.belvoID)))
+            let id = try #require(Payment.ID(payment.id))
+            let before = try #require(try await workflow.dependencies.store.payment(id))
+            let onward = Fault.altered([Fault.Alteration("/status", #""PROCESSING""#)])
+            harness.sandbox.next(onward, on: .getPaymentIntent)
+            let report = workflow.report(try await workflow.dependencies.belvo.readPaymentIntent(belvoID))
+            try harness.sandbox.fail(intent: payment.belvoID)
+            try await harness.hear(of: payment.belvoID)
+            // It was asked for by who had seen the payment open.
+            try await workflow.recordEvent(.reported(report), on: before, cause: .poller)
+            // It was asked for because of a webhook, and answered when the next one had been worked on.
+            harness.sandbox.next(onward, on: .getPaymentIntent)
+            try await harness.hear(of: payment.belvoID)
+            #expect(try await Self.alarms(harness).isEmpty)
+            #expect(try await client.payment(payment).string("status") == "FAILED")
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 201)
+        }
+    }
+
     @Test func `a failure that is told is not forgotten while Belvo's readings show the payment under way`()
         async throws
     {
@@ -119,38 +146,6 @@ import Transport
             #expect(try await Self.alarms(harness).contains("contradiction"))
             #expect(try await client.authorize(payment).status == 409)
             #expect(harness.countCalls(.authorizePaymentIntent) == 0)
-        }
-    }
-
-    @Test func `an order that was given to another user is disputed before the shop, whoever paid it`() async throws {
-        try await ShopDouble.serving { shop in
-            try await MayBelvoStillPayTests.open(orders: "required", shop.environment) { harness, client, enrollment in
-                _ = try await Self.put(harness, for: "ana")
-                let payment = try await MayBelvoStillPayTests.ordered(client, enrollment)
-                try await Self.failed(harness, &client, payment)
-                #expect(try await Self.put(harness, for: "bia").status == 200)
-                var other = try await AppClient.arrive(on: harness, as: "bia", taxID: "111.444.777-35")
-                let theirs = try await MayBelvoStillPayTests.ordered(other, other.enroll())
-                try await other.authorize(theirs)
-                try harness.sandbox.settle(intent: theirs.belvoID)
-                try await harness.hear(of: theirs.belvoID)
-                #expect(try await Self.order(harness) == "paid")
-                try harness.sandbox.settle(intent: payment.belvoID)
-                try await harness.hear(of: payment.belvoID)
-                #expect(try await Self.alarms(harness) == ["contradiction", "double_paid", "paid_beside_order"])
-                #expect(try await Self.order(harness) == "disputed")
-                for _ in 0..<3 { try await harness.work() }
-                // Three alarms are one dispute.
-                #expect(shop.types.count { $0 == "order.disputed" } == 1)
-                #expect(try await harness.lines("SELECT payments::text AS line FROM ops.double_paid") == ["2"])
-                try await Self.settleAlarms(harness)
-                // What Belvo shows to have been paid after all is not another one.
-                try await harness.poll()
-                #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
-                for _ in 0..<3 { try await harness.work() }
-                #expect(try await Self.alarms(harness).isEmpty)
-                #expect(shop.types.count { $0 == "order.disputed" } == 1)
-            }
         }
     }
 
@@ -255,116 +250,33 @@ import Transport
         }
     }
 
-    @Test func `an order whose payer is erased stays paid, without an alarm`() async throws {
-        try await MayBelvoStillPayTests.open(orders: "required") { harness, client, enrollment in
-            _ = try await Self.put(harness, for: "ana")
-            let payment = try await MayBelvoStillPayTests.ordered(client, enrollment)
-            try await client.authorize(payment)
-            try harness.sandbox.settle(intent: payment.belvoID)
-            try await harness.hear(of: payment.belvoID)
-            _ = try await harness.operate { try await $0.erase(UserSubject("ana")) }
-            #expect(try await Self.order(harness) == "paid")
-            #expect(try await Self.alarms(harness).isEmpty)
-        }
-    }
-
-    @Test func `an order keeps its name once a payment was opened for it`() async throws {
-        try await MayBelvoStillPayTests.open(orders: "required") { harness, client, enrollment in
-            _ = try await Self.put(harness, for: "ana")
-            let payment = try await MayBelvoStillPayTests.ordered(client, enrollment)
+    @Test func `one late reading of FAILED does not free what an operator has settled`() async throws {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
             try await Self.failed(harness, &client, payment)
-            await #expect(throws: DatabaseError.self) {
-                try await harness.database.execute("UPDATE orders SET reference = 'order-2'")
-            }
-        }
-    }
-
-    @Test func `a twin that nobody can sign keeps no order's price, as it keeps no payment from being begun`()
-        async throws
-    {
-        try await MayBelvoStillPayTests.open(orders: "required") { harness, client, enrollment in
-            _ = try await Self.put(harness, for: "ana")
-            let sandbox = harness.sandbox
-            sandbox.variants.listLagMilliseconds = 3_600_000
-            sandbox.variants.keyReuse = .forgotten
-            sandbox.next(.dropAnswer, on: .createPaymentIntent)
-            let payment = try await MayBelvoStillPayTests.ordered(client, enrollment)
-            let twin = try #require(sandbox.intentIDs(externalID: payment.id).first { $0 != payment.belvoID })
-            try await harness.hear(of: twin)
-            try sandbox.fail(intent: payment.belvoID)
-            try await harness.hear(of: payment.belvoID)
-            let states = "SELECT state AS line FROM payments ORDER BY state" as SQL
-            #expect(try await harness.lines(states) == ["failed", "observed"])
-            #expect(try await Self.order(harness) == "open")
-            #expect(try await MayBelvoStillPayTests.place(on: harness, amount: "400.00").status == 200)
-            // A token could sign it.
-            #expect(try await client.app.send(.post, "/v1/widget-token").status == 201)
-            #expect(try await MayBelvoStillPayTests.place(on: harness, amount: "10.00").status == 409)
-            let again = try await client.app.send(
-                .post, "/v1/payment-intents", #"{"enrollment": "\#(enrollment.id)", "reference": "order-1"}"#,
-                headers: ["idempotency-key": "tap-2"])
-            #expect(again.status == 409)
-        }
-    }
-
-    @Test func `an order that is given to a user who has paid its reference before is an alarm`() async throws {
-        try await MayBelvoStillPayTests.open { harness, client, enrollment in
-            let payment = try await client.openPayment(enrollment)
-            try await client.authorize(payment)
             try harness.sandbox.settle(intent: payment.belvoID)
             try await harness.hear(of: payment.belvoID)
-            #expect(try await Self.put(harness, for: "bia").status == 201)
-            #expect(try await Self.alarms(harness).isEmpty)
-            #expect(try await Self.put(harness, for: "ana").status == 200)
-            #expect(try await Self.order(harness) == "disputed")
-            #expect(try await Self.alarms(harness) == ["paid_beside_order"])
+            try await Self.settleAlarms(harness)
+            try await Self.hearFailure(harness, of: payment.belvoID)
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").string("code") == "already_paid")
+            #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
         }
     }
 
-    @Test func `an order whose attempt was given up a day ago may be given to another user`() async throws {
-        try await MayBelvoStillPayTests.open(orders: "required") { harness, client, enrollment in
-            _ = try await Self.put(harness, for: "ana")
-            let payment = try await MayBelvoStillPayTests.ordered(client, enrollment)
-            #expect(try await client.cancel(payment).status == 200)
-            #expect(try await Self.put(harness, for: "bia").status == 409)
-            // It lapses at Belvo, and no webhook says so.
-            try await harness.advance(by: .seconds(86_500))
-            #expect(try await Self.put(harness, for: "bia").status == 200)
-        }
-    }
-
-    @Test func `an order is not placed anew for another user while the first one's attempt is open at Belvo`()
-        async throws
-    {
-        try await MayBelvoStillPayTests.open(orders: "required") { harness, client, enrollment in
-            _ = try await Self.put(harness, for: "ana")
-            let payment = try await MayBelvoStillPayTests.ordered(client, enrollment)
-            #expect(try await client.cancel(payment).status == 200)
-            try await harness.database.execute("DELETE FROM orders")
-            #expect(try await Self.put(harness, for: "bia").string("code") == "order_in_use")
-            #expect(try await Self.put(harness, for: "ana").status == 201)
-            try await harness.database.execute("DELETE FROM orders")
-            // It lapses at Belvo, and no webhook says so.
-            try await harness.advance(by: .seconds(86_500))
-            #expect(try await Self.put(harness, for: "bia").status == 201)
-        }
-    }
-
-    @Test func `what a user pays under the name of another user's order is not paid twice`() async throws {
+    @Test func `FAILED that two readings show is what an operator has settled`() async throws {
         try await MayBelvoStillPayTests.open { harness, client, enrollment in
             let payment = try await client.openPayment(enrollment)
-            try await client.authorize(payment)
+            try await Self.failed(harness, &client, payment)
             try harness.sandbox.settle(intent: payment.belvoID)
             try await harness.hear(of: payment.belvoID)
-            #expect(try await Self.put(harness, for: "bia").status == 201)
-            var other = try await AppClient.arrive(on: harness, as: "bia", taxID: "111.444.777-35")
-            let theirs = try await MayBelvoStillPayTests.ordered(other, other.enroll())
-            try await other.authorize(theirs)
-            try harness.sandbox.settle(intent: theirs.belvoID)
-            try await harness.hear(of: theirs.belvoID)
-            #expect(try await Self.order(harness) == "paid")
-            #expect(try await Self.alarms(harness).isEmpty)
-            #expect(try await harness.lines("SELECT reference AS line FROM ops.double_paid").isEmpty)
+            try await harness.advance(by: .seconds(7_200))
+            try await Self.settleAlarms(harness)
+            harness.sandbox.next(
+                .altered([Fault.Alteration("/status", #""FAILED""#)]), on: .getPaymentIntent, count: nil)
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").string("code") == "payment_in_doubt")
+            // However long it has been in doubt: an operator waits for the second one.
+            try await harness.pass(.seconds(6))
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 201)
         }
     }
 
@@ -386,20 +298,6 @@ import Transport
                 try await harness.poll()
                 #expect(try await Self.alarms(harness) == alarms)
                 try await Self.settleAlarms(harness)
-            }
-        }
-    }
-
-    @Test(arguments: ["REPEATABLE READ", "SERIALIZABLE"])
-    func `an order is not written by a transaction that sees an old state of the payments`(level: String) async throws {
-        try await MayBelvoStillPayTests.open { harness, _, _ in
-            _ = try await Self.put(harness, for: "ana")
-            await #expect(throws: DatabaseError.self) {
-                try await harness.database.transaction { transaction in
-                    try await transaction.execute(
-                        "SET TRANSACTION ISOLATION LEVEL \(fragment: SQL(stringLiteral: level))")
-                    try await transaction.execute("UPDATE orders SET amount_centavos = 40000")
-                }
             }
         }
     }
