@@ -75,6 +75,7 @@ let package = Package(
                 .embedInCode("0029_let_an_operator_say_when_belvo_is_right.sql"),
                 .embedInCode("0030_place_orders_anew_for_their_user.sql"),
                 .embedInCode("0031_raise_alarms_when_contradicted_money_arrives.sql"),
+                .embedInCode("0032_take_strangers_redirects_in_turn.sql"),
             ],
             swiftSettings: strict
         ),

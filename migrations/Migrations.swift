@@ -51,6 +51,8 @@ public let migrations: [Migration] = [
     Migration(
         "0031_raise_alarms_when_contradicted_money_arrives",
         PackageResources._031_raise_alarms_when_contradicted_money_arrives_sql),
+    Migration(
+        "0032_take_strangers_redirects_in_turn", PackageResources._032_take_strangers_redirects_in_turn_sql),
 ]
 
 extension Migration {

@@ -42,7 +42,7 @@ extension API {
         }
         do {
             let workflow = RedirectionWorkflow(dependencies: dependencies)
-            let arrival = try await workflow.arrival(of: redirection)
+            let arrival = try await workflow.arrival(of: redirection, at: inbound.client)
             if !arrival.isRepeat {
                 try access.admitRedirect(of: arrival.enrollment?.record.id, from: nil, at: inbound.client)
             }

@@ -170,6 +170,8 @@ extension APIError {
             self.init(
                 .serviceUnavailable, .busy, "Too many redirects wait that belong to no enrollment known here.")
             retryAfterSeconds = 10
+        case .tooManyRedirectsOfEnrollment:
+            self = .rateLimited("Too many redirects have come for this enrollment.", retryAfter: .seconds(60))
         case .tooManyOpenEnrollments:
             self.init(
                 .tooManyRequests, .tooManyOpenEnrollments,

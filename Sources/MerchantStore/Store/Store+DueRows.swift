@@ -37,6 +37,11 @@ package enum DueTable: Sendable, CaseIterable {
             ? "" : ", next_poll_at = app_now() + \(lease.wholeMicroseconds) * interval '1 microsecond'"
     }
 
+    /// In which order due rows are claimed.
+    fileprivate var order: SQL {
+        self == .unknownRedirects ? "turn, id" : "next_poll_at"
+    }
+
     /// The column that says when; each has an index of its own, which holds no finished row.
     fileprivate var moment: SQL {
         self == .events ? "next_attempt_at" : "next_poll_at"
@@ -59,7 +64,7 @@ package struct Reschedule: Sendable {
 }
 
 extension Store {
-    /// Takes up to `limit` rows whose poll is due, for so long, oldest first: one statement for the whole batch.
+    /// Takes up to `limit` rows whose poll is due, for so long, in the table's order: one statement for all.
     ///
     /// `SKIP LOCKED` lets instances claim at once without waiting for each other; the lease keeps them from asking
     /// Belvo about the same row, and ends by itself if this server dies. The index of what is due holds no finished
@@ -79,7 +84,7 @@ extension Store {
             SELECT id FROM \(fragment: table.name)
             WHERE \(fragment: table.condition)
                 AND next_poll_at <= app_now() AND (leased_until IS NULL OR leased_until <= app_now())
-            ORDER BY next_poll_at
+            ORDER BY \(fragment: table.order)
             LIMIT \(limit)
             FOR UPDATE SKIP LOCKED
         )

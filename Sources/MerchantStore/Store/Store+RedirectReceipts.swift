@@ -29,11 +29,27 @@ package struct RedirectReceipt: Sendable {
     /// The parameters as one JSON text; nil once the outcome is settled.
     package let body: [UInt8]?
     package let receivedAt: Timestamp
+    /// In which round of senders it is passed on, where it belongs to no enrollment known here.
+    package let turn: Int64
+}
+
+/// How many redirects are stored before some of them are settled.
+package struct RedirectBounds: Sendable {
+    /// Redirects that belong to no enrollment known here and wait for Belvo: of one user, or of all browsers.
+    let unknownMax: Int
+    /// Redirects of one enrollment that wait for Belvo: its bank sends one.
+    var openMax = 10
+    /// Redirects of one enrollment that have come within a day.
+    var perDayMax = 50
+
+    package init(unknownMax: Int) {
+        self.unknownMax = unknownMax
+    }
 }
 
 extension Store {
     private static let receiptColumns: SQL = """
-        id, enrollment_id, posted_by, outcome, body_ciphertext, received_at, version, next_poll_at,
+        id, enrollment_id, posted_by, outcome, body_ciphertext, received_at, turn, version, next_poll_at,
         app_now() AS read_at
         """
 
@@ -43,29 +59,54 @@ extension Store {
     }
 
     /// Stores a redirect before anything is done with it. The same redirect again is not stored twice: then what is
-    /// there comes back. Nothing comes back where it belongs to no enrollment known here and `unknownMax` such ones of
-    /// the same poster, or of all browsers, wait already.
+    /// there comes back. Nothing comes back where one of the bounds is reached.
+    ///
+    /// The room for those that belong to no enrollment known here is for all browsers. The more of it a sender has the
+    /// less it gets: so many that there is room for as many of each sender and one sender more. Redirects of one sender
+    /// are passed on in one round each, the first of a new sender in the next round.
     ///
     /// Redirects at the same moment do not see each other, so that a few more may be stored.
     package func insertReceipt(
         id: UUID, digest: [UInt8], redirectState: String, enrollment: Enrollment.ID?, postedBy: UserSubject?,
-        isError: Bool, body: [UInt8], nextPoll: Duration, unknownMax: Int
+        sender: String?, isError: Bool, body: [UInt8], nextPoll: Duration, bounds: RedirectBounds
     ) async throws -> (receipt: Stored<RedirectReceipt>, isNew: Bool)? {
+        let senderLookup = enrollment == nil ? sender.map { vault.lookup($0, for: .redirectSender) } : nil
+        let room: SQL =
+            if let enrollment {
+                """
+                SELECT 0 AS turn, count(*) FILTER (WHERE outcome IN ('received', 'sent')) < \(bounds.openMax)
+                    AND count(*) FILTER (WHERE received_at > app_now() - interval '1 day') < \(bounds.perDayMax)
+                    AS is_left
+                FROM redirect_receipts WHERE enrollment_id = \(enrollment)
+                """
+            } else {
+                """
+                SELECT 1 + coalesce(
+                        max(turn) FILTER (WHERE is_own),
+                        (
+                            SELECT min(turn) FROM redirect_receipts
+                            WHERE enrollment_id IS NULL AND next_poll_at IS NOT NULL
+                        ), 0) AS turn,
+                    count(*) * (1 + count(*) FILTER (WHERE is_own AND \(postedBy == nil))) < \(bounds.unknownMax)
+                    AS is_left
+                FROM (
+                    SELECT turn, sender_lookup IS NOT DISTINCT FROM \(senderLookup) AS is_own FROM redirect_receipts
+                    WHERE enrollment_id IS NULL AND outcome IN ('received', 'sent')
+                        AND posted_by IS NOT DISTINCT FROM \(postedBy)
+                    LIMIT \(bounds.unknownMax)
+                ) waiting
+                """
+            }
         let inserted = try await database.execute(
             """
             INSERT INTO redirect_receipts (
-                id, digest, state_lookup, enrollment_id, posted_by, is_error, body_ciphertext, next_poll_at)
+                id, digest, state_lookup, enrollment_id, posted_by, sender_lookup, turn, is_error, body_ciphertext,
+                next_poll_at)
             SELECT
                 \(id), \(digest), \(vault.lookup(redirectState, for: .redirectState)), \(enrollment), \(postedBy),
-                \(isError), \(vault.seal(body, in: .redirectReceiptsBody, of: id)),
+                \(senderLookup), turn, \(isError), \(vault.seal(body, in: .redirectReceiptsBody, of: id)),
                 app_now() + \(nextPoll.wholeMicroseconds) * interval '1 microsecond'
-            WHERE \(enrollment != nil) OR \(unknownMax) > (
-                SELECT count(*) FROM (
-                    SELECT id FROM redirect_receipts
-                    WHERE enrollment_id IS NULL AND outcome IN ('received', 'sent')
-                        AND posted_by IS NOT DISTINCT FROM \(postedBy)
-                    LIMIT \(unknownMax)
-                ) waiting)
+            FROM (\(fragment: room)) room WHERE is_left
             ON CONFLICT ON CONSTRAINT one_receipt_per_redirect DO NOTHING
             RETURNING \(fragment: Self.receiptColumns)
             """)
@@ -107,6 +148,7 @@ extension Store {
             UPDATE redirect_receipts SET
                 outcome = \(outcome), enrollment_id = coalesce(\(enrollment), enrollment_id),
                 body_ciphertext = CASE WHEN \(keepsBody) THEN body_ciphertext END,
+                sender_lookup = CASE WHEN \(keepsBody) THEN sender_lookup END,
                 sent_at = CASE WHEN \(outcome == .sent) THEN app_now() ELSE sent_at END,
                 version = version + 1,
                 leased_until = app_now() + \(lease.map(\.wholeMicroseconds)) * interval '1 microsecond',
@@ -150,8 +192,20 @@ extension Store {
         ).isEmpty
     }
 
-    /// Takes up to `limit` receipts whose poll is due, for so long, oldest first: of enrollments that are known, or the
-    /// others. See `claimDue`.
+    /// Whether another redirect that belongs to no enrollment known here is due, and no worker has it yet.
+    package func hasUnknownReceiptDue(besides receipt: UUID) async throws -> Bool {
+        try await !database.execute(
+            """
+            SELECT id FROM redirect_receipts
+            WHERE enrollment_id IS NULL AND outcome = 'received' AND id <> \(receipt)
+                AND next_poll_at <= app_now() AND (leased_until IS NULL OR leased_until <= app_now())
+            LIMIT 1
+            """
+        ).isEmpty
+    }
+
+    /// Takes up to `limit` receipts whose poll is due, for so long: of enrollments that are known, oldest first, or the
+    /// others, in their turn. See `claimDue`.
     package func claimDueReceipts(
         in table: DueTable, limit: Int, lease: Duration
     ) async throws -> [Stored<RedirectReceipt>] {
@@ -169,7 +223,7 @@ extension Store {
                 body: try row.decode("body_ciphertext", as: [UInt8]?.self).map {
                     try vault.open($0, in: .redirectReceiptsBody, of: id)
                 },
-                receivedAt: receivedAt),
+                receivedAt: receivedAt, turn: try row.decode("turn")),
             version: try row.decode("version"), updatedAt: receivedAt, deadline: nil,
             clock: try clock(row))
     }

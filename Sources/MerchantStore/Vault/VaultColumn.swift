@@ -26,6 +26,7 @@ package enum LookupPurpose: String, CaseIterable, Sendable {
     case device
     case redirectState = "redirect_state"
     case redirectReceipt = "redirect_receipt"
+    case redirectSender = "redirect_sender"
     case callbackTicket = "callback_ticket"
     case idempotentRequest = "idempotent_request"
     case confirmation

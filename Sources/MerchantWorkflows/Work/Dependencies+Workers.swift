@@ -48,8 +48,10 @@ extension Dependencies {
                 claim: { try await store.claimDueCustomers(limit: $0, lease: lease) },
                 poll: { try await CustomerWorkflow(dependencies: self).poll($0) },
                 reschedule: { try await store.reschedule($0, in: .customers) }, id: { $0.id.uuid }),
-            redirects(named: "redirects", in: .redirectReceipts, width: 8, window: window, lease: lease),
-            redirects(named: "unknown_redirects", in: .unknownRedirects, width: 4, window: window, lease: lease),
+            redirects(named: "redirects", in: .redirectReceipts, limit: 64, width: 8, window: window, lease: lease),
+            // Few at a time: the sender who has the next turn waits for the end of a pass.
+            redirects(
+                named: "unknown_redirects", in: .unknownRedirects, limit: 8, width: 4, window: window, lease: lease),
             WebhookWorker(dependencies: self, lease: lease, window: window),
             Poller<Enrollment>(
                 name: "enrollments", table: .enrollments, limit: 128, width: 16, log: log, gate: gate, window: window,
@@ -75,13 +77,13 @@ extension Dependencies {
     }
 
     private func redirects(
-        named name: String, in table: DueTable, width: Int, window: Duration, lease: Duration
+        named name: String, in table: DueTable, limit: Int, width: Int, window: Duration, lease: Duration
     ) -> Poller<RedirectReceipt> {
         Poller<RedirectReceipt>(
-            name: name, table: table, limit: 64, width: width, log: log, gate: gate, window: window,
+            name: name, table: table, limit: limit, width: width, log: log, gate: gate, window: window,
             claim: { try await store.claimDueReceipts(in: table, limit: $0, lease: lease) },
             poll: { try await RedirectionWorkflow(dependencies: self).process($0) },
-            reschedule: { try await store.reschedule($0, in: table) }, id: { $0.id })
+            reschedule: { try await store.reschedule($0, in: table) }, id: { $0.id }, turn: { $0.turn })
     }
 
     /// Writes the shop's event about a disputed order, where there is one and the shop wants events.

@@ -24,6 +24,8 @@ struct Poller<Record: Sendable>: DueWorker {
     /// Sets the next polls of those that were left as they are, in one statement.
     let reschedule: @Sendable ([Reschedule]) async throws -> Void
     let id: @Sendable (Record) -> UUID
+    /// Records with a lower one are polled first; of the same turn the older one.
+    let turn: @Sendable (Record) -> Int64
     private let batchSizer: BatchSizer
 
     /// - Parameter limit: records of one pass at most.
@@ -31,7 +33,8 @@ struct Poller<Record: Sendable>: DueWorker {
         name: String, table: DueTable, limit: Int, width: Int, log: Logger, gate: BelvoGate?,
         window: Duration = .seconds(5), claim: @escaping @Sendable (_ limit: Int) async throws -> [Stored<Record>],
         poll: @escaping @Sendable (Stored<Record>) async throws -> PollOutcome,
-        reschedule: @escaping @Sendable ([Reschedule]) async throws -> Void, id: @escaping @Sendable (Record) -> UUID
+        reschedule: @escaping @Sendable ([Reschedule]) async throws -> Void, id: @escaping @Sendable (Record) -> UUID,
+        turn: @escaping @Sendable (Record) -> Int64 = { _ in 0 }
     ) {
         self.name = name
         self.table = table
@@ -43,6 +46,7 @@ struct Poller<Record: Sendable>: DueWorker {
         self.poll = poll
         self.reschedule = reschedule
         self.id = id
+        self.turn = turn
         batchSizer = BatchSizer(max: limit, min: width)
     }
 
@@ -52,7 +56,9 @@ struct Poller<Record: Sendable>: DueWorker {
         let start = Monotonic.now()
         // UPDATE … RETURNING gives rows in whatever order they were reached: by id, which is by age, the same records
         // are polled in the same order again.
-        var left = try await claim(limit).sorted { id($0.record) < id($1.record) }[...]
+        var left = try await claim(limit).sorted {
+            (turn($0.record), id($0.record)) < (turn($1.record), id($1.record))
+        }[...]
         guard !left.isEmpty else { return Pass() }
         var pass = Pass(wasFull: left.count == limit && !isShut)
         var reschedules: [Reschedule] = []

@@ -6,6 +6,7 @@ import Logging
 import MerchantModel
 import MerchantStore
 import Payments
+import Transport
 
 /// How a bank's redirect reaches Belvo: stored before anything else, passed on once, through whichever way it came.
 ///
@@ -32,6 +33,8 @@ package struct RedirectionWorkflow: Sendable {
         let redirection: Redirection
         /// The user whose app posted it; nil when it came through a browser.
         let poster: UserSubject?
+        /// The address that it came from, where that is a browser's.
+        let sender: IPAddress?
         /// The enrollment whose `state` it names; nil where that is not known.
         package let enrollment: Stored<Enrollment>?
         /// Whether the very same arrived before.
@@ -41,13 +44,15 @@ package struct RedirectionWorkflow: Sendable {
     }
 
     /// Finds out whose a redirect is. Throws when it is another user's than the one whose app posted it.
-    package func arrival(of redirection: Redirection, from poster: UserSubject? = nil) async throws -> Arrival {
+    package func arrival(
+        of redirection: Redirection, from poster: UserSubject? = nil, at sender: IPAddress? = nil
+    ) async throws -> Arrival {
         let owner = try await dependencies.store.enrollment(redirectState: redirection.state)
         if let owner, let poster, owner.record.subject != poster { throw WorkflowRefusal.notFound }
         let body = redirection.json
         let digest = dependencies.store.vault.lookup(body, for: .redirectReceipt)
         return Arrival(
-            redirection: redirection, poster: poster, enrollment: owner,
+            redirection: redirection, poster: poster, sender: sender, enrollment: owner,
             isRepeat: try await dependencies.store.hasReceipt(digest), body: body, digest: digest)
     }
 
@@ -62,10 +67,14 @@ package struct RedirectionWorkflow: Sendable {
         let known = try await dependencies.store.insertReceipt(
             id: dependencies.identities.next(), digest: arrival.digest, redirectState: arrival.redirection.state,
             enrollment: arrival.enrollment?.record.id, postedBy: arrival.poster,
-            isError: arrival.redirection.isRejection, body: arrival.body,
-            nextPoll: dependencies.timeouts.callDeadline + .seconds(5),
-            unknownMax: arrival.poster == nil ? dependencies.policy.unknownRedirectsMax : Self.unknownOfUserMax)
-        guard let known else { throw WorkflowRefusal.unknownRedirectsFull }
+            sender: arrival.sender.map { "\($0.subscriber)" }, isError: arrival.redirection.isRejection,
+            body: arrival.body, nextPoll: dependencies.timeouts.callDeadline + .seconds(5),
+            bounds: RedirectBounds(
+                unknownMax: arrival.poster == nil ? dependencies.policy.unknownRedirectsMax : Self.unknownOfUserMax))
+        guard let known else {
+            throw arrival.enrollment == nil
+                ? WorkflowRefusal.unknownRedirectsFull : .tooManyRedirectsOfEnrollment
+        }
         return known
     }
 
@@ -73,11 +82,19 @@ package struct RedirectionWorkflow: Sendable {
     /// hides the `state` every one is such at first.
     private static let unknownOfUserMax = 10
 
-    /// Passes on what was stored, unless that has been done.
+    /// Passes on what was stored, unless that has been done, or it has to wait for its turn: while others are due that
+    /// belong to no enrollment known here, workers take one of each sender after the other.
     func deal(
         with arrival: Arrival, _ receipt: Stored<RedirectReceipt>, isNew: Bool, on context: CallContext
     ) async throws -> Result {
         if isNew || receipt.record.outcome == .received {
+            if receipt.record.enrollment == nil,
+                try await dependencies.store.hasUnknownReceiptDue(besides: receipt.record.id)
+            {
+                let due = Reschedule(id: receipt.record.id, version: receipt.version, wait: .zero)
+                if isNew { try await dependencies.store.reschedule([due], in: .unknownRedirects) }
+                return .pending(nil)
+            }
             return try await passOn(arrival.redirection, receipt, from: arrival.poster, on: context)
         }
         return try await repeated(receipt, by: arrival.poster)

@@ -18,6 +18,8 @@ package enum WorkflowRefusal: Error, Sendable, Equatable {
     case redirectUnknown
     /// So many redirects of strangers wait that there is no room for another one.
     case unknownRedirectsFull
+    /// So many redirects of the enrollment wait, or have come within a day, that there is no room for another.
+    case tooManyRedirectsOfEnrollment
     /// The user has so many open enrollments that there may be no other.
     case tooManyOpenEnrollments
     /// The user has so many open payments that there may be no other.
