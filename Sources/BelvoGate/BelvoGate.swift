@@ -52,6 +52,7 @@ package final class BelvoGate: Sendable {
                 limiter.take(for: turn.caller, at: now)
             else { return false }
             if turn.hasShare { shares.take(turn.party, at: now) }
+            lines[turn.caller].noteTurn(of: turn.party)
             return true
         }
 

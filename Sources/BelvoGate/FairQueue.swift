@@ -1,15 +1,25 @@
-/// Calls of one kind that wait: of one party first come, first served; the parties in turn, one call each.
+/// Calls of one kind that wait: of one party first come, first served; the parties in turn, one call each in a round.
 ///
-/// However many calls one party has in line, another one's first call waits for one call of each party and no more.
+/// However many calls one party has in line, another one's first call waits for one call of each party and no more. A
+/// party that had fewer turns lately than the rounds that there were goes before those that had more.
 struct FairQueue: Sendable {
     private struct Waiter {
         let id: UInt64
         let continuation: CheckedContinuation<Bool, Never>
     }
 
+    /// Rounds that a party without a turn in them has ahead of the others, at most: one user's payment is three calls.
+    static let roundsAheadMax = 4
+    /// Parties whose rounds are remembered while they do not wait. Past it all of them are taken for new ones.
+    static let rememberedMax = 4_096
+
     private var waiters: [UInt64: [Waiter]] = [:]
     /// The parties with calls in line, in the order of their turns.
     private var order: [UInt64] = []
+    /// The round in which each party has its next turn.
+    private var nextRounds: [UInt64: Int] = [:]
+    /// The latest round in which a party had a turn.
+    private var round = 0
     private var nextID: UInt64 = 0
     private(set) var count = 0
 
@@ -25,22 +35,36 @@ struct FairQueue: Sendable {
         nextID += 1
         count += 1
         waiters[party, default: []].append(Waiter(id: nextID, continuation: continuation))
-        if waiters[party]?.count == 1 { order.append(party) }
+        if waiters[party]?.count == 1 { takePlace(party) }
         return nextID
     }
 
-    /// The next call of the party, which then has its turn behind all others.
+    /// A party had a turn, in line or without waiting.
+    mutating func noteTurn(of party: UInt64) {
+        let own = nextRound(of: party)
+        round = max(round, own)
+        if nextRounds.count >= Self.rememberedMax { nextRounds = nextRounds.filter { waiters[$0.key] != nil } }
+        nextRounds[party] = own + 1
+    }
+
+    private func nextRound(of party: UInt64) -> Int { max(nextRounds[party] ?? .min, round - Self.roundsAheadMax) }
+
+    /// Puts a party behind those whose turn is in the same round.
+    private mutating func takePlace(_ party: UInt64) {
+        let own = nextRound(of: party)
+        nextRounds[party] = own
+        order.insert(party, at: order.firstIndex { nextRounds[$0, default: own] > own } ?? order.endIndex)
+    }
+
+    /// The next call of the party, which then has its turn in the next round.
     mutating func removeFirst(of party: UInt64) -> CheckedContinuation<Bool, Never>? {
         guard var line = waiters[party], let place = order.firstIndex(of: party) else { return nil }
         let first = line.removeFirst()
         count -= 1
         order.remove(at: place)
-        if line.isEmpty {
-            waiters[party] = nil
-        } else {
-            waiters[party] = line
-            order.append(party)
-        }
+        waiters[party] = line.isEmpty ? nil : line
+        noteTurn(of: party)
+        if !line.isEmpty { takePlace(party) }
         return first.continuation
     }
 

@@ -49,6 +49,48 @@ import Transport
         }
     }
 
+    @Test func `a user who has asked for little lately goes before those who have asked for much`() async throws {
+        try await withLoop { loop in
+            let gate = BelvoGate(rate: 0, callsMax: 8, log: LogRecorder().logger, random: { 0 })
+            let wire = Wire()
+            let carry = gate.carry(for: .person, by: wire.send)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                func call(_ origin: CallOrigin, _ path: String) {
+                    group.addTask(executorPreference: loop) {
+                        _ = try await CallOrigin.$current.withValue(origin) {
+                            try await carry(.readPaymentIntent, request(path), .seconds(60))
+                        }
+                    }
+                }
+                // Seven places are people's, two at a time each user's.
+                for name in ["ana", "bia", "caio", "duda"] {
+                    for _ in 0..<10 { call(try user(name), "/\(name)") }
+                }
+                while gate.snapshot.waiting.person + gate.snapshot.underWay.person < 40 { await Task.yield() }
+                for count in 8...20 {
+                    wire.answer()
+                    await wire.hasLeft(count)
+                }
+                for _ in 0..<6 { call(try user("eva"), "/eva") }
+                while gate.snapshot.waiting.person < 26 { await Task.yield() }
+                // Each answer is to one of the others, until hers are the oldest.
+                for count in 21...24 {
+                    wire.answer()
+                    await wire.hasLeft(count)
+                }
+                #expect(wire.left.suffix(4).prefix(2) == ["/eva", "/eva"])
+                for count in 25...52 {
+                    wire.answer()
+                    await wire.hasLeft(min(46, count))
+                }
+                wire.answer()
+                try await group.waitForAll()
+            }
+            // Rounds ahead are few: then she has one turn in each as the others.
+            #expect(wire.left.dropFirst(20).prefix(16).count { $0 == "/eva" } == 6)
+        }
+    }
+
     @Test func `users whose calls are not answered leave most places to others`() async throws {
         try await withLoop { loop in
             let gate = BelvoGate(rate: 0, callsMax: 64, log: LogRecorder().logger, random: { 0 })
