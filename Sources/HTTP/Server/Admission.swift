@@ -9,23 +9,39 @@ final class Admission: Sendable {
         var all = 0
         /// The connections of counted addresses, by the key of their subscribers.
         var byAddress: [IPAddress: Int32] = [:]
+        /// The TLS handshakes of counted addresses lately.
+        var handshakes: TokenBuckets
     }
 
-    private let configuration: ServerConfiguration
-    private let counts = Mutex(Counts())
+    /// Seconds' handshakes that may come at once.
+    private static let handshakeBurst: Int64 = 5
+    /// Addresses whose handshakes are counted at a time.
+    private static let countedMax = 65_536
 
-    init(_ configuration: ServerConfiguration) {
+    private let configuration: ServerConfiguration
+    private let isSecure: Bool
+    private let counts: Mutex<Counts>
+
+    /// - Parameter isSecure: whether each connection begins with a TLS handshake.
+    init(_ configuration: ServerConfiguration, isSecure: Bool) {
         self.configuration = configuration
+        self.isSecure = isSecure
+        let rate = Int64(max(1, configuration.handshakeRatePerAddress))
+        let handshakes = TokenBuckets(
+            interval: 1_000_000_000 / rate, window: Self.handshakeBurst * 1_000_000_000, countMax: Self.countedMax)
+        counts = Mutex(Counts(handshakes: handshakes))
     }
 
     /// Counts a connection from this address, or says why there may be none.
-    func admit(_ peer: IPAddress) -> MessageFault? {
+    func admit(_ peer: IPAddress, at now: Monotonic) -> MessageFault? {
         let isCounted = isCounted(peer)
+        let hasRate = isSecure && configuration.handshakeRatePerAddress > 0 && !configuration.isProxy(peer)
         return counts.withLock { counts in
             guard counts.all < configuration.connectionsMax else { return Self.full }
+            let present = isCounted ? counts.byAddress[peer.subscriber, default: 0] : 0
+            guard !isCounted || present < configuration.connectionsPerAddressMax else { return Self.fullForAddress }
+            if hasRate, counts.handshakes.take(Self.key(of: peer), at: now.nanoseconds) != nil { return Self.tooOften }
             if isCounted {
-                let present = counts.byAddress[peer.subscriber, default: 0]
-                guard present < configuration.connectionsPerAddressMax else { return Self.fullForAddress }
                 counts.byAddress[peer.subscriber] = present + 1
             }
             counts.all += 1
@@ -47,7 +63,16 @@ final class Admission: Sendable {
         configuration.connectionsPerAddressMax > 0 && !configuration.isProxy(peer)
     }
 
+    /// Seeded anew in every process: no client can choose whom to share a number with.
+    private static func key(of peer: IPAddress) -> UInt64 {
+        var hasher = Hasher()
+        hasher.combine(peer.subscriber)
+        return UInt64(truncatingIfNeeded: Int64(hasher.finalize()))
+    }
+
     static let full = MessageFault(.serviceUnavailable, "too many connections are open")
     private static let fullForAddress = MessageFault(
         .serviceUnavailable, "too many connections are open from this address")
+    private static let tooOften = MessageFault(
+        .serviceUnavailable, "too many connections are opened from this address")
 }

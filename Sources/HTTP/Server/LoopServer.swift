@@ -38,6 +38,8 @@ final class LoopServer: EventHandler {
 
     /// Connections accepted at a time: in a storm of them those that are open still get their turn.
     private static let acceptedMax = 16
+    /// Handshakes that are worked on at a time, likewise: each takes a fraction of a millisecond.
+    private static let greetingsMax = 8
     /// Overdue connections that are closed at a time, likewise.
     private static let overdueMax = 32
     /// The greatest number that can be waiting when none joins them.
@@ -45,9 +47,11 @@ final class LoopServer: EventHandler {
 
     /// Connections whose end leaves enough behind to look through the memory for it.
     private static let crowdMin = 1_024
-    /// Requests that do, and how many may come within a second all the same.
+    /// Requests that do, and how many may come within a second all the same: so many, or this part of what came in the
+    /// worst second.
     private static let floodMin: UInt64 = 10_000
     private static let calmMax: UInt64 = 20
+    private static let calmPart: UInt64 = 8
 
     private static let sweepPause = Duration.seconds(1)
     /// The code that replaces a server waits for its end.
@@ -61,6 +65,10 @@ final class LoopServer: EventHandler {
     private var sweeper: LoopTimer?
     /// Connections that have more requests than were answered in this turn.
     private var line: [ServerConnection] = []
+    /// Connections that may begin to shake hands, beyond those of this turn.
+    private var greetingLine: [ServerConnection] = []
+    /// The turn of the loop, by its time, and the handshakes that were worked on in it.
+    private var greetings = (turn: Monotonic.now(), count: 0)
     /// Connections whose deadline had passed at the last check, and that have yet to be closed.
     private var overdue: [ServerConnection] = []
     /// The most connections since memory was last given back.
@@ -71,6 +79,8 @@ final class LoopServer: EventHandler {
     var requestCount: UInt64 = 0
     private var requestCountSeen: UInt64 = 0
     private var requestCountRestored: UInt64 = 0
+    /// The most of them between two looks around since memory was last given back.
+    private var requestPeak: UInt64 = 0
     /// Connections that were too many and have yet to take that in.
     private var turnedAwayCount = 0
     private var drained: CheckedContinuation<Void, Never>?
@@ -169,8 +179,8 @@ final class LoopServer: EventHandler {
     }
 
     private func open(_ stream: ByteStream, from peer: IPAddress) {
-        var fault = server.admission.admit(peer)
-        if fault == Admission.full, makeRoom() { fault = server.admission.admit(peer) }
+        var fault = server.admission.admit(peer, at: loop.now)
+        if fault == Admission.full, makeRoom() { fault = server.admission.admit(peer, at: loop.now) }
         if let fault { return turnAway(stream, from: peer, fault) }
         do {
             if let context = server.tls { try stream.startTLS(TLSSession(server: context)) }
@@ -224,6 +234,28 @@ final class LoopServer: EventHandler {
         }
     }
 
+    /// Whether a connection may go on with its handshake in this turn. If not, it is told to in one of the next ones:
+    /// a client that begins thousands of handshakes has others served in between.
+    func mayGreet(_ connection: ServerConnection) -> Bool {
+        if greetings.turn != loop.now { greetings = (loop.now, 0) }
+        guard !greetingLine.isEmpty || greetings.count >= Self.greetingsMax else {
+            greetings.count += 1
+            return true
+        }
+        greetingLine.append(connection)
+        if greetingLine.count == 1 { greetInNextTurn() }
+        return false
+    }
+
+    private func greetInNextTurn() {
+        loop.schedule(after: .zero) { [self] in
+            let batch = greetingLine.prefix(Self.greetingsMax)
+            greetingLine.removeFirst(batch.count)
+            if !greetingLine.isEmpty { greetInNextTurn() }
+            for connection in batch { connection.greetInTurn() }
+        }
+    }
+
     /// Looks now and then for connections whose deadline has passed: cheaper than a timer for each of them.
     private func sweep() {
         sweeper = loop.schedule(after: isDraining ? Self.drainingSweepPause : Self.sweepPause) { [self] in
@@ -255,10 +287,13 @@ final class LoopServer: EventHandler {
     private func giveMemoryBack() {
         connectionsPeak = max(connectionsPeak, connections.count)
         let isEmptier = connectionsPeak >= Self.crowdMin && connections.count < connectionsPeak / 4
-        let isCalm = requestCount - requestCountSeen < Self.calmMax
+        let recent = requestCount - requestCountSeen
+        requestPeak = max(requestPeak, recent)
+        let isCalm = recent < max(Self.calmMax, requestPeak / Self.calmPart)
         requestCountSeen = requestCount
         guard isEmptier || isCalm && requestCount - requestCountRestored >= Self.floodMin else { return }
         requestCountRestored = requestCount
+        requestPeak = recent
         connectionsPeak = connections.count
         connections = connections.map(\.self)  // A smaller array.
         // No task waits for it, and it takes some milliseconds: not on the loop's thread. The task itself is the

@@ -37,7 +37,7 @@ public final class Server: Sendable {
         handler: @escaping Handler
     ) {
         self.configuration = configuration
-        admission = Admission(configuration)
+        admission = Admission(configuration, isSecure: tls != nil)
         unsent = ByteBudget(
             bytesMax: configuration.unsentBytesMax, bytesPerOwnerMax: configuration.unsentBytesPerOwnerMax)
         unfinished = ByteBudget(

@@ -88,6 +88,13 @@ public struct ServerConfiguration: Sendable {
     /// behind one of a mobile carrier's.
     public var connectionsPerAddressMax = 1_024
 
+    /// TLS handshakes that are begun a second for one address, or one IPv6 network of 64 bits, with a burst of five
+    /// times as many; 0 is no limit. Past it new connections from there are closed.
+    ///
+    /// A handshake costs this side more than what it takes to have it begun. No limit unless it is set: a server may
+    /// have one client alone.
+    public var handshakeRatePerAddress = 0
+
     /// Whether an address is a proxy's, whose connections are many clients' and not counted by address.
     public var isProxy: @Sendable (IPAddress) -> Bool = { _ in false }
 

@@ -81,12 +81,17 @@ final class ServerConnection: EventHandler {
             return giveUp()
         }
         do {
-            if phase == .greeting { try greet() }
-            if !unsent.isEmpty { try flush() }
-            if phase != .greeting, phase != .closed, unsent.isEmpty { try receive() }
+            if phase == .greeting, try !mayGreet(readiness) { return }
+            try goOn()
         } catch {
             giveUp()
         }
+    }
+
+    func goOn() throws {
+        if phase == .greeting { try greet() }
+        if !unsent.isEmpty { try flush() }
+        if phase != .greeting, phase != .closed, unsent.isEmpty { try receive() }
     }
 
     /// The phase took too long, or the client did not take its answers.
@@ -184,18 +189,6 @@ final class ServerConnection: EventHandler {
 
 // Receiving.
 extension ServerConnection {
-    func greet() throws {
-        switch try stream.handshake() {
-        case .moved:
-            phase = .idle
-            deadline = loopServer.loop.now + loopServer.server.configuration.headerDeadline
-            if loopServer.isDraining { closeUnlessBusy() }
-            try wait(for: .readable)
-        case .blocked(let interest): try wait(for: interest)
-        case .ended: close()
-        }
-    }
-
     func receive() throws {
         // A handler is at work, or what came before is not: the client's next bytes wait in the kernel.
         guard phase != .responding, phase != .resting, unparsed.isEmpty else { return try wait(for: []) }

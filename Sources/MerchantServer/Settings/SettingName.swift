@@ -32,6 +32,7 @@ enum SettingName: String, CaseIterable {
     case requestsPerConnectionMax = "HTTP_REQUESTS_PER_CONNECTION_MAX"
     case connectionsMax = "HTTP_CONNECTIONS_MAX"
     case connectionsPerAddressMax = "HTTP_CONNECTIONS_PER_ADDRESS_MAX"
+    case handshakeRatePerAddress = "HTTP_HANDSHAKE_RATE_PER_ADDRESS"
     case unsentBytesMax = "HTTP_UNSENT_BYTES_MAX"
     case unsentBytesPerOwnerMax = "HTTP_UNSENT_BYTES_PER_CLIENT_MAX"
     case unfinishedBytesMax = "HTTP_UNFINISHED_BYTES_MAX"

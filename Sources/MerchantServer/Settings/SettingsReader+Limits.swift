@@ -28,6 +28,8 @@ extension SettingsReader {
         limits.connectionsMax = optional(.connectionsMax, count, default: limits.connectionsMax)
         limits.connectionsPerAddressMax = optional(
             .connectionsPerAddressMax, .number(0...1_000_000_000), default: limits.connectionsPerAddressMax)
+        limits.handshakeRatePerAddress = optional(
+            .handshakeRatePerAddress, .number(0...1_000_000), default: 20)
         limits.unsentBytesMax = optional(
             .unsentBytesMax, bytes, default: limits.unsentBytesMax)
         limits.unsentBytesPerOwnerMax = optional(

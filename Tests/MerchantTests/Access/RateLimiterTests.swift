@@ -1,7 +1,7 @@
 import Testing
-import Transport
 
 @testable import MerchantModel
+@testable import Transport
 
 /// Each key gets its rate, twice as much at once, and no more; however many keys there are.
 struct RateLimiterTests {

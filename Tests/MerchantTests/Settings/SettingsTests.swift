@@ -72,7 +72,9 @@ struct SettingsTests {
         #expect(settings.userRate == 20 && settings.addressRate == 20 && settings.unknownRedirectsMax == 500)
         #expect(settings.userBounds == UserBounds())
         #expect(settings.belvoUserRate == 10 && settings.belvoStrangerRate == 5 && settings.warnings.isEmpty)
-        #expect(settings.connectionLimits.bounds == ServerConfiguration().bounds)
+        var limits = ServerConfiguration()
+        limits.handshakeRatePerAddress = 20
+        #expect(settings.connectionLimits.bounds == limits.bounds)
         #expect(settings.inFlightLimits == InFlightLimits())
         #expect(settings.belvoCAFile == nil && settings.belvoDialect == Dialect() && settings.mintsWidgetTokens)
         #expect(settings.belvoTokenRefreshPath == nil)
@@ -107,7 +109,8 @@ struct SettingsTests {
             "HTTP_BODY_BYTES_MAX": "4", "HTTP_HEADER_DEADLINE_MS": "5", "HTTP_BODY_BYTES_PER_SECOND_MIN": "6",
             "HTTP_HANDLER_DEADLINE_MS": "7", "HTTP_WRITE_DEADLINE_MS": "8", "HTTP_IDLE_DEADLINE_MS": "9",
             "HTTP_LINGER_DEADLINE_MS": "10", "HTTP_REQUESTS_PER_CONNECTION_MAX": "11", "HTTP_CONNECTIONS_MAX": "12",
-            "HTTP_CONNECTIONS_PER_ADDRESS_MAX": "13", "HTTP_REQUESTS_IN_FLIGHT_MAX": "14",
+            "HTTP_CONNECTIONS_PER_ADDRESS_MAX": "13", "HTTP_HANDSHAKE_RATE_PER_ADDRESS": "21",
+            "HTTP_REQUESTS_IN_FLIGHT_MAX": "14",
             "HTTP_UNSENT_BYTES_MAX": "17", "HTTP_UNSENT_BYTES_PER_CLIENT_MAX": "18",
             "HTTP_UNFINISHED_BYTES_MAX": "19", "HTTP_UNFINISHED_BYTES_PER_CLIENT_MAX": "20",
             "HTTP_REQUESTS_IN_FLIGHT_PER_USER_MAX": "15", "HTTP_LONG_POLLS_MAX": "16",
@@ -140,7 +143,7 @@ struct SettingsTests {
         #expect(settings.androidApps.map(\.package) == ["shop.app", "shop.app.beta"])
         #expect(Set(settings.androidApps.map(\.fingerprint)) == [fingerprint])
         #expect(settings.paymentMaxAmount == Money(centavos: 1) && settings.orders == .optional)
-        #expect(settings.connectionLimits.bounds == Array(1...13) + [17, 18, 19, 20])
+        #expect(settings.connectionLimits.bounds == Array(1...13) + [21, 17, 18, 19, 20])
         #expect(settings.inFlightLimits.requestsMax == 14 && settings.inFlightLimits.requestsPerUserMax == 15)
         #expect(settings.inFlightLimits.longPollsMax == 16)
         #expect(settings.userRate == 0 && settings.shopToken?.text == "sixteen-of-these")
@@ -194,7 +197,7 @@ extension ServerConfiguration {
             message.startLineBytesMax, message.headerBytesMax, message.headerCountMax, message.bodyBytesMax,
             milliseconds(headerDeadline), bodyBytesPerSecondMin, milliseconds(handlerDeadline),
             milliseconds(writeDeadline), milliseconds(idleDeadline), milliseconds(lingerDeadline),
-            requestsPerConnectionMax, connectionsMax, connectionsPerAddressMax,
+            requestsPerConnectionMax, connectionsMax, connectionsPerAddressMax, handshakeRatePerAddress,
             unsentBytesMax, unsentBytesPerOwnerMax, unfinishedBytesMax, unfinishedBytesPerOwnerMax,
         ]
     }

@@ -1,0 +1,34 @@
+import Transport
+
+// Setting up TLS.
+extension ServerConnection {
+    /// Whether the handshake may go on in this turn of the loop; in line it waits for `greetInTurn`.
+    func mayGreet(_ readiness: Readiness) throws -> Bool {
+        if isInLine {
+            if readiness.contains(.hungUp) { giveUp() }
+            return false
+        }
+        guard !loopServer.mayGreet(self) else { return true }
+        isInLine = true
+        try wait(for: [])
+        return false
+    }
+
+    func greetInTurn() {
+        isInLine = false
+        guard phase == .greeting else { return }
+        do { try goOn() } catch { giveUp() }
+    }
+
+    func greet() throws {
+        switch try stream.handshake() {
+        case .moved:
+            phase = .idle
+            deadline = loopServer.loop.now + loopServer.server.configuration.headerDeadline
+            if loopServer.isDraining { closeUnlessBusy() }
+            try wait(for: .readable)
+        case .blocked(let interest): try wait(for: interest)
+        case .ended: close()
+        }
+    }
+}
