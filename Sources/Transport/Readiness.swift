@@ -16,9 +16,12 @@ public struct Interest: OptionSet, Sendable {
 
     public static let readable = Interest(rawValue: 1)
     public static let writable = Interest(rawValue: 2)
+    /// That the peer has finished sending, and nothing of what it has sent. Heard again and again.
+    public static let finished = Interest(rawValue: 4)
 
     var epoll: UInt32 {
         (contains(.readable) ? EPOLLIN.rawValue : 0) | (contains(.writable) ? EPOLLOUT.rawValue : 0)
+            | (contains(.finished) ? EPOLLRDHUP.rawValue : 0)
     }
 }
 

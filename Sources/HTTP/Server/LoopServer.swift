@@ -39,7 +39,7 @@ final class LoopServer: EventHandler {
     /// Connections accepted at a time: in a storm of them those that are open still get their turn.
     private static let acceptedMax = 16
     /// Handshakes that are worked on at a time, likewise: each takes a fraction of a millisecond.
-    private static let greetingsMax = 8
+    private static let greetingsMax = 4
     /// Overdue connections that are closed at a time, likewise.
     private static let overdueMax = 32
     /// The greatest number that can be waiting when none joins them.
@@ -237,23 +237,28 @@ final class LoopServer: EventHandler {
     /// Whether a connection may go on with its handshake in this turn. If not, it is told to in one of the next ones:
     /// a client that begins thousands of handshakes has others served in between.
     func mayGreet(_ connection: ServerConnection) -> Bool {
-        if greetings.turn != loop.now { greetings = (loop.now, 0) }
-        guard !greetingLine.isEmpty || greetings.count >= Self.greetingsMax else {
-            greetings.count += 1
-            return true
-        }
+        if takeGreetings(1) == 1 { return true }
         greetingLine.append(connection)
         if greetingLine.count == 1 { greetInNextTurn() }
         return false
     }
 
+    /// The latest first: where more come than there is time for, most of those that have waited have gone.
     private func greetInNextTurn() {
         loop.schedule(after: .zero) { [self] in
-            let batch = greetingLine.prefix(Self.greetingsMax)
-            greetingLine.removeFirst(batch.count)
+            let batch = greetingLine.suffix(takeGreetings(greetingLine.count))
+            greetingLine.removeLast(batch.count)
             if !greetingLine.isEmpty { greetInNextTurn() }
-            for connection in batch { connection.greetInTurn() }
+            for connection in batch.reversed() { connection.greetInTurn() }
         }
+    }
+
+    /// Takes up to so many of the handshakes of this turn.
+    private func takeGreetings(_ count: Int) -> Int {
+        if greetings.turn != loop.now { greetings = (loop.now, 0) }
+        let taken = min(count, Self.greetingsMax - greetings.count)
+        greetings.count += taken
+        return taken
     }
 
     /// Looks now and then for connections whose deadline has passed: cheaper than a timer for each of them.
@@ -261,6 +266,7 @@ final class LoopServer: EventHandler {
         sweeper = loop.schedule(after: isDraining ? Self.drainingSweepPause : Self.sweepPause) { [self] in
             let now = Monotonic.now()
             overdue = connections.filter { $0.deadline <= now }
+            greetingLine.removeAll { $0.phase != .greeting }
             closeOverdue()
         }
     }

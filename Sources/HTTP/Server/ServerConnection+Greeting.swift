@@ -5,12 +5,13 @@ extension ServerConnection {
     /// Whether the handshake may go on in this turn of the loop; in line it waits for `greetInTurn`.
     func mayGreet(_ readiness: Readiness) throws -> Bool {
         if isInLine {
-            if readiness.contains(.hungUp) { giveUp() }
+            // A client that has gone is not worth a handshake.
+            if readiness.contains(.hungUp) || readiness.contains(.peerFinished) { giveUp() }
             return false
         }
         guard !loopServer.mayGreet(self) else { return true }
         isInLine = true
-        try wait(for: [])
+        try wait(for: .finished)
         return false
     }
 

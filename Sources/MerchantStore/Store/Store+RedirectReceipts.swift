@@ -40,7 +40,7 @@ package struct RedirectBounds: Sendable {
     /// Redirects of one enrollment that wait for Belvo: its bank sends one.
     var openMax = 10
     /// Redirects of one enrollment that have come within a day.
-    var perDayMax = 50
+    var perDayMax = 20
 
     package init(unknownMax: Int) {
         self.unknownMax = unknownMax
