@@ -53,6 +53,9 @@ final class LoopServer: EventHandler {
     private static let calmMax: UInt64 = 20
     private static let calmPart: UInt64 = 8
 
+    /// Looks around after which memory is given back once more: what a flood has begun takes its time to end.
+    private static let looksUntilAgain = 12
+
     private static let sweepPause = Duration.seconds(1)
     /// The code that replaces a server waits for its end.
     private static let drainingSweepPause = Duration.milliseconds(100)
@@ -81,6 +84,7 @@ final class LoopServer: EventHandler {
     private var requestCountRestored: UInt64 = 0
     /// The most of them between two looks around since memory was last given back.
     private var requestPeak: UInt64 = 0
+    private var looksUntilAgain = 0
     /// Connections that were too many and have yet to take that in.
     private var turnedAwayCount = 0
     private var drained: CheckedContinuation<Void, Never>?
@@ -297,7 +301,13 @@ final class LoopServer: EventHandler {
         requestPeak = max(requestPeak, recent)
         let isCalm = recent < max(Self.calmMax, requestPeak / Self.calmPart)
         requestCountSeen = requestCount
-        guard isEmptier || isCalm && requestCount - requestCountRestored >= Self.floodMin else { return }
+        if isEmptier || isCalm && requestCount - requestCountRestored >= Self.floodMin {
+            looksUntilAgain = Self.looksUntilAgain
+        } else {
+            guard looksUntilAgain > 0 else { return }
+            looksUntilAgain -= 1
+            guard looksUntilAgain == 0 else { return }
+        }
         requestCountRestored = requestCount
         requestPeak = recent
         connectionsPeak = connections.count
