@@ -49,17 +49,18 @@ package struct ClientData {
     }
 }
 
-/// The `challenge` inside options that Belvo gave, wherever it is read again.
-func challenge(in options: [UInt8]) -> String? {
-    (try? JSONDocument(parsing: options))?.root["challenge"]?.string
+/// Options that Belvo gave, wherever they are read again.
+private func root(of options: [UInt8]) -> JSONValue? {
+    (try? JSONDocument(parsing: options, limits: .tolerant))?.root
 }
+
+/// The `challenge` inside options that Belvo gave.
+func challenge(in options: [UInt8]) -> String? { root(of: options)?["challenge"]?.string }
 
 /// The life of a challenge as the options give it (Web Authentication Level 2, §5.5).
 enum FIDOTimeout {
     static func milliseconds(in options: [UInt8]) -> Int64? {
-        guard let timeout = (try? JSONDocument(parsing: options))?.root["timeout"]?.int64, timeout > 0 else {
-            return nil
-        }
+        guard let timeout = root(of: options)?["timeout"]?.int64, timeout > 0 else { return nil }
         return min(timeout, 86_400_000)
     }
 }

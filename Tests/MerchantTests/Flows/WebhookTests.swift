@@ -206,6 +206,23 @@ import Testing
         }
     }
 
+    @Test func `options with a text that is none are signed all the same`() async throws {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let enrollment = try await client.enroll()
+            let options = "/payment_method_information/open_finance_biometric_pix/fido_options"
+            for call in [Endpoint.createPaymentIntent, .getPaymentIntent] {
+                harness.sandbox.next(
+                    .altered([Fault.Alteration(options + "/allowCredentials/*/type", #""half \ud83d \u0000""#)]),
+                    on: call, count: nil)
+            }
+            let payment = try await client.openPayment(enrollment)
+            try await client.authorize(payment)
+            #expect(harness.countCalls(.authorizePaymentIntent) == 1)
+            #expect(payment.answer.text.contains(#"\ud83d"#))
+        }
+    }
+
     @Test func `a webhook with a text that is none leads to its payment`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)

@@ -48,7 +48,7 @@ struct Answer: Sendable {
 
     /// The body's root.
     var json: JSONValue {
-        get throws { try JSONDocument(parsing: response.body).root }
+        get throws { try JSONDocument(parsing: response.body, limits: .tolerant).root }
     }
 
     /// A text in the body, by the names on the way to it.
