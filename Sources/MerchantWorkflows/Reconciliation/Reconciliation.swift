@@ -101,11 +101,15 @@ package struct Reconciliation: Sendable {
         ]
     }
 
-    /// Whether Belvo shows an end that is not ours. A reading records it, also where Belvo takes an end back: once for
-    /// a payment that was paid, which no reading changes. What an operator has settled stays a difference of the day.
+    /// Whether Belvo shows an end that is not ours, or takes one back. A reading records it: once for a payment that
+    /// was paid, which no reading changes. What an operator has settled stays a difference of the day.
     private func isBehind(_ payment: Payment, _ intent: Belvo.PaymentIntent) async throws -> Bool {
-        guard let end = ProviderStatus(intent.status).end, payment.status.end != end, !payment.isContradicted
-        else { return false }
+        guard !payment.isContradicted else { return false }
+        guard let end = ProviderStatus(intent.status).end else {
+            let report = PaymentWorkflow(dependencies: dependencies).report(intent)
+            return payment.state == .failed && payment.isLastStatusContradicted(by: report)
+        }
+        guard payment.status.end != end else { return false }
         guard payment.state == .succeeded else { return true }
         return try await !dependencies.store.hasSettled(.contradiction, of: payment.id)
     }

@@ -44,13 +44,18 @@ import Transport
         harness.sandbox.clearFaults()
     }
 
-    @Test func `what the comparison of a day shows as paid after FAILED is an alarm and keeps its reference`()
-        async throws
-    {
+    @Test(arguments: ["SUCCEEDED", "PROCESSING", "PENDING"])
+    func `what the comparison of a day shows as paid or open after FAILED is an alarm and keeps its reference`(
+        status: String
+    ) async throws {
         try await MayBelvoStillPayTests.open { harness, client, enrollment in
             let payment = try await client.openPayment(enrollment)
             try await Self.failed(harness, &client, payment)
             try harness.sandbox.settle(intent: payment.belvoID)
+            for (call, path) in [(Endpoint.listPaymentIntents, "/results/*/status"), (.getPaymentIntent, "/status")] {
+                harness.sandbox.next(
+                    .altered([Fault.Alteration(path, "\"\(status)\"")]), on: call, count: nil)
+            }
             let differences = try await harness.operate { try await $0.reconcile(UTCDay(of: WallClock.now())) }
             #expect(differences.contains { $0.kind == .status })
             try await harness.poll()
