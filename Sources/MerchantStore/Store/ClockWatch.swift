@@ -12,13 +12,16 @@ package final class ClockWatch: Sendable {
 
     package init() {}
 
+    /// Whether no clock has been noted yet.
+    package var isNew: Bool { last.withLock { $0 == nil } }
+
     /// Takes the clock as it was just read. Gives by how much it has gone back since it was read before, where that is
-    /// more than a minute.
-    package func note(_ clock: DatabaseClock) -> Duration? {
+    /// more than a minute; the first time, since `recorded`, the latest moment that the database holds.
+    package func note(_ clock: DatabaseClock, recorded: Timestamp? = nil) -> Duration? {
         last.withLock { last -> Duration? in
             defer { last = clock }
-            guard let last else { return nil }
-            let behind = last.now - clock.beginning
+            guard let before = last?.now ?? recorded else { return nil }
+            let behind = before - clock.beginning
             return behind > Self.toleratedMax ? behind : nil
         }
     }

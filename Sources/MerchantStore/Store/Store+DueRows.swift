@@ -1,5 +1,6 @@
 import FoundationEssentials
 import MerchantModel
+import Payments
 import Postgres
 
 /// The tables whose rows carry their own next poll.
@@ -126,6 +127,12 @@ extension Store {
         let rows = try await database.rows(askingWhatIsDue(in: tables))
         let places = try rows.map { try $0.decode("place", as: Int.self) }
         return (Set(places.filter(tables.indices.contains).map { tables[$0] }), try clock(rows[0]))
+    }
+
+    /// When a record last changed; nil while there is none. By the index of the history's lines, which are in order.
+    package func latestChange() async throws -> Timestamp? {
+        try await database.rows("SELECT changed_at FROM state_history ORDER BY id DESC LIMIT 1").first
+            .map { try $0.decode("changed_at") }
     }
 
     /// Makes everything that waits due at once, and leases end in time again: for a clock that has gone back.

@@ -15,7 +15,8 @@ extension Dependencies {
     package func dueTables(among tables: [DueTable]) async throws -> Set<DueTable> {
         let isHanded = tables.contains(.webhookReceipts) && webhookIntake.attend(at: store.monotonic())
         var (due, clock) = try await store.dueTables(among: tables)
-        if let behind = clockWatch.note(clock) {
+        let recorded = clockWatch.isNew ? try await store.latestChange() : nil
+        if let behind = clockWatch.note(clock, recorded: recorded) {
             log.warning("database.clock_went_back", metadata: ["by": "\(behind)"])
             try await store.bringForward(tables, leases: workLease)
             due = Set(tables)

@@ -23,7 +23,7 @@ package struct Dependencies: Sendable {
     /// Stores Belvo's webhooks.
     let webhookIntake = WebhookIntake()
     /// Notices when the database's clock goes back.
-    let clockWatch = ClockWatch()
+    var clockWatch = ClockWatch()
     /// The enrollments that Belvo has shown to be usable a moment ago.
     let usableEnrollments = UsableEnrollments()
     /// How Belvo's lists are used to poll payments.

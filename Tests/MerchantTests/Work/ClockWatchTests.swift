@@ -40,6 +40,16 @@ import Testing
         }
     }
 
+    @Test func `a server that starts notices that the clock went back before`() async throws {
+        try await Self.open(back: "interval '1 hour'") { harness, _, _ in
+            var started = harness.merchant.dependencies
+            started.clockWatch = ClockWatch()
+            let due = try await started.dueTables(among: [.payments])
+            #expect(due.contains(.payments))
+            #expect(harness.log.holds("database.clock_went_back"))
+        }
+    }
+
     @Test func `what another server had claimed until then is polled when its lease would have ended`() async throws {
         try await Self.open(back: "interval '1 hour'") { harness, client, payment in
             try await harness.database.execute(
