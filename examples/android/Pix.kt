@@ -4,7 +4,6 @@
 // something is written into the notebook before it is sent, so that an app that was killed goes on where it was.
 // It blocks: call it from a coroutine on Dispatchers.IO, or from a Worker, which outlives the screen.
 
-import java.io.IOException
 import java.net.HttpURLConnection
 import java.net.URL
 import java.util.UUID
@@ -42,14 +41,16 @@ interface Notebook {
     fun write(text: String?)
 }
 
-/** What the network gave; `OkHttpClient` fits behind `Network` as well. */
-class Answer(val status: Int, val tag: String?, val wait: Double?, private val text: String) {
-    val body: JSONObject get() = JSONObject(if (text == "") "{}" else text)
-    /** Whether the same may be said again later: the server is busy or away, or still at work on the same request. */
-    val isForNow get() = status == 429 || status >= 500 || status == 409 && body.optString("code") == "in_progress"
+/** What the network gave. What is no JSON is not the server's, and counts as silence: status 0. */
+class Answer(val status: Int = 0, val tag: String? = null, val wait: Double? = null, text: String = "{}") {
+    val body = JSONObject(if (status == 204 || status == 304) "{}" else text)
+    val pause get() = body.optJSONObject("next_action")?.optLong("after_ms", 2000) ?: 2000
+    /** Whether the same may be said again later: the server is silent, busy, or still at work on the same request. */
+    val isForNow get() = status == 0 || status == 429 || status >= 500 || status == 409 && problem.code == "in_progress"
+    val problem get() = Problem(status, body.optString("code"), body.optString("detail"))
 }
 
-/** Sends a request once. Throws `IOException` when no answer came. */
+/** Sends a request once, by `UrlNetwork` or by OkHttp. Whatever it throws, no answer came. */
 interface Network {
     fun send(method: String, url: String, headers: Map<String, String>, body: String?): Answer
 }
@@ -60,20 +61,20 @@ class Problem(val status: Int, val code: String, detail: String) : Exception(det
 /** How it ended: without a `reason` well, else by one of the seven words of docs/retry-reasons.md. */
 class Ending(val record: JSONObject, val reason: String?)
 
+/** `token` gives the user's; when the server has refused one, that one comes along, and a new one is expected. */
 class Pix(
-    private val api: String, private val newToken: () -> String, private val device: Device,
+    private val api: String, private val token: (refused: String?) -> String, private val device: Device,
     private val notebook: Notebook, private val network: Network = UrlNetwork()
 ) {
-    private var token: String? = null
-
-    fun banks() = ask("GET", "/v1/institutions").body.getJSONArray("results")
+    /** The banks, in the order in which to show them. */
+    fun banks() = ask("GET", "/v1/institutions?limit=100").body.getJSONArray("results")
 
     /** Makes the user Belvo's customer: once, and the same again is harmless. */
-    fun introduce(person: JSONObject): JSONObject = ask("PUT", "/v1/customer", person, comesAgain = true).body
+    fun introduce(person: JSONObject): JSONObject = ask("PUT", "/v1/customer", person).body
 
     /** Binds this phone to a bank. */
-    fun enroll(institution: String, name: String): Ending {
-        val body = JSONObject().put("institution", institution).put("platform", "ANDROID").put("name", name)
+    fun enroll(bank: String, name: String): Ending {
+        val body = JSONObject().put("institution", bank).put("platform", "ANDROID").put("name", name)
         return run(errand("/v1/enrollments", body.put("risk_signals", signals())))
     }
 
@@ -84,24 +85,24 @@ class Pix(
     /** Goes on with what was begun and has not ended, when the app starts; null when there is nothing. */
     fun resume(): Ending? = notebook.read()?.let { run(JSONObject(it)) }
 
+    private fun run(errand: JSONObject): Ending = try { loop(errand) } catch (problem: Problem) {
+        // A refusal ends what was begun; silence does not, and neither does a sign-in that fails.
+        if (problem.status != 0 && problem.status != 401) notebook.write(null)
+        throw problem
+    }
+
     /** The loop. */
-    private fun run(errand: JSONObject): Ending {
+    private fun loop(errand: JSONObject): Ending {
         note(errand)
         var answer = if (errand.has("id")) read(errand) else begin(errand)
         var openedPage: String? = null
         while (true) {
-            val record = answer.body
-            device.show(record)
-            val next = record.optJSONObject("next_action")
+            device.show(answer.body)
+            val next = answer.body.optJSONObject("next_action")
             when (next?.getString("type")) {
                 null, "retry" -> {
                     notebook.write(null)
-                    return Ending(record, next?.getString("reason"))
-                }
-                "redirect", "poll" -> {
-                    val page = next.optString("url")
-                    if (next.has("url") && page != openedPage) device.openBank(page).also { openedPage = page }
-                    answer = change(errand, answer.tag, next.optLong("after_ms", 2000))
+                    return Ending(answer.body, next?.getString("reason"))
                 }
                 "register" -> answer = hand(errand, "confirm") {
                     val options = next.getJSONObject("fido_registration_options")
@@ -111,37 +112,41 @@ class Pix(
                     val assertion = device.sign(next.getJSONObject("fido_options"))
                     JSONObject().put("risk_signals", signals()).put("assertion", assertion)
                 }
+                else -> {  // "redirect" and "poll"
+                    val page = next.optString("url")
+                    if (next.has("url") && page != openedPage) device.openBank(page).also { openedPage = page }
+                    answer = change(errand, answer)
+                }
             }
         }
     }
 
     private fun begin(errand: JSONObject): Answer {
         val key = mapOf("Idempotency-Key" to errand.getString("key"))
-        val answer = ask("POST", errand.getString("path"), errand.getJSONObject("body"), key, true, 409)
+        val answer = ask("POST", errand.getString("path"), errand.getJSONObject("body"), key, accepts = setOf(409))
         // Another attempt is in the way, or has paid: go on with that one.
-        val other = answer.body.optString("payment_intent", "")
-        if (answer.status == 409 && other == "") throw end(answer)
-        note(errand.put("id", if (answer.status == 409) other else answer.body.getString("id")))
+        val id = answer.body.opt("payment_intent") ?: answer.body.opt("id") ?: throw answer.problem
+        note(errand.put("id", id))
         return if (answer.status == 409) read(errand) else answer
     }
 
     /** Hands over what the phone has made: noted before it is sent, since it can be made only once. */
     private fun hand(errand: JSONObject, step: String, make: () -> JSONObject): Answer {
-        if (errand.optString("step") != step) note(errand.put("made", make()).put("step", step))
+        val made = errand.optJSONObject("made") ?: make().also { note(errand.put("made", it)) }
         // 409: Belvo has another one, or the time for it is over; 422: Belvo refuses it. The record says which.
-        val made = errand.getJSONObject("made")
-        val answer = ask("POST", "${path(errand)}/$step", made, mapOf(), step == "confirm", 409, 422)
+        val answer = ask("POST", "${path(errand)}/$step", made, mapOf(), step == "confirm", setOf(409, 422))
         if (answer.status >= 400) Thread.sleep(1000)
         return read(errand)
     }
 
     /** The record as soon as it is another one: a long poll, where there is a tag to compare by. */
-    private fun change(errand: JSONObject, tag: String?, after: Long): Answer {
-        if (tag == null) return Thread.sleep(after).let { read(errand) }
-        while (true) {
-            val answer = ask("GET", path(errand) + "?wait=20", null, mapOf("If-None-Match" to tag), false, 304)
+    private fun change(errand: JSONObject, known: Answer): Answer {
+        if (known.tag != null) {
+            val answer = ask("GET", path(errand) + "?wait=20", null, mapOf("If-None-Match" to known.tag))
             if (answer.status != 304) return answer
         }
+        Thread.sleep(known.pause)
+        return read(errand)
     }
 
     private fun read(errand: JSONObject) = ask("GET", path(errand))
@@ -151,28 +156,25 @@ class Pix(
     private fun errand(path: String, body: JSONObject) =
         JSONObject().put("path", path).put("key", UUID.randomUUID().toString()).put("body", body)
 
-    /** A refusal ends what was begun; a sign-in that fails does not. */
-    private fun end(answer: Answer): Problem = Problem(answer.status, answer.body.optString("code"),
-        answer.body.optString("detail")).also { if (it.status != 401) notebook.write(null) }
-
     /** Says the same until it is answered, and what `comesAgain` after a 202 too: nothing is done twice. */
-    private fun ask(
+    fun ask(
         method: String, path: String, body: JSONObject? = null, headers: Map<String, String> = emptyMap(),
-        comesAgain: Boolean = false, vararg accepts: Int
+        comesAgain: Boolean = true, accepts: Set<Int> = emptySet()
     ): Answer {
-        var (isRenewed, attempt, unknown) = Triple(false, 0, 0)
-        while (attempt++ < 13) {
-            val sent = headers + ("Authorization" to "Bearer " + (token ?: newToken().also { token = it }))
+        var refused: String? = null
+        for (attempt in 1..20) {
+            val bearer = token(refused)
+            val sent = headers + ("Authorization" to "Bearer $bearer")
             val answer =
-                try { network.send(method, api + path, sent, body?.toString()) } catch (failure: IOException) { null }
-            if (answer?.status == 401 && !isRenewed) token = null.also { isRenewed = true }
-            else if (answer?.status == 202 && comesAgain && unknown < 30) {
-                unknown += 1.also { attempt = 0 }
-                Thread.sleep(answer.body.optJSONObject("next_action")?.optLong("after_ms", 2000) ?: 2000)
-            } else if (answer == null || answer.isForNow) {
-                Thread.sleep((minOf(answer?.wait ?: minOf(0.2 * (1 shl attempt), 6.0), 10.0) * 1000).toLong())
-            } else if (answer.status < 400 || answer.status in accepts) return answer
-            else throw end(answer)
+                try { network.send(method, api + path, sent, body?.toString()) } catch (silence: Exception) { Answer() }
+            val backoff = minOf(0.2 * (1 shl attempt), 6.0)
+            when {
+                answer.status == 401 && refused == null -> refused = bearer
+                answer.status == 202 && comesAgain && attempt < 20 -> Thread.sleep(answer.pause)
+                answer.isForNow -> Thread.sleep((minOf(answer.wait ?: backoff, 10.0) * 1000).toLong())
+                answer.status >= 400 && answer.status !in accepts -> throw answer.problem
+                else -> return answer
+            }
         }
         throw Problem(0, "no_answer", "The server does not answer.")
     }
@@ -185,12 +187,10 @@ class UrlNetwork : Network {
         connection.requestMethod = method
         connection.connectTimeout = 10_000
         connection.readTimeout = 30_000
+        connection.setRequestProperty("Content-Type", "application/json")
         headers.forEach { (name, value) -> connection.setRequestProperty(name, value) }
-        if (body != null) {
-            connection.setRequestProperty("Content-Type", "application/json")
-            connection.doOutput = true
-            connection.outputStream.use { it.write(body.toByteArray()) }
-        }
+        connection.doOutput = body != null
+        body?.let { text -> connection.outputStream.use { it.write(text.toByteArray()) } }
         val stream = if (connection.responseCode < 400) connection.inputStream else connection.errorStream
         val text = stream?.use { it.readBytes().toString(Charsets.UTF_8) } ?: ""
         val wait = connection.getHeaderField("Retry-After")?.toDoubleOrNull()

@@ -10,7 +10,7 @@ const places = Object.fromEntries(
 
 /** Everything that the screens show. `tell()` after a change draws them anew. */
 export const app = {
-  setup: null, subject: null, customer: null, enrollment: null, banks: null,
+  setup: null, subject: null, token: null, customer: null, enrollment: null, banks: null,
   screen: "loading", record: null, kind: null, phase: null, problem: null, reason: null, order: null,
   cart: JSON.parse(places.cart.read() ?? '{"id": "", "items": {}}'),
   hasMachine: false, press: null, mishap: null, listeners: [], exchanges: [],
@@ -29,7 +29,8 @@ export const cartTotal = () => Object.entries(app.cart.items).reduce(
 export const backend = async (method, path, body) => {
   const headers = body ? {"content-type": "application/json"} : {};
   const answer = await fetch(path, {method, headers, body: body && JSON.stringify(body)});
-  if (!answer.ok) throw new Problem(answer.status, null);
+  // For the visitor a shop that cannot answer is one that does not; and it refuses no payment.
+  if (!answer.ok) throw new Problem({status: 0});
   return answer.status === 204 ? null : answer.json();
 };
 
@@ -270,10 +271,13 @@ export const begin = guarded(async () => {
   app.show("loading");
   app.hasMachine = await hasAuthenticator();
   app.setup = await backend("GET", "/shop/setup");
-  app.subject = (await backend("POST", "/shop/session", {})).subject;
+  Object.assign(app, {subject: (await backend("POST", "/shop/session", {})).subject, token: null});
   pix = new Pix({
     api: app.setup.api, device, notebook: places.errand, fetch: noting,
-    token: async () => (await backend("GET", "/shop/token")).token,
+    token: async refused => {
+      if (!app.token || app.token === refused) app.token = (await backend("GET", "/shop/token")).token;
+      return app.token;
+    },
   });
   // Who has never been introduced from here need not be asked for.
   app.customer = places.device.read() ? await pix.customer() : null;

@@ -7,8 +7,8 @@ const pause = milliseconds => new Promise(done => setTimeout(done, milliseconds)
 
 /** What the server says against a request; `code` is stable. */
 export class Problem extends Error {
-  constructor(status, body) {
-    super(body?.detail ?? `status ${status}`);
+  constructor({status, body}) {
+    super(body?.detail ?? "The server does not answer.");
     Object.assign(this, {status, body, code: body?.code ?? "no_answer"});
   }
 }
@@ -16,25 +16,23 @@ export class Problem extends Error {
 /**
  * What you write around it:
  *   api       where the merchant server is
- *   token     asks the shop's backend for a new user's token
+ *   token     gives the user's; when the server has refused one, that one comes along, and a new one is expected
  *   device    openBank(url), register(options), sign(options), signals(accountTenure), show(record)
  *   notebook  keeps one text: {read(), write(text)}; a localStorage entry will do
  *   fetch     as the browser has it
  */
 export class Pix {
-  #token = null;
-
   constructor({api, token, device, notebook, fetch}) {
-    Object.assign(this, {api, newToken: token, device, notebook, fetch});
+    Object.assign(this, {api, token, device, notebook, fetch});
   }
 
   // The user.
 
   /** The banks, in the order in which to show them. */
-  async banks() { return (await this.ask("GET", "/v1/institutions")).body.results; }
+  async banks() { return (await this.ask("GET", "/v1/institutions?limit=100")).body.results; }
 
   /** Makes the user Belvo's customer: once, and the same again is harmless. */
-  async introduce(person) { return (await this.ask("PUT", "/v1/customer", {body: person, comesAgain: true})).body; }
+  async introduce(person) { return (await this.ask("PUT", "/v1/customer", {body: person})).body; }
 
   /** The customer, or null for a user who is none yet. */
   async customer() { return (await this.ask("GET", "/v1/customer", {accepts: [404]}).then(ifFound))?.body ?? null; }
@@ -48,9 +46,8 @@ export class Pix {
   // What takes more than one step.
 
   /** Binds this browser to a bank. */
-  async enroll(institution, name) {
-    const {account_tenure} = await this.customer();
-    const body = {institution, platform: "BROWSER", name, risk_signals: this.device.signals(account_tenure)};
+  async enroll(bank, name) {
+    const body = {institution: bank, platform: "BROWSER", name, risk_signals: await this.#signals()};
     return this.run({path: "/v1/enrollments", key: crypto.randomUUID(), body});
   }
 
@@ -67,36 +64,47 @@ export class Pix {
 
   /** Gives up a payment that nobody has signed. */
   async giveUp(id) {
-    const answer = await this.ask("POST", `/v1/payment-intents/${id}/cancel`, {accepts: [409]});
-    this.notebook.write(null);
+    const answer = await this.ask("POST", `/v1/payment-intents/${id}/cancel`);
+    if (this.unfinished?.id === id) this.notebook.write(null);
     return answer.body;
   }
 
-  /** The loop. Ends with {record} or with {record, reason}; never ends where the bank's page is opened. */
   async run(errand) {
+    try {
+      return await this.#loop(errand);
+    } catch (problem) {
+      // A refusal ends what was begun; silence does not, and neither does a sign-in that fails.
+      if (problem instanceof Problem && problem.status !== 0 && problem.status !== 401) this.notebook.write(null);
+      throw problem;
+    }
+  }
+
+  /** The loop. Ends with {record} or with {record, reason}; never ends where the bank's page is opened. */
+  async #loop(errand) {
     this.#note(errand);
-    let {record, tag} = errand.id ? await this.#read(errand) : await this.#begin(errand);
+    let answer = errand.id ? await this.#read(errand) : await this.#begin(errand);
+    let openedPage = null;
     for (;;) {
-      this.device.show(record);
-      const next = record.next_action;
+      this.device.show(answer.body);
+      const next = answer.body.next_action;
       switch (next?.type ?? "done") {
         case "done":
         case "retry":
           this.notebook.write(null);
-          return {record, reason: next?.reason};
-        case "redirect":
-          await this.device.openBank(next.url, record);
-          // The bank leads back to a new page; this one sees whatever changes meanwhile.
-        case "poll":
-          ({record, tag} = await this.#change(errand, tag, next.after_ms));
-          continue;
+          return {record: answer.body, reason: next?.reason};
         case "register":
-          await this.#confirm(errand, next.fido_registration_options);
+          answer = await this.#confirm(errand, next.fido_registration_options);
           break;
         case "sign":
-          await this.#authorize(errand, next.fido_options);
+          answer = await this.#authorize(errand, next.fido_options);
+          break;
+        case "redirect":
+          if (next.url !== openedPage) await this.device.openBank(next.url, answer.body);
+          openedPage = next.url;
+          // The bank leads back to a new page; this one sees whatever changes meanwhile.
+        default: // and "poll"
+          answer = await this.#change(errand, answer);
       }
-      ({record, tag} = await this.#read(errand));
     }
   }
 
@@ -104,10 +112,10 @@ export class Pix {
     const {path, key, body} = errand;
     const answer = await this.ask("POST", path, {key, body, accepts: [409]});
     // Another attempt is in the way, or has paid: go on with that one.
-    const other = answer.status === 409 ? answer.body.payment_intent : null;
-    if (answer.status === 409 && !other) throw this.#end(new Problem(409, answer.body));
-    this.#note(Object.assign(errand, {id: other ?? answer.body.id}));
-    return other ? this.#read(errand) : {record: answer.body, tag: answer.tag};
+    const id = answer.body.payment_intent ?? answer.body.id;
+    if (!id) throw new Problem(answer);
+    this.#note(Object.assign(errand, {id}));
+    return answer.status === 409 ? this.#read(errand) : answer;
   }
 
   #confirm(errand, options) {
@@ -116,84 +124,73 @@ export class Pix {
 
   #authorize(errand, options) {
     return this.#hand(errand, "authorize", async () => {
-      const {account_tenure} = await this.customer();
       const assertion = await this.device.sign(options);
-      return {risk_signals: this.device.signals(account_tenure), assertion};
+      return {risk_signals: await this.#signals(), assertion};
     });
   }
 
   /** Hands over what the authenticator has made: noted before it is sent, since it can be made only once. */
   async #hand(errand, step, make) {
-    if (errand.step !== step) this.#note(Object.assign(errand, {step, made: await make()}));
+    if (!errand.made) this.#note(Object.assign(errand, {made: await make()}));
     // 409: Belvo has another one, or the time for it is over; 422: Belvo refuses it. The record says which.
     const options = {body: errand.made, accepts: [409, 422], comesAgain: step === "confirm"};
     const answer = await this.ask("POST", `${errand.path}/${errand.id}/${step}`, options);
     if (answer.status >= 400) await pause(1000);
-  }
-
-  async #read(errand, options) {
-    const answer = await this.ask("GET", `${errand.path}/${errand.id}`, options);
-    return {record: answer.body, tag: answer.tag};
+    return this.#read(errand);
   }
 
   /** The record as soon as it is another one: a long poll, where there is a tag to compare by. */
-  async #change(errand, tag, after = 2000) {
-    if (!tag) {
-      await pause(after);
-      return this.#read(errand);
+  async #change(errand, known) {
+    if (known.tag) {
+      const options = {headers: {"if-none-match": known.tag}};
+      const answer = await this.ask("GET", `${errand.path}/${errand.id}?wait=20`, options);
+      if (answer.status !== 304) return answer;
     }
-    for (;;) {
-      const path = `${errand.path}/${errand.id}?wait=20`;
-      const answer = await this.ask("GET", path, {headers: {"if-none-match": tag}, accepts: [304]});
-      if (answer.status !== 304) return {record: answer.body, tag: answer.tag};
-    }
+    await pause(known.pause);
+    return this.#read(errand);
   }
 
+  #read(errand) { return this.ask("GET", `${errand.path}/${errand.id}`); }
   #note(errand) { this.notebook.write(JSON.stringify(errand)); }
-
-  #end(problem) {
-    // A sign-in that fails ends nothing.
-    if (problem.status !== 401) this.notebook.write(null);
-    return problem;
-  }
+  async #signals() { return this.device.signals((await this.customer()).account_tenure); }
 
   // The client.
 
-  /**
-   * Sends a request until it is answered: whatever it is, it may be said twice. After a 202 nobody knows what became
-   * of it; what `comesAgain` is then said again, so that the server can send what was lost on its way.
-   */
-  async ask(method, path, {body, key, headers = {}, accepts = [], comesAgain = Boolean(key)} = {}) {
-    let renewed = false;
-    for (let attempt = 0, unknown = 0; ; attempt += 1) {
-      this.#token ??= await this.newToken();
-      const sent = {...headers, authorization: `Bearer ${this.#token}`};
+  /** Says the same until it is answered, and what `comesAgain` after a 202 too: nothing is done twice. */
+  async ask(method, path, {body, key, headers = {}, accepts = [], comesAgain = true} = {}) {
+    let refused = null;
+    for (let attempt = 1; attempt <= 20; attempt += 1) {
+      const bearer = await this.token(refused);
+      const sent = {...headers, authorization: `Bearer ${bearer}`};
       if (key) sent["idempotency-key"] = key;
       if (body) sent["content-type"] = "application/json";
       const answer = await this.fetch(this.api + path, {method, headers: sent, body: body && JSON.stringify(body)})
-        .then(async answer => ({
-          status: answer.status, tag: answer.headers.get("etag"), wait: Number(answer.headers.get("retry-after")),
-          body: await answer.text().then(text => text ? JSON.parse(text) : null),
-        }), () => null);
-      if (answer?.status === 401 && !renewed) {
-        [this.#token, renewed] = [null, true];
-      } else if (answer?.status === 202 && comesAgain && unknown < 30) {
-        [attempt, unknown] = [0, unknown + 1];
-        await pause(answer.body.next_action?.after_ms ?? 2000);
-      } else if (!answer || isForNow(answer)) {
-        // Nothing is done twice, so the same is said again: for a minute or so.
-        if (attempt === 12) throw new Problem(answer?.status ?? 0, answer?.body);
-        await pause(Math.min((answer?.wait || Math.min(0.4 * 2 ** attempt, 6)) * 1000, 10_000));
-      } else if (answer.status < 400 || accepts.includes(answer.status)) {
-        return answer;
+        .then(heard).catch(() => silence);
+      if (answer.status === 401 && !refused) {
+        refused = bearer;
+      } else if (answer.status === 202 && comesAgain && attempt < 20) {
+        await pause(answer.pause);
+      } else if (isForNow(answer)) {
+        await pause(1000 * Math.min(answer.wait || Math.min(0.2 * 2 ** attempt, 6), 10));
+      } else if (answer.status >= 400 && !accepts.includes(answer.status)) {
+        throw new Problem(answer);
       } else {
-        throw this.#end(new Problem(answer.status, answer.body));
+        return answer;
       }
     }
+    throw new Problem(silence);
   }
 }
 
+/** What the network gave. What is no JSON is not the server's, and counts as silence. */
+const heard = async answer => {
+  const body = [204, 304].includes(answer.status) ? null : await answer.json();
+  const {headers, status} = answer;
+  const pause = body?.next_action?.after_ms ?? 2000;
+  return {status, tag: headers.get("etag"), wait: Number(headers.get("retry-after")), body, pause};
+};
+const silence = {status: 0};
 const ifFound = answer => answer.status === 404 ? null : answer;
-/** Whether the same may be said again later: the server is busy or away, or still at work on the same request. */
+/** Whether the same may be said again later: the server is silent, busy, or still at work on the same request. */
 const isForNow = ({status, body}) =>
-  [429, 500, 502, 503, 504].includes(status) || status === 409 && body?.code === "in_progress";
+  status === 0 || status === 429 || status >= 500 || status === 409 && body?.code === "in_progress";

@@ -41,15 +41,24 @@ private class Page(private val file: File) : Notebook {
     override fun write(text: String?) = if (text == null) { file.delete(); Unit } else file.writeText(text)
 }
 
+private const val NOBODYS = "00000000-0000-4000-8000-000000000000"
+
+private fun expectRefusal(status: Int, action: () -> Unit) {
+    val refused = try { action() } catch (problem: Problem) { problem.status }
+    check(refused == status) { "$refused in place of $status" }
+}
+
 fun main(arguments: Array<String>) {
     val (api, token, phone, keys, bank) = arguments
     val (device, page) = Pair(SoftwarePhone(phone, keys), Page(File("$keys.errand")))
-    // What was begun outlives a sign-in that fails.
-    page.write("""{"path": "/v1/payment-intents", "key": "tap-0", "body": {}, "id": "0"}""")
-    val refused = try { Pix(api, { "no token" }, device, page).resume() } catch (problem: Problem) { problem.status }
-    check(refused == 401 && page.read() != null) { "a sign-in that failed ended it: " + refused }
-    page.write(null)
     val pix = Pix(api, { token }, device, page)
+    // What was begun outlives a sign-in that fails, and a refusal of something else; its own refusal ends it.
+    page.write("""{"path": "/v1/payment-intents", "key": "tap-0", "body": {}, "id": "$NOBODYS"}""")
+    expectRefusal(401) { Pix(api, { "no token" }, device, page).resume() }
+    expectRefusal(400) { pix.introduce(JSONObject().put("name", "")) }
+    check(page.read() != null) { "what was begun was forgotten" }
+    expectRefusal(404) { pix.resume() }
+    check(page.read() == null) { "what was refused was kept" }
     pix.introduce(JSONObject().put("name", "Ana Souza").put("identifier", "529.982.247-25"))
     val enrollment = pix.enroll(bank, "Ana's phone")
     check(enrollment.reason == null) { "enrollment: " + enrollment.reason }
