@@ -75,26 +75,26 @@ class Pix(
     /** Binds this phone to a bank. */
     fun enroll(bank: String, name: String): Ending {
         val body = JSONObject().put("institution", bank).put("platform", "ANDROID").put("name", name)
-        return run(errand("/v1/enrollments", body.put("risk_signals", signals())))
+        return run(pending("/v1/enrollments", body.put("risk_signals", signals())))
     }
 
     /** Pays an order. One call for one touch: it makes the key that the touch goes by. */
     fun pay(enrollment: String, reference: String): Ending =
-        run(errand("/v1/payment-intents", JSONObject().put("enrollment", enrollment).put("reference", reference)))
+        run(pending("/v1/payment-intents", JSONObject().put("enrollment", enrollment).put("reference", reference)))
 
     /** Goes on with what was begun and has not ended, when the app starts; null when there is nothing. */
     fun resume(): Ending? = notebook.read()?.let { run(JSONObject(it)) }
 
-    private fun run(errand: JSONObject): Ending = try { loop(errand) } catch (problem: Problem) {
+    private fun run(pending: JSONObject): Ending = try { loop(pending) } catch (problem: Problem) {
         // A refusal ends what was begun; silence does not, and neither does a sign-in that fails.
         if (problem.status != 0 && problem.status != 401) notebook.write(null)
         throw problem
     }
 
     /** The loop. */
-    private fun loop(errand: JSONObject): Ending {
-        note(errand)
-        var answer = if (errand.has("id")) read(errand) else begin(errand)
+    private fun loop(pending: JSONObject): Ending {
+        note(pending)
+        var answer = if (pending.has("id")) read(pending) else begin(pending)
         var openedPage: String? = null
         while (true) {
             device.show(answer.body)
@@ -104,56 +104,56 @@ class Pix(
                     notebook.write(null)
                     return Ending(answer.body, next?.getString("reason"))
                 }
-                "register" -> answer = hand(errand, "confirm") {
+                "register" -> answer = hand(pending, "confirm") {
                     val options = next.getJSONObject("fido_registration_options")
                     JSONObject().put("confirmation_data", device.register(options))
                 }
-                "sign" -> answer = hand(errand, "authorize") {
+                "sign" -> answer = hand(pending, "authorize") {
                     val assertion = device.sign(next.getJSONObject("fido_options"))
                     JSONObject().put("risk_signals", signals()).put("assertion", assertion)
                 }
                 else -> {  // "redirect" and "poll"
                     val page = next.optString("url")
                     if (next.has("url") && page != openedPage) device.openBank(page).also { openedPage = page }
-                    answer = change(errand, answer)
+                    answer = change(pending, answer)
                 }
             }
         }
     }
 
-    private fun begin(errand: JSONObject): Answer {
-        val key = mapOf("Idempotency-Key" to errand.getString("key"))
-        val answer = ask("POST", errand.getString("path"), errand.getJSONObject("body"), key, accepts = setOf(409))
+    private fun begin(pending: JSONObject): Answer {
+        val key = mapOf("Idempotency-Key" to pending.getString("key"))
+        val answer = ask("POST", pending.getString("path"), pending.getJSONObject("body"), key, accepts = setOf(409))
         // Another attempt is in the way, or has paid: go on with that one.
         val id = answer.body.opt("payment_intent") ?: answer.body.opt("id") ?: throw answer.problem
-        note(errand.put("id", id))
-        return if (answer.status == 409) read(errand) else answer
+        note(pending.put("id", id))
+        return if (answer.status == 409) read(pending) else answer
     }
 
     /** Hands over what the phone has made: noted before it is sent, since it can be made only once. */
-    private fun hand(errand: JSONObject, step: String, make: () -> JSONObject): Answer {
-        val made = errand.optJSONObject("made") ?: make().also { note(errand.put("made", it)) }
+    private fun hand(pending: JSONObject, step: String, make: () -> JSONObject): Answer {
+        val made = pending.optJSONObject("made") ?: make().also { note(pending.put("made", it)) }
         // 409: Belvo has another one, or the time for it is over; 422: Belvo refuses it. The record says which.
-        val answer = ask("POST", "${path(errand)}/$step", made, mapOf(), step == "confirm", setOf(409, 422))
+        val answer = ask("POST", "${path(pending)}/$step", made, mapOf(), step == "confirm", setOf(409, 422))
         if (answer.status >= 400) Thread.sleep(1000)
-        return read(errand)
+        return read(pending)
     }
 
     /** The record as soon as it is another one: a long poll, where there is a tag to compare by. */
-    private fun change(errand: JSONObject, known: Answer): Answer {
+    private fun change(pending: JSONObject, known: Answer): Answer {
         if (known.tag != null) {
-            val answer = ask("GET", path(errand) + "?wait=20", null, mapOf("If-None-Match" to known.tag))
+            val answer = ask("GET", path(pending) + "?wait=20", null, mapOf("If-None-Match" to known.tag))
             if (answer.status != 304) return answer
         }
         Thread.sleep(known.pause)
-        return read(errand)
+        return read(pending)
     }
 
-    private fun read(errand: JSONObject) = ask("GET", path(errand))
-    private fun path(errand: JSONObject) = errand.getString("path") + "/" + errand.getString("id")
+    private fun read(pending: JSONObject) = ask("GET", path(pending))
+    private fun path(pending: JSONObject) = pending.getString("path") + "/" + pending.getString("id")
     private fun signals() = device.riskSignals(ask("GET", "/v1/customer").body.getString("account_tenure"))
-    private fun note(errand: JSONObject) = notebook.write(errand.toString())
-    private fun errand(path: String, body: JSONObject) =
+    private fun note(pending: JSONObject) = notebook.write(pending.toString())
+    private fun pending(path: String, body: JSONObject) =
         JSONObject().put("path", path).put("key", UUID.randomUUID().toString()).put("body", body)
 
     /** Says the same until it is answered, and what `comesAgain` after a 202 too: nothing is done twice. */

@@ -23,14 +23,15 @@ struct ShopLoopTests {
     }
 
     /// `play(action, answers)` has a loop that has signed payment 7 do something while these are the answers, and tells
-    /// how it ended and whether the payment is still in the notebook. A number is a status; then nobody answers.
+    /// how it ended and whether the payment is still in the notebook. A number is a status; after the last there is no
+    /// answer.
     private static let stage = """
         const {Pix} = await import("/pix.js");
         const play = async (action, answers) => {
           let text = JSON.stringify({path: "/v1/payment-intents", key: "tap", body: {}, id: "7", made: {}});
           const notebook = {read: () => text, write: value => { text = value; }};
           const fetch = async () => {
-            if (!answers.length) throw new TypeError("nobody answers");
+            if (!answers.length) throw new TypeError("no answer");
             const answer = answers.shift();
             return typeof answer === "number" ? new Response("{}", {status: answer}) : new Response(answer);
           };

@@ -6,7 +6,7 @@ import {Pix, Problem} from "./pix.js";
 import {language} from "./texts.js";
 
 const places = Object.fromEntries(
-  ["device", "errand", "cart", "authenticator", "bank", "language"].map(name => [name, place(`shop.${name}`)]));
+  ["device", "pending", "cart", "authenticator", "bank", "language"].map(name => [name, place(`shop.${name}`)]));
 
 /** Everything that the screens show. `tell()` after a change draws them anew. */
 export const app = {
@@ -242,8 +242,8 @@ const hearOfPayment = async reference => {
 };
 
 const goOn = guarded(async () => {
-  const errand = pix.unfinished;
-  if (errand.path === "/v1/enrollments") {
+  const pending = pix.unfinished;
+  if (pending.path === "/v1/enrollments") {
     app.show("waiting", {bank: places.bank.read()});
     return finishEnrollment(pix.resume());
   }
@@ -259,7 +259,7 @@ export const speak = tag => {
 };
 
 export const startOver = guarded(async () => {
-  for (const name of ["errand", "cart", "authenticator", "bank", "device"]) places[name].write(null);
+  for (const name of ["pending", "cart", "authenticator", "bank", "device"]) places[name].write(null);
   Object.assign(app, {customer: null, enrollment: null, record: null, cart: {id: "", items: {}}, mishap: null});
   await backend("POST", "/shop/session", {anew: true});
   await begin();
@@ -273,7 +273,7 @@ export const begin = guarded(async () => {
   app.setup = await backend("GET", "/shop/setup");
   Object.assign(app, {subject: (await backend("POST", "/shop/session", {})).subject, token: null});
   pix = new Pix({
-    api: app.setup.api, device, notebook: places.errand, fetch: noting,
+    api: app.setup.api, device, notebook: places.pending, fetch: noting,
     token: async refused => {
       if (!app.token || app.token === refused) app.token = (await backend("GET", "/shop/token")).token;
       return app.token;

@@ -69,9 +69,9 @@ export class Pix {
     return answer.body;
   }
 
-  async run(errand) {
+  async run(pending) {
     try {
-      return await this.#loop(errand);
+      return await this.#loop(pending);
     } catch (problem) {
       // A refusal ends what was begun; silence does not, and neither does a sign-in that fails.
       if (problem instanceof Problem && problem.status !== 0 && problem.status !== 401) this.notebook.write(null);
@@ -80,9 +80,9 @@ export class Pix {
   }
 
   /** The loop. Ends with {record} or with {record, reason}; never ends where the bank's page is opened. */
-  async #loop(errand) {
-    this.#note(errand);
-    let answer = errand.id ? await this.#read(errand) : await this.#begin(errand);
+  async #loop(pending) {
+    this.#note(pending);
+    let answer = pending.id ? await this.#read(pending) : await this.#begin(pending);
     let openedPage = null;
     for (;;) {
       this.device.show(answer.body);
@@ -93,65 +93,65 @@ export class Pix {
           this.notebook.write(null);
           return {record: answer.body, reason: next?.reason};
         case "register":
-          answer = await this.#confirm(errand, next.fido_registration_options);
+          answer = await this.#confirm(pending, next.fido_registration_options);
           break;
         case "sign":
-          answer = await this.#authorize(errand, next.fido_options);
+          answer = await this.#authorize(pending, next.fido_options);
           break;
         case "redirect":
           if (next.url !== openedPage) await this.device.openBank(next.url, answer.body);
           openedPage = next.url;
           // The bank leads back to a new page; this one sees whatever changes meanwhile.
         default: // and "poll"
-          answer = await this.#change(errand, answer);
+          answer = await this.#change(pending, answer);
       }
     }
   }
 
-  async #begin(errand) {
-    const {path, key, body} = errand;
+  async #begin(pending) {
+    const {path, key, body} = pending;
     const answer = await this.ask("POST", path, {key, body, accepts: [409]});
     // Another attempt is in the way, or has paid: go on with that one.
     const id = answer.body.payment_intent ?? answer.body.id;
     if (!id) throw new Problem(answer);
-    this.#note(Object.assign(errand, {id}));
-    return answer.status === 409 ? this.#read(errand) : answer;
+    this.#note(Object.assign(pending, {id}));
+    return answer.status === 409 ? this.#read(pending) : answer;
   }
 
-  #confirm(errand, options) {
-    return this.#hand(errand, "confirm", async () => ({confirmation_data: await this.device.register(options)}));
+  #confirm(pending, options) {
+    return this.#hand(pending, "confirm", async () => ({confirmation_data: await this.device.register(options)}));
   }
 
-  #authorize(errand, options) {
-    return this.#hand(errand, "authorize", async () => {
+  #authorize(pending, options) {
+    return this.#hand(pending, "authorize", async () => {
       const assertion = await this.device.sign(options);
       return {risk_signals: await this.#signals(), assertion};
     });
   }
 
   /** Hands over what the authenticator has made: noted before it is sent, since it can be made only once. */
-  async #hand(errand, step, make) {
-    if (!errand.made) this.#note(Object.assign(errand, {made: await make()}));
+  async #hand(pending, step, make) {
+    if (!pending.made) this.#note(Object.assign(pending, {made: await make()}));
     // 409: Belvo has another one, or the time for it is over; 422: Belvo refuses it. The record says which.
-    const options = {body: errand.made, accepts: [409, 422], comesAgain: step === "confirm"};
-    const answer = await this.ask("POST", `${errand.path}/${errand.id}/${step}`, options);
+    const options = {body: pending.made, accepts: [409, 422], comesAgain: step === "confirm"};
+    const answer = await this.ask("POST", `${pending.path}/${pending.id}/${step}`, options);
     if (answer.status >= 400) await pause(1000);
-    return this.#read(errand);
+    return this.#read(pending);
   }
 
   /** The record as soon as it is another one: a long poll, where there is a tag to compare by. */
-  async #change(errand, known) {
+  async #change(pending, known) {
     if (known.tag) {
       const options = {headers: {"if-none-match": known.tag}};
-      const answer = await this.ask("GET", `${errand.path}/${errand.id}?wait=20`, options);
+      const answer = await this.ask("GET", `${pending.path}/${pending.id}?wait=20`, options);
       if (answer.status !== 304) return answer;
     }
     await pause(known.pause);
-    return this.#read(errand);
+    return this.#read(pending);
   }
 
-  #read(errand) { return this.ask("GET", `${errand.path}/${errand.id}`); }
-  #note(errand) { this.notebook.write(JSON.stringify(errand)); }
+  #read(pending) { return this.ask("GET", `${pending.path}/${pending.id}`); }
+  #note(pending) { this.notebook.write(JSON.stringify(pending)); }
   async #signals() { return this.device.signals((await this.customer()).account_tenure); }
 
   // The client.

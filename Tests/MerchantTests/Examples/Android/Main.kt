@@ -50,7 +50,7 @@ private fun expectRefusal(status: Int, action: () -> Unit) {
 
 fun main(arguments: Array<String>) {
     val (api, token, phone, keys, bank) = arguments
-    val (device, page) = Pair(SoftwarePhone(phone, keys), Page(File("$keys.errand")))
+    val (device, page) = Pair(SoftwarePhone(phone, keys), Page(File("$keys.pending")))
     val pix = Pix(api, { token }, device, page)
     // What was begun outlives a sign-in that fails, and a refusal of something else; its own refusal ends it.
     page.write("""{"path": "/v1/payment-intents", "key": "tap-0", "body": {}, "id": "$NOBODYS"}""")
