@@ -208,8 +208,14 @@ let package = Package(
             name: "FuzzProperties", dependencies: ["BelvoSandbox", "HTTP", "JSON"], path: "fuzz/Properties",
             swiftSettings: strict),
 
-        // For developers of apps: Foundation alone, nothing of the server.
-        .target(name: "AppLoop", path: "examples/AppLoop", swiftSettings: strict),
+        // For developers of apps: Foundation alone, nothing of the server. On Linux, where the tests run it, a part of
+        // Foundation is a module of its own, of which a file for phones knows nothing.
+        .target(
+            name: "ExamplePix", path: "examples/ios", exclude: ["README.md"],
+            swiftSettings: strict + [
+                .unsafeFlags(
+                    ["-Xfrontend", "-import-module", "-Xfrontend", "FoundationNetworking"], .when(platforms: [.linux]))
+            ]),
 
         // The demonstration, the tutorial and the reference integration: never part of `merchant`.
         .executableTarget(
@@ -257,7 +263,7 @@ let package = Package(
             name: "MerchantTests",
             dependencies: [
                 "MerchantModel", "MerchantStore", "BelvoGate", "MerchantAuth", "MerchantWorkflows", "MerchantAPI",
-                "MerchantServer", "Contract", "BelvoSandbox", "SoftwareAuthenticator", "TestSupport", "AppLoop",
+                "MerchantServer", "Contract", "BelvoSandbox", "SoftwareAuthenticator", "TestSupport", "ExamplePix",
                 logging,
                 crypto,
                 .product(name: "CryptoExtras", package: "swift-crypto"),

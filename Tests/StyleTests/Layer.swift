@@ -96,7 +96,7 @@ struct Layer: Sendable {
             others: ["Glibc", "ArgumentParser"]
         ),
         // What apps copy: nothing of the server, and nothing that a phone does not have.
-        Layer("examples/AppLoop", others: ["Foundation", "FoundationNetworking"]),
+        Layer("examples/ios", others: ["Foundation"]),
     ]
 
     /// The name under which others import it.

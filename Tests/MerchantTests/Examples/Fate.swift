@@ -1,23 +1,20 @@
-import Synchronization
-
 /// Ends the app at one of its steps, the first being number 0.
-final class Fate: Sendable {
+@MainActor final class Fate {
     /// Nothing of the app runs from here on.
     struct Killed: Error {}
 
     private let fatalStep: Int?
-    private let steps = Mutex(0)
+    private var steps = 0
 
     init(killingAt fatalStep: Int? = nil) {
         self.fatalStep = fatalStep
     }
 
+    var hasKilled: Bool { fatalStep.map { steps > $0 } ?? false }
+
     /// Something is about to happen to the app that it may not live to see.
     func step() throws {
-        let step = steps.withLock { steps in
-            defer { steps += 1 }
-            return steps
-        }
-        if let fatalStep, step >= fatalStep { throw Killed() }
+        steps += 1
+        if hasKilled { throw Killed() }
     }
 }

@@ -1,4 +1,3 @@
-import AppLoop
 import BelvoSandbox
 import Foundation
 import HTTP
@@ -6,43 +5,52 @@ import JSON
 import SoftwareAuthenticator
 import Testing
 
+@testable import ExamplePix
+
 /// `HTTP` has a `URL` of its own.
 typealias Address = Foundation.URL
 
 /// A phone with the example app on it, and its user: the authenticator is software, the user's browser goes to
-/// the mock bank over HTTP, and what the app tells the user is kept.
-actor Handset: Device {
+/// the mock bank over HTTP, and what the app shows the user is kept.
+@MainActor final class Handset: Device {
     private let harness: TestHarness
     private let fate: Fate
-    private let accountTenure: String
-    private var phone: Phone
-    private(set) var told: [RetryReason] = []
-    private(set) var pagesOpened = 0
-    private(set) var fingerprints = 0
     /// The button that the user presses at the bank: `approve` or `refuse`.
     private let decision: String
-    /// Whether the bank leads back into the app, which then gets the address.
-    private let returnsToApp: Bool
+    /// Whether the user is still at the bank when its page has been opened.
+    private let takesTime: Bool
+    /// The keys in the phone's hardware, which outlive the app.
+    private(set) var hardware: Phone
+    /// The status of each record that was shown.
+    private(set) var shown: [String] = []
+    private(set) var pagesOpened = 0
+    private var openedPage: Address?
+    /// Takes the address that the bank leads back to, where the app opens in place of the server's page.
+    var takeLink: (@MainActor (Address) async throws -> Void)?
+    private(set) var fingerprints = 0
 
     init(
-        _ harness: TestHarness, accountTenure: String, phone: Phone = Phone(), fate: Fate = Fate(),
-        decision: String = "approve",
-        returnsToApp: Bool = false
+        _ harness: TestHarness, hardware: Phone = Phone(), fate: Fate = Fate(), decision: String = "approve",
+        takesTime: Bool = false
     ) {
         self.harness = harness
+        self.hardware = hardware
         self.fate = fate
-        self.accountTenure = accountTenure
-        self.phone = phone
         self.decision = decision
-        self.returnsToApp = returnsToApp
+        self.takesTime = takesTime
     }
 
-    /// The keys in the phone's hardware, which outlive the app.
-    var hardware: Phone { phone }
-
-    func openBank(_ page: Address) async throws -> Address? {
+    func openBank(_ page: Address) async throws {
         try fate.step()
         pagesOpened += 1
+        openedPage = page
+        if !takesTime { try await decide() }
+        try fate.step()
+    }
+
+    /// The user presses the button at the bank, and is led back.
+    func decide() async throws {
+        let page = try #require(openedPage)
         let query = try #require(page.absoluteString.firstIndex(of: "?").map { page.absoluteString[$0...] })
         let question = try await get(harness.bank, "/bank/authorize\(query)")
         // Who comes back to a page that was answered finds a notice without a button.
@@ -55,39 +63,34 @@ actor Handset: Device {
                 body: Array(fields.encoded.utf8))
             let answer = try await harness.bank.send(request, deadline: .seconds(20))
             let address = try #require(answer.headers["location"])
-            if returnsToApp {
-                try fate.step()
-                return Address(string: address)
-            }
+            if let takeLink { return try await takeLink(#require(Address(string: address))) }
             let callback = try #require(address.firstRange(of: Browser.path))
             _ = try await get(harness.client, String(address[callback.lowerBound...]))
         }
-        try fate.step()
-        return nil
     }
 
-    func register(_ options: String) async throws -> String {
+    func register(_ options: [String: Any]) async throws -> [String: Any] {
         try fate.step()
         fingerprints += 1
-        let confirmation = try phone.register(JSONDocument(parsing: Array(options.utf8)).root)
+        let confirmation = try hardware.register(JSONDocument(parsing: Array(options.data)).root)
         try fate.step()
-        return String(decoding: confirmation, as: UTF8.self)
+        return try Dictionary(Data(confirmation))
     }
 
-    func sign(_ options: String) async throws -> String {
+    func sign(_ options: [String: Any]) async throws -> [String: Any] {
         try fate.step()
         fingerprints += 1
-        let assertion = try phone.sign(JSONDocument(parsing: Array(options.utf8)).root)
+        let assertion = try hardware.sign(JSONDocument(parsing: Array(options.data)).root)
         try fate.step()
-        return String(decoding: assertion, as: UTF8.self)
+        return try Dictionary(Data(assertion))
     }
 
-    func riskSignals() async throws -> String {
-        String(decoding: phone.riskSignals(accountTenure: accountTenure), as: UTF8.self)
+    func riskSignals(_ accountTenure: String) async throws -> [String: Any] {
+        try Dictionary(Data(hardware.riskSignals(accountTenure: accountTenure)))
     }
 
-    func tell(_ reason: RetryReason) {
-        told.append(reason)
+    func show(_ record: [String: Any]) {
+        shown.append(record.text("status"))
     }
 
     private func get(_ client: HTTP.Client, _ target: String) async throws -> String {

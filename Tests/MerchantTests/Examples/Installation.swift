@@ -1,62 +1,73 @@
-import AppLoop
 import Foundation
 import FoundationNetworking
+import HTTP
 import MerchantServer
 import SoftwareAuthenticator
-import Synchronization
 import Testing
 
-/// The example app on one user's phone: what is built anew at each start, and the folder that outlives it.
-struct Installation {
+@testable import ExamplePix
+
+/// The example app on one user's phone: what is built anew at each start, and the notebook that outlives it.
+@MainActor final class Installation {
     let harness: TestHarness
-    let folder = FileManager.default.temporaryDirectory.appending(path: "app-loop-\(UUID().uuidString)")
-    let pauses = Pauses()
+    let notebook = FileManager.default.temporaryDirectory.appending(path: "pix-\(UUID().uuidString).json")
+    /// The pauses that the app made, as it wanted them.
+    private(set) var pauses: [Duration] = []
 
-    /// The fault between a request and its answer.
-    typealias Line = @Sendable (URLRequest, MerchantAPI.Exchange) async throws -> (Data, URLResponse)
+    /// A way to the server, on which a test may do harm.
+    typealias Line = @MainActor (URLRequest) async throws -> (Data, URLResponse)
 
-    /// The client as the app builds it, with a way to the server on which a test may do harm.
-    func api(
-        fate: Fate = Fate(), token: (@Sendable (String?) async throws -> String)? = nil, line: Line? = nil
-    ) async throws -> MerchantAPI {
-        let bearer = try #require(try await harness.app(of: "ana").token)
-        let network = MerchantAPI.overNetwork()
-        return MerchantAPI(
-            base: try #require(URL(string: "http://\(harness.addresses.api)/")), token: token ?? { _ in bearer },
-            exchange: { request in
-                try fate.step()
-                let answer = if let line { try await line(request, network) } else { try await network(request) }
-                try fate.step()
-                return answer
-            },
-            sleep: { [pauses, harness] pause in
-                // The server counts the seconds for which it asked for patience.
-                harness.clock.advance(by: pause)
-                try await pauses.take(pause)
-            })
+    init(_ harness: TestHarness) {
+        self.harness = harness
     }
 
     /// The app starts.
-    func runner(_ api: MerchantAPI, on handset: Handset) throws -> RequestRunner {
-        RequestRunner(api: api, device: handset, notebook: try Notebook(folder: folder))
+    func pix(
+        on handset: Handset, fate: Fate = Fate(), token: (@MainActor (String?) async throws -> String)? = nil,
+        line: @escaping Line = Installation.network
+    ) async throws -> Pix {
+        let bearer = try #require(try await harness.app(of: "ana").token)
+        return Pix(
+            api: harness.origin, token: token ?? { _ in bearer }, device: handset, notebook: notebook,
+            network: { request in
+                try fate.step()
+                let answer = try await line(request)
+                try fate.step()
+                return answer
+            },
+            sleep: { [self] pause in
+                try fate.step()
+                pauses.append(pause)
+                // The server counts the seconds for which it asked for patience.
+                harness.clock.advance(by: pause)
+                // This is the pause of the app itself, whose clock runs fast.
+                try await Task.sleep(for: min(pause, .milliseconds(20)))
+            })
     }
 
-    var pendingRequests: [PendingRequest] {
-        get throws { try Notebook(folder: folder).pendingRequests() }
+    /// The app starts on a phone whose user is Belvo's customer already.
+    func pixOfCustomer(on handset: Handset) async throws -> Pix {
+        let pix = try await pix(on: handset)
+        _ = try await pix.introduce(["name": "Ana Souza", "identifier": "529.982.247-25"])
+        return pix
     }
 
-    func remove() throws { try FileManager.default.removeItem(at: folder) }
-}
-
-/// The pauses that the app makes, remembered as it wanted them and made short: its clock runs fast.
-final class Pauses: Sendable {
-    private let wanted = Mutex<[Duration]>([])
-
-    var all: [Duration] { wanted.withLock { $0 } }
-
-    func take(_ pause: Duration) async throws {
-        wanted.withLock { $0.append(pause) }
-        // This is the pause of the app itself.
-        try await Task.sleep(for: min(pause, .milliseconds(20)))
+    /// The page of the notebook: a request that has not ended.
+    var note: [String: Any]? {
+        get throws {
+            guard FileManager.default.fileExists(atPath: notebook.path) else { return nil }
+            return try Dictionary(Data(contentsOf: notebook))
+        }
     }
+
+    /// The shop's backend places an order.
+    func placeOrder(_ reference: String) async throws {
+        let order = #"{"subject": "ana", "amount": "19.90", "description": "Two coffees"}"#
+        let shop = App(client: harness.client, token: Self.shopToken)
+        #expect(try await shop.send(.put, "/orders/\(reference)", order).status == 201)
+    }
+
+    static let shopToken = "shop-token-of-the-tests"
+
+    static let network: Line = { try await URLSession.shared.data(for: $0) }
 }
