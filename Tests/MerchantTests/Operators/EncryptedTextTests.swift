@@ -1,8 +1,10 @@
 import BelvoSandbox
+import Payments
 import Postgres
 import Testing
 
 @testable import MerchantServer
+@testable import MerchantStore
 @testable import MerchantWorkflows
 
 /// Belvo's texts, and those that a person wrote, are readable in no table.
@@ -44,6 +46,20 @@ import Testing
             #expect(try await client.enrollment(failed.enrollment).text.contains(phone))
             let found = try await harness.tablesHolding([Self.cpf, phone, "/authorize?"])
             #expect(found.isEmpty, "\(found)")
+        }
+    }
+
+    @Test func `erase leaves none of Belvo's words on why something failed`() async throws {
+        try await TestHarness.open { harness in
+            _ = try await Self.fail(AppClient.arrive(on: harness), on: harness)
+            let kept = """
+                SELECT 'payment' AS line FROM payments WHERE failure_message_ciphertext IS NOT NULL
+                UNION ALL SELECT 'enrollment' FROM enrollments WHERE failure_message_ciphertext IS NOT NULL
+                """ as SQL
+            #expect(try await harness.lines(kept) == ["payment", "enrollment"])
+            let erasure = try await harness.operate { try await $0.erase(try UserSubject("ana")) }
+            #expect(erasure?.payments == 1)
+            #expect(try await harness.lines(kept).isEmpty)
         }
     }
 

@@ -194,6 +194,28 @@ import Testing
         }
     }
 
+    @Test func `a payment that Belvo has charged twice is found`() async throws {
+        try await atNoon { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let enrollment = try await client.enroll()
+            var paid: [AppClient.OpenedPayment] = []
+            for number in 1...2 {
+                let payment = try await client.openPayment(
+                    enrollment, reference: "order-\(number)", key: "tap-\(number)")
+                try await client.authorize(payment)
+                try harness.sandbox.settle(intent: payment.belvoID)
+                paid.append(payment)
+            }
+            try await harness.poll()
+            #expect(try await reconcile(harness).isEmpty)
+            harness.sandbox.next(
+                .altered([.init("/results/*/payment_intent", #""\#(paid[0].belvoID)""#)]), on: .listCharges, count: nil)
+            let twice = try await reconcile(harness).filter { $0.kind == .chargedTwice }
+            #expect(twice.map { $0.payment?.uuidString.lowercased() } == [paid[0].id])
+            #expect(twice.map(\.theirs) == ["2 charges"])
+        }
+    }
+
     @Test func `a payment that Belvo does not know is found`() async throws {
         try await atNoon { harness in
             var client = try await AppClient.arrive(on: harness)

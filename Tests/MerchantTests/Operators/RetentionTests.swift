@@ -149,6 +149,19 @@ import Testing
         }
     }
 
+    @Test func `what the shop has not been told is kept until it is, however old it is`() async throws {
+        try await ShopDouble.serving { shop in
+            try await TestHarness.open(environment: shop.environment) { harness in
+                shop.isAway = true
+                var client = try await AppClient.arrive(on: harness)
+                _ = try await client.enroll()
+                _ = try await discard(harness, after: 400)
+                let waiting = "SELECT type AS line FROM events WHERE next_attempt_at IS NOT NULL" as SQL
+                #expect(try await harness.lines(waiting) == ["enrollment.succeeded"])
+            }
+        }
+    }
+
     @Test func `a pass takes no more than it may, and says that there is more`() async throws {
         try await TestHarness.open { harness in
             for number in 0..<5 {
