@@ -116,16 +116,19 @@ package struct RedirectionWorkflow: Sendable {
         let isOver = age(of: receipt) >= dependencies.timeouts.userDeadline
         if receipt.record.outcome == .sent {
             let owner = try await owner(of: receipt)
-            guard let owner, owner.record.belvoID != nil, receipt.record.body != nil, !isOver else {
+            let isReadable = owner == nil || owner?.record.belvoID != nil
+            guard isReadable, receipt.record.body != nil, !isOver else {
                 // It cannot be read whether it has arrived, or it is too late to send it again.
                 _ = try await settle(receipt, as: .unknown, owner, .redirectPassedOn, cause: .poller)
                 if owner == nil { try await hasten(receipt.record.postedBy) }
                 return
             }
-            let remote = await reading(owner)
-            guard let remote, remote.lacksRedirect else {
-                _ = try await settleSent(receipt, of: owner, remote, after: nil, on: .poller)
-                return
+            if let owner {
+                let remote = await reading(owner)
+                guard let remote, remote.lacksRedirect else {
+                    _ = try await settleSent(receipt, of: owner, remote, after: nil, on: .poller)
+                    return
+                }
             }
         }
         guard let body = receipt.record.body, !isOver else {
@@ -185,7 +188,8 @@ package struct RedirectionWorkflow: Sendable {
     /// The writer that marks it sends it: of two at once only one finds these versions.
     ///
     /// It moves no money: where the answer says nothing, and Belvo shows that it has not arrived, it is sent once more,
-    /// and later on by the worker (reliability.md, promise 3).
+    /// and later on by the worker (reliability.md, promise 3). Of one whose enrollment is not known nothing can be
+    /// read: it is sent again until Belvo takes or refuses it.
     private func send(
         _ redirection: Redirection, _ receipt: Stored<RedirectReceipt>, of owner: Stored<Enrollment>?,
         from poster: UserSubject?, isSecond: Bool = false, on context: CallContext
@@ -205,8 +209,11 @@ package struct RedirectionWorkflow: Sendable {
                 answer, to: sent, enrollment, ofRejection: redirection.isRejection, poster: poster, on: context)
         } catch let error as BelvoError {
             // What Belvo says of a second sending says nothing about the first.
+            if enrollment == nil, !wasSent, error.mayHaveTakenEffect {
+                return try await send(redirection, sent, of: nil, from: poster, isSecond: true, on: context)
+            }
             guard wasSent || error.mayHaveTakenEffect, let enrollment, enrollment.record.belvoID != nil else {
-                return try await record(error, to: sent, enrollment, poster: poster, on: context)
+                return try await record(error, to: sent, enrollment, isSecond: wasSent, poster: poster, on: context)
             }
             dependencies.log.warning(
                 "redirect.outcome_unknown", metadata: ["receipt_id": "\(sent.record.id)", "reason": "\(error)"])
@@ -293,9 +300,14 @@ package struct RedirectionWorkflow: Sendable {
     /// Belvo did not take it, or the outcome is unknown.
     private func record(
         _ error: BelvoError, to receipt: Stored<RedirectReceipt>, _ enrollment: Stored<Enrollment>?,
-        poster: UserSubject?, on context: CallContext
+        isSecond: Bool, poster: UserSubject?, on context: CallContext
     ) async throws -> Result {
-        if error.refusal != nil {
+        if isSecond, enrollment == nil, error.refusal == nil {
+            _ = try await dependencies.store.update(receipt, to: .sent, nextPoll: pause(of: receipt))
+            return .pending(nil)
+        }
+        // A refusal of what was sent before says nothing about the first time: that may have been taken.
+        if error.refusal != nil, !(isSecond && enrollment == nil) {
             // A bad code does not use up the enrollment: a good one may still come.
             _ = try await settle(receipt, as: .refused, enrollment, .redirectNotTaken, cause: context.cause)
             throw error.refusal?.kind == .notFound ? WorkflowRefusal.redirectUnknown : error

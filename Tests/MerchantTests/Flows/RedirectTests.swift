@@ -84,6 +84,24 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        [Fault.dropRequest], [.dropAnswer], [.statusAfter(500)], [.refused(503, code: "away")],
+        [.dropRequest, .dropRequest], [.dropAnswer, .dropAnswer],
+    ])
+    func `a redirect whose state the bank hid goes on though Belvo gave no answer`(faults: [Fault]) async throws {
+        try await TestHarness.open { harness in
+            harness.sandbox.variants.redirect = .pushedAuthorization
+            var client = try await AppClient.arrive(on: harness)
+            let enrollment = try await client.startEnrollment()
+            let reply = try client.decide(enrollment)
+            for fault in faults { harness.sandbox.next(fault, on: .completeRedirection) }
+            _ = try await client.complete(reply)
+            for _ in 0..<3 { try await harness.pass(.seconds(5)) }
+            try await client.awaitOptions(of: enrollment)
+            #expect(try await client.confirm(enrollment).status == 204)
+        }
+    }
+
     @Test func `a hidden state that another user posts goes on for its owner, and tells the poster nothing`()
         async throws
     {
