@@ -175,6 +175,9 @@ extension Payment {
         return next
     }
 
+    /// Belvo's status of what is paid.
+    private static let paidWord = "SUCCEEDED"
+
     /// Takes over what Belvo says, unless Belvo itself has already shown a last status.
     ///
     /// A report that differs from what was asked for counts only as a sign that money may be moving; the record stays
@@ -191,7 +194,7 @@ extension Payment {
         } else if state == .failed, isLastStatusContradicted(by: report) {
             // No later reading ends it, nor takes back that Belvo showed it as paid: one may lag. An operator ends it,
             // by settling the alarm.
-            if report.status == .succeeded || !isContradicted { providerStatus = report.providerStatus }
+            if providerStatus != Self.paidWord { providerStatus = report.providerStatus }
             isContradicted = true
         }
         if isClosedAtBelvo { return }

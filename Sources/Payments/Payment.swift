@@ -101,8 +101,8 @@ public struct Payment: Sendable, Equatable {
     public package(set) var isClosedAtBelvo = false
     /// It was given up and is known to be unsigned: Belvo was read since, or never had it.
     public package(set) var isReleased = false
-    /// Belvo called it FAILED, and shows it as processing or SUCCEEDED since: an operator has to find out which is
-    /// true. No reading ends it before an operator has settled the alarm, since one may lag.
+    /// Belvo called it FAILED, and shows since that money may move (`mayMoveMoney`): an operator has to find out which
+    /// is true. No reading ends it before an operator has settled the alarm, since one may lag.
     public package(set) var isContradicted = false
     /// An operator has settled that alarm: the next last status that Belvo shows is true. It is true of the moment of
     /// the reading.

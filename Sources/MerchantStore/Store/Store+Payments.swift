@@ -21,8 +21,8 @@ extension Store {
         contradicted_at IS NOT NULL AS is_contradicted,
         CASE WHEN contradicted_at IS NULL THEN false ELSE is_contradiction_settled(id, contradicted_at) END
             AS is_contradiction_settled,
-        contradicted_at IS NOT NULL AND provider_status = 'FAILED' AND updated_at <= app_now() - interval '5 seconds'
-            AS was_failure_shown,
+        contradicted_at IS NOT NULL AND provider_status IN ('FAILED', 'CANCELED')
+            AND updated_at <= app_now() - interval '5 seconds' AS was_failure_shown,
         closed_at_belvo IS NULL AND holds_widget_token(subject) AS is_signable_elsewhere,
         amount_centavos, description, statement_description, belvo_customer_id, belvo_enrollment_id,
         beneficiary_bank_account, provider_status, provider, consent_id, end_to_end_id, external_payment_id,

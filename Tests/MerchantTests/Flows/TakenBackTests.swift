@@ -179,6 +179,8 @@ import Transport
                 #expect(try await Self.alarms(harness).isEmpty)
                 for _ in 0..<3 { try await harness.work() }
                 #expect(shop.types.contains("payment.succeeded"))
+                // The order was in doubt, and is paid: it was never disputed.
+                #expect(!shop.types.contains("order.disputed"))
             }
         }
     }
@@ -268,7 +270,28 @@ import Transport
         }
     }
 
-    @Test func `FAILED that two readings show is what an operator has settled`() async throws {
+    @Test func `FAILED is taken over by two readings in a row, and not by one before and one after another status`()
+        async throws
+    {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            try await Self.failed(harness, &client, payment)
+            for status in ["PROCESSING", "FAILED", "PROCESSING", "FAILED"] {
+                try await harness.advance(by: .seconds(6))
+                harness.sandbox.clearFaults()
+                harness.sandbox.next(
+                    .altered([Fault.Alteration("/status", "\"\(status)\"")]), on: .getPaymentIntent, count: nil)
+                try await harness.hear(of: payment.belvoID)
+                try await Self.settleAlarms(harness)
+            }
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").string("code") == "payment_in_doubt")
+            try await harness.advance(by: .seconds(6))
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 201)
+        }
+    }
+
+    @Test(arguments: ["FAILED", "CANCELED"])
+    func `an end that two readings show is what an operator has settled`(status: String) async throws {
         try await MayBelvoStillPayTests.open { harness, client, enrollment in
             let payment = try await client.openPayment(enrollment)
             try await Self.failed(harness, &client, payment)
@@ -277,7 +300,7 @@ import Transport
             try await harness.advance(by: .seconds(7_200))
             try await Self.settleAlarms(harness)
             harness.sandbox.next(
-                .altered([Fault.Alteration("/status", #""FAILED""#)]), on: .getPaymentIntent, count: nil)
+                .altered([Fault.Alteration("/status", "\"\(status)\"")]), on: .getPaymentIntent, count: nil)
             #expect(try await client.requestPayment(enrollment, key: "tap-2").string("code") == "payment_in_doubt")
             // However long it has been in doubt: an operator waits for the second one.
             try await harness.pass(.seconds(6))
