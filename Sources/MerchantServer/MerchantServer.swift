@@ -28,7 +28,7 @@ package final class MerchantServer: Sendable {
     private let backgroundDependencies: Dependencies
     private let authenticator: Authenticator
     private let institutions: InstitutionCatalog
-    private let health: Health
+    package let health: Health
     /// Nothing where the shop wants no events.
     private let delivery: EventDelivery?
     private let server: HTTP.Server

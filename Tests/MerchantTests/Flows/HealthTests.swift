@@ -1,7 +1,10 @@
 import BelvoSandbox
 import HTTP
+import MerchantAPI
 import Postgres
 import Testing
+
+@testable import MerchantServer
 
 /// The endpoints for operators and load balancers.
 @Suite struct HealthTests {
@@ -47,6 +50,18 @@ import Testing
             let plain = try await App(client: harness.client, token: nil).send(.get, "/readyz")
             #expect(plain.status == 503)
             #expect(plain.text == #"{"status":"unavailable"}"#)
+            #expect(try await operators.send(.get, "/livez").status == 200)
+        }
+    }
+
+    @Test func `a server that is about to end is alive, and not ready`() async throws {
+        try await TestHarness.open { harness in
+            harness.merchant.health.drain()
+            let operators = App(client: harness.admin, token: nil)
+            let detail = try await operators.send(.get, "/readyz")
+            #expect(detail.status == 503)
+            #expect(detail.text == #"{"status":"unavailable","missing":["draining"],"warnings":[]}"#)
+            #expect(try await App(client: harness.client, token: nil).send(.get, "/readyz").status == 503)
             #expect(try await operators.send(.get, "/livez").status == 200)
         }
     }

@@ -112,6 +112,12 @@ import Testing
         }
     }
 
+    @Test func `client data of the other ceremony is refused`() {
+        #expect(throws: ClientData.Fault.wrongType) {
+            try ClientData.check(Self.clientData("AAAA"), ceremony: .get, challenge: "AAAA")
+        }
+    }
+
     @Test(arguments: ["*", "A", "e30", "e30=", "bnVsbA", "W10", ""])
     func `what is no client data is refused`(text: String) {
         #expect(throws: ClientData.Fault.malformed) {
