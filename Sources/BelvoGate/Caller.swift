@@ -4,8 +4,8 @@ package enum Caller: String, Sendable, CaseIterable {
     case person
     /// A worker polls by itself, and may as well poll later.
     case background
-    /// A redirect that belongs to no enrollment known here. It may be invented, so that it comes after all
-    /// others, and what Belvo answers to it says nothing about them.
+    /// A redirect that belongs to no enrollment known here. It may be invented, so that it comes behind the
+    /// others, with every tenth turn, and what Belvo answers to it says nothing about them.
     case stranger
 }
 

@@ -194,7 +194,7 @@ package final class API: Sendable {
         if described.isAlarm || described.status.code >= 500 {
             log(described, of: inbound, as: "request.failed", described.isAlarm ? .error : .warning)
         } else if described.status == .unauthorized || described.status == .tooManyRequests,
-            let leftOut = access.mayLogRefusal(of: inbound.client)
+            let leftOut = access.refusalsLeftOut(of: inbound.client)
         {
             log(described, of: inbound, as: "request.refused", .info, leftOut: leftOut)
         }

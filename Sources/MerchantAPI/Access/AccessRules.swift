@@ -66,9 +66,9 @@ package struct AccessRules: Sendable {
         try addressLimits.admitRedirect(of: enrollment, from: poster, at: client, now())
     }
 
-    /// Whether a refusal of this client's is to be logged, strangers must not fill the log: nil where not, else how
-    /// many were left out since the last one.
-    func mayLogRefusal(of client: IPAddress) -> Int? {
+    /// How many refusals of this client were left out of the log since the last one that is there; nil where this one
+    /// is left out too. Strangers must not fill the log.
+    func refusalsLeftOut(of client: IPAddress) -> Int? {
         refusals.admit(client, at: now())
     }
 }

@@ -61,8 +61,8 @@ extension Store {
     /// Stores a redirect before anything is done with it. The same redirect again is not stored twice: then what is
     /// there comes back. Nothing comes back where one of the bounds is reached.
     ///
-    /// The room for those that belong to no enrollment known here is for all browsers. The more of it a sender has the
-    /// less it gets: so many that there is room for as many of each sender and one sender more. Redirects of one sender
+    /// The room for those that belong to no enrollment known here is for all browsers: where `w` wait, and `n` of them
+    /// are the sender's, another one is stored while `(n + 1) * w` is less than the bound. The redirects of one sender
     /// are passed on in one round each, the first of a new sender in the next round.
     ///
     /// Redirects at the same moment do not see each other, so that a few more may be stored.
