@@ -184,7 +184,7 @@ import Testing
             try await Self.tell(harness, payment, "FAILED")
             try await harness.work()
             #expect(try await Self.outcome(harness) == "received")
-            harness.sandbox.next(Self.failed, on: .getPaymentIntent)
+            harness.sandbox.next(Self.failed, on: .getPaymentIntent, count: nil)
             try await harness.pass(.seconds(2))
             #expect(try await Self.outcome(harness) == "done")
             #expect(try await harness.lines("SELECT kind AS line FROM ops.money_alarms") == ["contradiction"])
