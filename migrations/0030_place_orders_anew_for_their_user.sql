@@ -32,7 +32,8 @@ CREATE OR REPLACE VIEW ops.double_paid AS
         (sum(amount_centavos) / 100.0)::numeric(18, 2) AS amount, array_agg(id ORDER BY id) AS payment_ids,
         array_agg(end_to_end_id ORDER BY id) AS end_to_end_ids
     FROM (
-        SELECT *, bool_or(priced_by_order) OVER (PARTITION BY reference, subject) AS is_with_order
+        SELECT id, subject, reference, amount_centavos, end_to_end_id,
+            bool_or(priced_by_order) OVER (PARTITION BY reference, subject) AS is_with_order
         FROM payments WHERE (state = 'succeeded' OR contradicted_at IS NOT NULL) AND reference IS NOT NULL
     ) AS paid
     GROUP BY reference, CASE WHEN NOT is_with_order THEN subject END

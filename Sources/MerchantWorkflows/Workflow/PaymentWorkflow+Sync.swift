@@ -26,7 +26,8 @@ extension PaymentWorkflow {
                 }
             }
             // It may have been read before the end was recorded that it seems to take back.
-            if !isReadAgain, stored.record.isLastStatusContradicted(by: report(remote)) {
+            let known = stored.record
+            if !isReadAgain, !known.isContradicted, known.isLastStatusContradicted(by: report(remote)) {
                 remote = try await dependencies.belvo.readPaymentIntent(id, trace: context.trace)
                 isReadAgain = true
                 continue

@@ -174,7 +174,9 @@ import Testing
                     "TRANSACTIONS", of: object,
                     data: #""transaction_type": "INFLOW", "payment_intent": "\#(payment.belvoID)""#)
                 try await harness.work()
-                #expect(harness.countCalls(.getPaymentIntent) == before + 1, "\(number)")
+                // What takes a last status back is believed when a second reading shows it.
+                let readings = number == 1 ? 2 : 1
+                #expect(harness.countCalls(.getPaymentIntent) == before + readings, "\(number)")
             }
             #expect(try await harness.lines("SELECT kind AS line FROM ops.money_alarms") == ["contradiction"])
         }
