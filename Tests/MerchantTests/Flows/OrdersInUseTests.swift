@@ -11,70 +11,34 @@ import Transport
 
 /// An order stays what it was while a payment for it may be paid, and what happens to it after that is seen.
 @Suite struct OrdersInUseTests {
-    private static func alarms(_ harness: TestHarness) async throws -> [String] {
-        try await MayBelvoStillPayTests.alarms(on: harness)
-    }
-
-    private static func put(_ harness: TestHarness, for user: String) async throws -> Answer {
-        try await MayBelvoStillPayTests.place(on: harness, amount: "19.90", for: user)
-    }
-
-    private static func order(_ harness: TestHarness) async throws -> String {
-        try await MayBelvoStillPayTests.order(on: harness).string("status")
-    }
-
-    /// Signed, and shown as FAILED by Belvo.
-    private static func failed(
-        _ harness: TestHarness, _ client: inout AppClient, _ payment: AppClient.OpenedPayment
-    ) async throws {
-        try await client.authorize(payment)
-        try await hearFailure(harness, of: payment.belvoID)
-        #expect(try await client.payment(payment).string("status") == "FAILED")
-    }
-
-    /// Belvo shows an intent as FAILED for a while.
-    private static func hearFailure(_ harness: TestHarness, of intent: String) async throws {
-        harness.sandbox.next(
-            .altered([Fault.Alteration("/status", #""FAILED""#)]), on: .getPaymentIntent, count: nil)
-        try await harness.hear(of: intent)
-        harness.sandbox.clearFaults()
-    }
-
-    private static func settleAlarms(_ harness: TestHarness) async throws {
-        try await harness.database.execute(
-            """
-            UPDATE money_alarms SET settled_at = app_now(), settled_by = 'rosa: Belvo is right'
-            WHERE settled_at IS NULL
-            """)
-    }
-
     @Test func `an order that was given to another user is disputed before the shop, whoever paid it`() async throws {
         try await ShopDouble.serving { shop in
             try await MayBelvoStillPayTests.open(orders: "required", shop.environment) { harness, client, enrollment in
-                _ = try await Self.put(harness, for: "ana")
+                _ = try await TakenBackTests.put(harness, for: "ana")
                 let payment = try await MayBelvoStillPayTests.ordered(client, enrollment)
-                try await Self.failed(harness, &client, payment)
-                #expect(try await Self.put(harness, for: "bia").status == 200)
+                try await TakenBackTests.failed(harness, &client, payment)
+                #expect(try await TakenBackTests.put(harness, for: "bia").status == 200)
                 var other = try await AppClient.arrive(on: harness, as: "bia", taxID: "111.444.777-35")
                 let theirs = try await MayBelvoStillPayTests.ordered(other, other.enroll())
                 try await other.authorize(theirs)
                 try harness.sandbox.settle(intent: theirs.belvoID)
                 try await harness.hear(of: theirs.belvoID)
-                #expect(try await Self.order(harness) == "paid")
+                #expect(try await TakenBackTests.order(harness) == "paid")
                 try harness.sandbox.settle(intent: payment.belvoID)
                 try await harness.hear(of: payment.belvoID)
-                #expect(try await Self.alarms(harness) == ["contradiction", "double_paid", "paid_beside_order"])
-                #expect(try await Self.order(harness) == "disputed")
+                #expect(
+                    try await TakenBackTests.alarms(harness) == ["contradiction", "double_paid", "paid_beside_order"])
+                #expect(try await TakenBackTests.order(harness) == "disputed")
                 for _ in 0..<3 { try await harness.work() }
                 // Three alarms are one dispute.
                 #expect(shop.types.count { $0 == "order.disputed" } == 1)
                 #expect(try await harness.lines("SELECT payments::text AS line FROM ops.double_paid") == ["2"])
-                try await Self.settleAlarms(harness)
+                try await TakenBackTests.settleAlarms(harness)
                 // What Belvo shows to have been paid after all is not another one.
                 try await harness.poll()
                 #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
                 for _ in 0..<3 { try await harness.work() }
-                #expect(try await Self.alarms(harness).isEmpty)
+                #expect(try await TakenBackTests.alarms(harness).isEmpty)
                 #expect(shop.types.count { $0 == "order.disputed" } == 1)
             }
         }
@@ -82,22 +46,22 @@ import Transport
 
     @Test func `an order whose payer is erased stays paid, without an alarm`() async throws {
         try await MayBelvoStillPayTests.open(orders: "required") { harness, client, enrollment in
-            _ = try await Self.put(harness, for: "ana")
+            _ = try await TakenBackTests.put(harness, for: "ana")
             let payment = try await MayBelvoStillPayTests.ordered(client, enrollment)
             try await client.authorize(payment)
             try harness.sandbox.settle(intent: payment.belvoID)
             try await harness.hear(of: payment.belvoID)
             _ = try await harness.operate { try await $0.erase(UserSubject("ana")) }
-            #expect(try await Self.order(harness) == "paid")
-            #expect(try await Self.alarms(harness).isEmpty)
+            #expect(try await TakenBackTests.order(harness) == "paid")
+            #expect(try await TakenBackTests.alarms(harness).isEmpty)
         }
     }
 
     @Test func `an order keeps its name once a payment was opened for it`() async throws {
         try await MayBelvoStillPayTests.open(orders: "required") { harness, client, enrollment in
-            _ = try await Self.put(harness, for: "ana")
+            _ = try await TakenBackTests.put(harness, for: "ana")
             let payment = try await MayBelvoStillPayTests.ordered(client, enrollment)
-            try await Self.failed(harness, &client, payment)
+            try await TakenBackTests.failed(harness, &client, payment)
             await #expect(throws: DatabaseError.self) {
                 try await harness.database.execute("UPDATE orders SET reference = 'order-2'")
             }
@@ -108,7 +72,7 @@ import Transport
         async throws
     {
         try await MayBelvoStillPayTests.open(orders: "required") { harness, client, enrollment in
-            _ = try await Self.put(harness, for: "ana")
+            _ = try await TakenBackTests.put(harness, for: "ana")
             let sandbox = harness.sandbox
             sandbox.variants.listLagMilliseconds = 3_600_000
             sandbox.variants.keyReuse = .forgotten
@@ -120,7 +84,7 @@ import Transport
             try await harness.hear(of: payment.belvoID)
             let states = "SELECT state AS line FROM payments ORDER BY state" as SQL
             #expect(try await harness.lines(states) == ["failed", "observed"])
-            #expect(try await Self.order(harness) == "open")
+            #expect(try await TakenBackTests.order(harness) == "open")
             #expect(try await MayBelvoStillPayTests.place(on: harness, amount: "400.00").status == 200)
             // A token could sign it.
             #expect(try await client.app.send(.post, "/v1/widget-token").status == 201)
@@ -138,23 +102,23 @@ import Transport
             try await client.authorize(payment)
             try harness.sandbox.settle(intent: payment.belvoID)
             try await harness.hear(of: payment.belvoID)
-            #expect(try await Self.put(harness, for: "bia").status == 201)
-            #expect(try await Self.alarms(harness).isEmpty)
-            #expect(try await Self.put(harness, for: "ana").status == 200)
-            #expect(try await Self.order(harness) == "disputed")
-            #expect(try await Self.alarms(harness) == ["paid_beside_order"])
+            #expect(try await TakenBackTests.put(harness, for: "bia").status == 201)
+            #expect(try await TakenBackTests.alarms(harness).isEmpty)
+            #expect(try await TakenBackTests.put(harness, for: "ana").status == 200)
+            #expect(try await TakenBackTests.order(harness) == "disputed")
+            #expect(try await TakenBackTests.alarms(harness) == ["paid_beside_order"])
         }
     }
 
     @Test func `an order whose attempt was given up a day ago may be given to another user`() async throws {
         try await MayBelvoStillPayTests.open(orders: "required") { harness, client, enrollment in
-            _ = try await Self.put(harness, for: "ana")
+            _ = try await TakenBackTests.put(harness, for: "ana")
             let payment = try await MayBelvoStillPayTests.ordered(client, enrollment)
             #expect(try await client.cancel(payment).status == 200)
-            #expect(try await Self.put(harness, for: "bia").status == 409)
+            #expect(try await TakenBackTests.put(harness, for: "bia").status == 409)
             // It lapses at Belvo, and no webhook says so.
             try await harness.advance(by: .seconds(86_500))
-            #expect(try await Self.put(harness, for: "bia").status == 200)
+            #expect(try await TakenBackTests.put(harness, for: "bia").status == 200)
         }
     }
 
@@ -162,16 +126,16 @@ import Transport
         async throws
     {
         try await MayBelvoStillPayTests.open(orders: "required") { harness, client, enrollment in
-            _ = try await Self.put(harness, for: "ana")
+            _ = try await TakenBackTests.put(harness, for: "ana")
             let payment = try await MayBelvoStillPayTests.ordered(client, enrollment)
             #expect(try await client.cancel(payment).status == 200)
             try await harness.database.execute("DELETE FROM orders")
-            #expect(try await Self.put(harness, for: "bia").string("code") == "order_in_use")
-            #expect(try await Self.put(harness, for: "ana").status == 201)
+            #expect(try await TakenBackTests.put(harness, for: "bia").string("code") == "order_in_use")
+            #expect(try await TakenBackTests.put(harness, for: "ana").status == 201)
             try await harness.database.execute("DELETE FROM orders")
             // It lapses at Belvo, and no webhook says so.
             try await harness.advance(by: .seconds(86_500))
-            #expect(try await Self.put(harness, for: "bia").status == 201)
+            #expect(try await TakenBackTests.put(harness, for: "bia").status == 201)
         }
     }
 
@@ -181,14 +145,14 @@ import Transport
             try await client.authorize(payment)
             try harness.sandbox.settle(intent: payment.belvoID)
             try await harness.hear(of: payment.belvoID)
-            #expect(try await Self.put(harness, for: "bia").status == 201)
+            #expect(try await TakenBackTests.put(harness, for: "bia").status == 201)
             var other = try await AppClient.arrive(on: harness, as: "bia", taxID: "111.444.777-35")
             let theirs = try await MayBelvoStillPayTests.ordered(other, other.enroll())
             try await other.authorize(theirs)
             try harness.sandbox.settle(intent: theirs.belvoID)
             try await harness.hear(of: theirs.belvoID)
-            #expect(try await Self.order(harness) == "paid")
-            #expect(try await Self.alarms(harness).isEmpty)
+            #expect(try await TakenBackTests.order(harness) == "paid")
+            #expect(try await TakenBackTests.alarms(harness).isEmpty)
             #expect(try await harness.lines("SELECT reference AS line FROM ops.double_paid").isEmpty)
         }
     }
@@ -196,7 +160,7 @@ import Transport
     @Test(arguments: ["REPEATABLE READ", "SERIALIZABLE"])
     func `an order is not written by a transaction that sees an old state of the payments`(level: String) async throws {
         try await MayBelvoStillPayTests.open { harness, _, _ in
-            _ = try await Self.put(harness, for: "ana")
+            _ = try await TakenBackTests.put(harness, for: "ana")
             await #expect(throws: DatabaseError.self) {
                 try await harness.database.transaction { transaction in
                     try await transaction.execute(

@@ -15,20 +15,20 @@ import Transport
 /// Belvo may take back what it has shown as the end of a payment: no reading that lags, no lost webhook and no other
 /// user makes that pass unnoticed.
 @Suite struct TakenBackTests {
-    private static func alarms(_ harness: TestHarness) async throws -> [String] {
+    static func alarms(_ harness: TestHarness) async throws -> [String] {
         try await MayBelvoStillPayTests.alarms(on: harness)
     }
 
-    private static func put(_ harness: TestHarness, for user: String) async throws -> Answer {
+    static func put(_ harness: TestHarness, for user: String) async throws -> Answer {
         try await MayBelvoStillPayTests.place(on: harness, amount: "19.90", for: user)
     }
 
-    private static func order(_ harness: TestHarness) async throws -> String {
+    static func order(_ harness: TestHarness) async throws -> String {
         try await MayBelvoStillPayTests.order(on: harness).string("status")
     }
 
     /// Signed, and shown as FAILED by Belvo.
-    private static func failed(
+    static func failed(
         _ harness: TestHarness, _ client: inout AppClient, _ payment: AppClient.OpenedPayment
     ) async throws {
         try await client.authorize(payment)
@@ -37,7 +37,7 @@ import Transport
     }
 
     /// Belvo shows an intent as FAILED for a while.
-    private static func hearFailure(_ harness: TestHarness, of intent: String) async throws {
+    static func hearFailure(_ harness: TestHarness, of intent: String) async throws {
         harness.sandbox.next(
             .altered([Fault.Alteration("/status", #""FAILED""#)]), on: .getPaymentIntent, count: nil)
         try await harness.hear(of: intent)
@@ -154,7 +154,7 @@ import Transport
         }
     }
 
-    private static func settleAlarms(_ harness: TestHarness) async throws {
+    static func settleAlarms(_ harness: TestHarness) async throws {
         try await harness.database.execute(
             """
             UPDATE money_alarms SET settled_at = app_now(), settled_by = 'rosa: Belvo is right'
