@@ -189,7 +189,8 @@ package struct RedirectionWorkflow: Sendable {
     ///
     /// It moves no money: where the answer says nothing, and Belvo shows that it has not arrived, it is sent once more,
     /// and later on by the worker (reliability.md, promise 3). Of one whose enrollment is not known nothing can be
-    /// read: it is sent again until Belvo takes or refuses it.
+    /// read: it is sent again until Belvo takes or refuses it. What is refused may have been taken all the same, by a
+    /// Belvo behind something that answers for it: only a reading tells.
     private func send(
         _ redirection: Redirection, _ receipt: Stored<RedirectReceipt>, of owner: Stored<Enrollment>?,
         from poster: UserSubject?, isSecond: Bool = false, on context: CallContext
@@ -212,12 +213,17 @@ package struct RedirectionWorkflow: Sendable {
             if enrollment == nil, !wasSent, error.mayHaveTakenEffect {
                 return try await send(redirection, sent, of: nil, from: poster, isSecond: true, on: context)
             }
-            guard wasSent || error.mayHaveTakenEffect, let enrollment, enrollment.record.belvoID != nil else {
+            guard wasSent || error.mayHaveTakenEffect || error.refusal != nil, let enrollment,
+                enrollment.record.belvoID != nil
+            else {
                 return try await record(error, to: sent, enrollment, isSecond: wasSent, poster: poster, on: context)
+            }
+            let remote = await reading(enrollment)
+            if !wasSent, error.refusal != nil, remote?.lacksRedirect != false {
+                return try await record(error, to: sent, enrollment, isSecond: false, poster: poster, on: context)
             }
             dependencies.log.warning(
                 "redirect.outcome_unknown", metadata: ["receipt_id": "\(sent.record.id)", "reason": "\(error)"])
-            let remote = await reading(enrollment)
             if !wasSent, let remote, remote.lacksRedirect {
                 return try await send(
                     redirection, sent, of: enrollment, from: poster, isSecond: true, on: context)
@@ -310,6 +316,7 @@ package struct RedirectionWorkflow: Sendable {
         if error.refusal != nil, !(isSecond && enrollment == nil) {
             // A bad code does not use up the enrollment: a good one may still come.
             _ = try await settle(receipt, as: .refused, enrollment, .redirectNotTaken, cause: context.cause)
+            if enrollment == nil { try await hasten(poster) }
             throw error.refusal?.kind == .notFound ? WorkflowRefusal.redirectUnknown : error
         }
         if error.saysNoEffect {

@@ -102,6 +102,39 @@ import Testing
         }
     }
 
+    @Test(arguments: [400, 404, 410, 422])
+    func `a redirect that Belvo took goes on though it was answered as refused`(status: Int) async throws {
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            let enrollment = try await client.startEnrollment()
+            let reply = try client.decide(enrollment)
+            harness.sandbox.next(.statusAfter(status), on: .completeRedirection)
+            let answer = try await client.complete(reply)
+            #expect(answer.status == 200)
+            #expect(try answer.string("next_action", "type") == "poll")
+            #expect(harness.countCalls(.completeRedirection) == 1)
+            try await client.awaitOptions(of: enrollment)
+            #expect(try await client.enrollment(enrollment).string("next_action", "type") == "register")
+        }
+    }
+
+    @Test(arguments: [400, 404])
+    func `a redirect with a hidden state goes on by a poll though it was answered as refused`(status: Int)
+        async throws
+    {
+        try await TestHarness.open { harness in
+            harness.sandbox.variants.redirect = .pushedAuthorization
+            let client = try await AppClient.arrive(on: harness)
+            let enrollment = try await client.startEnrollment()
+            let reply = try client.decide(enrollment)
+            harness.sandbox.next(.statusAfter(status), on: .completeRedirection)
+            #expect(try await client.complete(reply).status == 422)
+            try await client.awaitOptions(of: enrollment)
+            #expect(try await client.enrollment(enrollment).string("next_action", "type") == "register")
+            #expect(harness.countCalls(.completeRedirection) == 1)
+        }
+    }
+
     @Test func `a hidden state that another user posts goes on for its owner, and tells the poster nothing`()
         async throws
     {
