@@ -207,7 +207,7 @@ private struct WebhookPass {
 
 /// A charge or a transaction that is to be read.
 private struct AskedMovement: Hashable, Sendable {
-    let kind: WebhookWorkflow.Kind
+    let kind: WebhookKind
     let object: UUID
 }
 
@@ -225,7 +225,7 @@ extension Stored<WebhookReceipt> {
 
 extension WebhookReceipt {
     /// Nil for a type that means nothing here.
-    fileprivate var kind: WebhookWorkflow.Kind? { WebhookWorkflow.Kind(rawValue: type) }
+    fileprivate var kind: WebhookKind? { WebhookKind(rawValue: type) }
 
     fileprivate var isOfMovement: Bool { kind == .charges || kind == .transactions }
 

@@ -37,7 +37,7 @@ extension PaymentWorkflow {
             NewWebhook(
                 id: dependencies.identities.next(),
                 digest: dependencies.store.vault.lookup("listed \(twin)", for: .webhook),
-                type: WebhookWorkflow.Kind.paymentIntents.rawValue, code: "LISTED_TWICE", object: twin.uuid,
+                type: WebhookKind.paymentIntents.rawValue, code: "LISTED_TWICE", object: twin.uuid,
                 outcome: .received, body: []))
     }
 

@@ -12,7 +12,7 @@ extension PaymentWorkflow {
     ///
     /// `age` is how long the webhook has waited: an intent that is new may lack members that Belvo shows later.
     func syncFromBelvo(
-        _ id: Belvo.PaymentIntent.ID, after age: Duration = WebhookWorkflow.lagMax, on context: CallContext
+        _ id: Belvo.PaymentIntent.ID, after age: Duration = WebhookKind.lagMax, on context: CallContext
     ) async throws -> ProviderStatus? {
         var remote = try await dependencies.belvo.readPaymentIntent(id, trace: context.trace)
         var isReadAgain = false
@@ -70,7 +70,7 @@ extension PaymentWorkflow {
     private func importForeign(
         _ remote: Belvo.PaymentIntent, after age: Duration, on context: CallContext
     ) async throws -> ForeignRecordImport {
-        if remote.customer == nil, age < WebhookWorkflow.lagMax { throw ImportDeferred.incomplete("customer") }
+        if remote.customer == nil, age < WebhookKind.lagMax { throw ImportDeferred.incomplete("customer") }
         // Many have no name of their own, so that is believed within seconds.
         if remote.externalID == nil, age < .seconds(5) { throw ImportDeferred.incomplete("external_id") }
         try await confirm(remote, on: context)

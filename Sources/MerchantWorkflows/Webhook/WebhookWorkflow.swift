@@ -36,12 +36,10 @@ package struct WebhookWorkflow: Sendable {
 
     /// For how long a webhook is processed whose object cannot be read.
     static let retryMax = Duration.seconds(3 * 86_400)
-    /// For how long Belvo may not show what its webhook says: its readings may lag.
-    static let lagMax = Duration.seconds(3_600)
 
     /// Stores the webhook. Throws when that is not certain: Belvo then sends it again.
     package func receive(_ hint: WebhookHint, digest: [UInt8]) async throws {
-        let isKnown = Kind(rawValue: hint.type) != nil && hint.object != nil
+        let isKnown = WebhookKind(rawValue: hint.type) != nil && hint.object != nil
         if !isKnown {
             dependencies.log.notice(
                 "webhook.ignored", metadata: ["type": "\(hint.type)", "code": "\(hint.code)"])
@@ -51,14 +49,6 @@ package struct WebhookWorkflow: Sendable {
             outcome: isKnown ? .received : .ignored, body: hint.body)
         try await dependencies.webhookIntake.insert(
             receipt, into: dependencies.store, lease: dependencies.workLease + dependencies.workWindow)
-    }
-
-    /// The types that say something about a record.
-    enum Kind: String {
-        case enrollments = "ENROLLMENTS"
-        case paymentIntents = "PAYMENT_INTENTS"
-        case charges = "CHARGES"
-        case transactions = "TRANSACTIONS"
     }
 
     /// The result of reading an object.
@@ -105,7 +95,7 @@ package struct WebhookWorkflow: Sendable {
     }
 
     /// Reads a charge or a transaction, to learn which intent it belongs to.
-    func readMovement(_ id: UUID, _ kind: Kind) async -> Movement {
+    func readMovement(_ id: UUID, _ kind: WebhookKind) async -> Movement {
         do {
             return try await CallOrigin.$current.withValue(.webhooks) {
                 let charge = try await kind == .charges ? dependencies.belvo.readCharge(Charge.ID(id)) : nil
@@ -149,7 +139,7 @@ package struct WebhookWorkflow: Sendable {
         switch reading {
         case .interrupted: return nil
         case .read(isOurs: true, let status?) where receipt.record.isAhead(of: status):
-            guard age < Self.lagMax else {
+            guard age < WebhookKind.lagMax else {
                 dependencies.log.error(
                     "webhook.never_shown",
                     metadata: [
@@ -160,7 +150,7 @@ package struct WebhookWorkflow: Sendable {
             }
             failure = BelvoError.malformedAnswer(reason: "it shows less than the webhook says")
         case .read(let isOurs, _): return WebhookSettlement(of: receipt, outcome: isOurs ? .done : .notOurs)
-        case .absent where age >= Self.lagMax: return WebhookSettlement(of: receipt, outcome: .notOurs)
+        case .absent where age >= WebhookKind.lagMax: return WebhookSettlement(of: receipt, outcome: .notOurs)
         case .absent(let error): failure = error
         case .failed(let error): failure = error
         }
@@ -197,19 +187,19 @@ package struct WebhookWorkflow: Sendable {
 }
 
 extension WebhookReceipt {
-    private var told: String? { WebhookWorkflow.Kind(rawValue: type).flatMap { statement.told(as: $0) } }
+    private var told: String? { WebhookKind(rawValue: type).flatMap { statement.told(as: $0) } }
 
     /// Whether it says more than Belvo shows.
     fileprivate func isAhead(of shown: ProviderStatus) -> Bool {
-        WebhookWorkflow.Kind(rawValue: type).map { statement.isAhead(of: shown, as: $0) } ?? false
+        WebhookKind(rawValue: type).map { statement.isAhead(of: shown, as: $0) } ?? false
     }
 
     /// Whether it says that a charge or a transaction has brought money.
     var tellsOfPayment: Bool {
-        [.charges, .transactions].contains(WebhookWorkflow.Kind(rawValue: type)) && told == "SUCCEEDED"
+        [.charges, .transactions].contains(WebhookKind(rawValue: type)) && told == "SUCCEEDED"
     }
 
-    fileprivate var tellsOfInflow: Bool { WebhookWorkflow.Kind(rawValue: type) == .transactions && told == "SUCCEEDED" }
+    fileprivate var tellsOfInflow: Bool { WebhookKind(rawValue: type) == .transactions && told == "SUCCEEDED" }
 }
 
 extension WebhookStatement {
@@ -217,7 +207,7 @@ extension WebhookStatement {
     /// where Belvo does not show that.
     ///
     /// The webhooks of steps before the end may be late: only one of an end counts against another end.
-    func isAhead(of shown: ProviderStatus, as kind: WebhookWorkflow.Kind) -> Bool {
+    func isAhead(of shown: ProviderStatus, as kind: WebhookKind) -> Bool {
         switch told(as: kind) {
         // An enrollment may end after it has succeeded.
         case "SUCCEEDED" where kind == .enrollments: shown == .pending
@@ -229,7 +219,7 @@ extension WebhookStatement {
     }
 
     /// The status that it says; none for money that goes back.
-    func told(as kind: WebhookWorkflow.Kind) -> String? {
+    func told(as kind: WebhookKind) -> String? {
         switch kind {
         case .paymentIntents, .charges, .enrollments: status
         case .transactions where direction == "INFLOW": status ?? "SUCCEEDED"
@@ -242,7 +232,7 @@ extension WebhookStatement {
     ///
     /// Whatever else it says, and whatever it says of a payment that was given up, has failed or is contradicted, is
     /// read.
-    func onlyRepeats(_ payment: Payment, as kind: WebhookWorkflow.Kind) -> Bool {
+    func onlyRepeats(_ payment: Payment, as kind: WebhookKind) -> Bool {
         guard payment.state == .succeeded, payment.isClosedAtBelvo, !payment.isContradicted else { return false }
         if namesAmount, amount != payment.amount { return false }
         if let endToEndID, endToEndID != payment.facts.endToEndID { return false }

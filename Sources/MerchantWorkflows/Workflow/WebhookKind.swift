@@ -1,0 +1,10 @@
+/// The types of Belvo's webhooks that say something about a record (belvo-api.md §8).
+enum WebhookKind: String {
+    case enrollments = "ENROLLMENTS"
+    case paymentIntents = "PAYMENT_INTENTS"
+    case charges = "CHARGES"
+    case transactions = "TRANSACTIONS"
+
+    /// For how long Belvo may not show what its webhook says: its readings may lag.
+    static let lagMax = Duration.seconds(3_600)
+}
