@@ -85,6 +85,21 @@ import Transport
         #expect(outcome == .notSent)
     }
 
+    @Test func `who does not let a connection come about has the connect deadline, not all of the request's time`()
+        async throws
+    {
+        let listener = try RawListener()
+        var configuration = ClientConfiguration()
+        configuration.connectDeadline = .milliseconds(100)
+        let begin = Monotonic.now()
+        let outcome = try await outcome(
+            at: .loopback(.https, port: listener.port), tls: try .client(), deadline: .seconds(20),
+            configuration: configuration)
+        #expect(outcome == .notSent)
+        let took = Monotonic.now() - begin
+        #expect(took < .seconds(15), "the connect deadline of 100 ms did not end it")
+    }
+
     @Test(arguments: ["HTTP/1.1 400 Bad Request\r\n\r\n", "", "\u{16}\u{3}\u{3}\0\u{2}xx"])
     func `a server that speaks no TLS is sent nothing`(_ answer: String) async throws {
         let listener = try RawListener()

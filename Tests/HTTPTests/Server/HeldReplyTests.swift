@@ -125,7 +125,8 @@ import Transport
     }
 
     @Test func `draining gives every held reply at once, and closes`() async throws {
-        let waiting = Waiting()
+        // A reply that its time gives says so, before the client has waited too long.
+        let waiting = Waiting(for: .seconds(10))
         try await RunningServer.run(handler: waiting.handler) { server in
             let client = try server.connect()
             try client.send(get("/wait"))

@@ -83,7 +83,8 @@ import Transport
     @Test func `the last request that a connection may carry closes it`() async throws {
         let configure: @Sendable (inout ServerConfiguration) -> Void = { $0.requestsPerConnectionMax = 3 }
         let answers = try await RunningServer.run(configure: configure, handler: echoPath) {
-            try await $0.answer(to: get("/1") + get("/2") + get("/3") + get("/4"))
+            // A server that answered the fourth too would close only then.
+            try await $0.answer(to: get("/1") + get("/2") + get("/3") + get("/4", closing: true))
         }
         #expect(transcript(answers) == ["200 /1", "200 /2", "200 /3"])
         #expect(answers.ranges(of: "\r\nconnection: close\r\n").count == 1)

@@ -132,6 +132,29 @@ import Testing
         }
     }
 
+    @Test func `a redirect that Belvo does not take has a pause before it is sent again, and a longer one with age`()
+        async throws
+    {
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            let enrollment = try await client.startEnrollment()
+            harness.sandbox.next(.dropRequest, on: .completeRedirection, count: nil)
+            #expect(try await client.complete(client.decide(enrollment)).status == 202)
+            let sent = harness.countCalls(.completeRedirection)
+            for _ in 0..<3 { try await harness.pass(.milliseconds(200)) }
+            #expect(harness.countCalls(.completeRedirection) == sent, "sent again before a second was over")
+            try await harness.pass(.milliseconds(450))
+            #expect(harness.countCalls(.completeRedirection) == sent + 1)
+            try await harness.pass(.seconds(100))
+            #expect(harness.countCalls(.completeRedirection) == sent + 2)
+            // A tenth of its age.
+            for _ in 0..<3 { try await harness.pass(.seconds(3)) }
+            #expect(harness.countCalls(.completeRedirection) == sent + 2, "an old redirect is sent again too early")
+            try await harness.pass(.seconds(2))
+            #expect(harness.countCalls(.completeRedirection) == sent + 3)
+        }
+    }
+
     @Test(arguments: [400, 404, 409])
     func `a refusal of the second sending of a redirect does not speak about the first`(status: Int) async throws {
         try await TestHarness.open { harness in

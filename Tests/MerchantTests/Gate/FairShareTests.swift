@@ -49,6 +49,49 @@ import Transport
         }
     }
 
+    @Test func `a user's line is bounded, and his call past it is refused at once while others still join`()
+        async throws
+    {
+        try await withLoop { loop in
+            let gate = BelvoGate(rate: 0, callsMax: 8, log: LogRecorder().logger, random: { 0 })
+            let wire = Wire()
+            let carry = gate.carry(for: .person, by: wire.send)
+            let refused = Box<[String]>([])
+            await withTaskGroup(of: Void.self) { group in
+                func call(_ origin: CallOrigin, _ path: String) {
+                    group.addTask(executorPreference: loop) {
+                        do {
+                            _ = try await CallOrigin.$current.withValue(origin) {
+                                try await carry(.readPaymentIntent, request(path), .seconds(60))
+                            }
+                        } catch { refused.update { $0.append(path) } }
+                    }
+                }
+                func settled() -> Int {
+                    gate.snapshot.waiting.person + gate.snapshot.underWay.person + refused.value.count
+                }
+                guard let ana = try? user("ana"), let bia = try? user("bia") else { return }
+                for _ in 0..<2 { call(ana, "/ana") }
+                await wire.hasLeft(2)
+                for _ in 0..<BelvoGate.lineOfUserMax { call(ana, "/ana") }
+                while settled() < 2 + BelvoGate.lineOfUserMax { await Task.yield() }
+                #expect(refused.value.isEmpty)
+                call(ana, "/one-too-many")
+                while settled() < 3 + BelvoGate.lineOfUserMax { await Task.yield() }
+                #expect(refused.value == ["/one-too-many"], "one user's line is longer than its bound")
+                // Three of bia's: two leave, and the third stands in line.
+                for _ in 0..<3 { call(bia, "/bia") }
+                while settled() < 6 + BelvoGate.lineOfUserMax { await Task.yield() }
+                #expect(!refused.value.contains("/bia"))
+                let all = 6 + BelvoGate.lineOfUserMax - refused.value.count
+                for count in 1...all {
+                    await wire.hasLeft(count)
+                    wire.answer()
+                }
+            }
+        }
+    }
+
     @Test func `a user who has asked for little lately goes before those who have asked for much`() async throws {
         try await withLoop { loop in
             let gate = BelvoGate(rate: 0, callsMax: 8, log: LogRecorder().logger, random: { 0 })
