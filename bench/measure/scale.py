@@ -51,10 +51,13 @@ class Scale:
         crowd = self._enrolled(max(*amounts.users, amounts.most_users))
         for finished in amounts.finished:
             self._fill(finished)
-            for users in amounts.users:
-                self._pay(finished, f"{users}", crowd, users, "after_ms:1000", 2_000)
-            self._pay(finished, "most", crowd, amounts.most_users, "after_ms:0", 100)
-            self._wait(finished, crowd)
+            self._measure_beside(finished, crowd)
+
+    def _measure_beside(self, finished: int, crowd: OrderTaker) -> None:
+        for users in self.amounts.users:
+            self._pay(finished, f"{users}", crowd, users, "after_ms:1000", 2_000)
+        self._pay(finished, "most", crowd, self.amounts.most_users, "after_ms:0", 100)
+        self._wait(finished, crowd)
 
     def _enrolled(self, users: int) -> OrderTaker:
         merchant = self.site.start_merchant()
@@ -75,7 +78,7 @@ class Scale:
 
     def _fill(self, finished: int) -> None:
         """Makes paid payments until there are so many, as like those that were paid here as rows can be: with their
-        history, three webhooks each, and the keys of the last three of sixty days."""
+        history, three webhooks and an event each, and the keys of the last three of sixty days."""
         query = self.site.database.query
         here = int(query("SELECT count(*) FROM payments WHERE state = 'succeeded'"))
         say(f"Filling in {max(0, finished - here)} finished payments ...")
@@ -117,6 +120,19 @@ class Scale:
                     CASE kind WHEN 'PAYMENT_INTENTS' THEN md5(n || 'b')::uuid ELSE md5(n || kind || 'o')::uuid END,
                     decode(repeat(md5(n || kind || 'y'), 22), 'hex'), 'done', 1, moment, moment, moment
                 FROM filled, unnest(ARRAY['PAYMENT_INTENTS', 'CHARGES', 'TRANSACTIONS']) AS kind;
+                INSERT INTO events (
+                    id, record_type, record_id, type, body, created_at, attempts, delivered_at, version,
+                    next_attempt_at)
+                SELECT
+                    (left(replace(first_id_at(moment)::text, '-', ''), 12) || '7' || substr(md5(n || 'v'), 1, 3) || '8'
+                        || substr(md5(n || 'w'), 1, 15))::uuid,
+                    'payment', {own["id"]}, 'payment.succeeded', json_build_object(
+                        'type', 'payment.succeeded', 'timestamp', moment, 'data', json_build_object(
+                            'id', {own["id"]}, 'belvo_id', {own["belvo_id"]}, 'reference', {own["reference"]},
+                            'subject', {own["subject"]}, 'status', 'SUCCEEDED', 'amount', '19.90', 'currency', 'BRL',
+                            'end_to_end_id', {own["end_to_end_id"]}, 'failure_code', NULL)),
+                    moment, 1, moment + interval '1 second', 3, NULL
+                FROM filled;
                 INSERT INTO idempotency_keys (
                     subject, route, key, request_digest, record_id, response_status, response_body_ciphertext,
                     claimed_at)
@@ -262,9 +278,9 @@ class Scale:
         return report.reflow(f"""# What a payment costs as the work grows
 
 Written by `./dev bench-scale`. Payments are paid from first to last, without webhooks, while finished ones fill the
-tables: each with four lines of history and three webhooks, spread over sixty days, and with the idempotency keys of the
-last three. They are filled in by SQL in the form of a payment that was paid; the database then takes {sizes}. Ten
-million need some 60 GB and hours to fill in, and are not measured.
+tables: each with four lines of history, three webhooks and an event for the shop, spread over sixty days, and with the
+idempotency keys of the last three. They are filled in by SQL in the form of a payment that was paid; the database then
+takes {sizes}. Ten million need some 60 GB and hours to fill in, and are not measured.
 
 {bullets([*report.origin(self.site), f"on {report.processor()}, {report.kernel()}, {report.memory()}",
           report.versions(self.site), report.database(self.site)])}
