@@ -129,10 +129,9 @@ extension Store {
         return (Set(places.filter(tables.indices.contains).map { tables[$0] }), try clock(rows[0]))
     }
 
-    /// When a record last changed; nil while there is none. By the index of the history's lines, which are in order.
+    /// When one of the newest records last changed; nil while there is none.
     package func latestChange() async throws -> Timestamp? {
-        try await database.rows("SELECT changed_at FROM state_history ORDER BY id DESC LIMIT 1").first
-            .map { try $0.decode("changed_at") }
+        try await database.rows(askingForTheLatestChange).first.flatMap { try $0.decode("changed_at") }
     }
 
     /// Makes everything that waits due at once, and leases end in time again: for a clock that has gone back.
@@ -147,6 +146,18 @@ extension Store {
                 WHERE \(fragment: table.condition) AND \(fragment: table.moment) > app_now()
                 """)
         }
+    }
+
+    /// The statement of `latestChange`: the history has no index by age, and ids grow with the time, so it asks for the
+    /// lines of the newest records.
+    var askingForTheLatestChange: SQL {
+        let newest: [SQL] = [DueTable.customers, .enrollments, .payments].map { table in
+            "(SELECT id FROM \(fragment: table.name) ORDER BY id DESC LIMIT 64)"
+        }
+        return """
+            SELECT max((SELECT max(changed_at) FROM state_history WHERE record_id = newest.id)) AS changed_at
+            FROM (\(fragment: SQL(joining: newest, separator: " UNION ALL "))) AS newest
+            """
     }
 
     /// The statement of `dueTables`: a row for each table, and one for the clock alone. A least value is found at the

@@ -1,9 +1,10 @@
 import BelvoSandbox
-import MerchantStore
+import Payments
 import Postgres
 import Testing
 
 @testable import MerchantServer
+@testable import MerchantStore
 @testable import MerchantWorkflows
 
 /// The clock of the database goes back: a host takes over that is behind.
@@ -47,6 +48,26 @@ import Testing
             let due = try await started.dueTables(among: [.payments])
             #expect(due.contains(.payments))
             #expect(harness.log.holds("database.clock_went_back"))
+        }
+    }
+
+    @Test func `a server that starts reads the history of the newest records, and not the whole history`() async throws
+    {
+        try await Self.open(back: "interval '0'") { harness, _, _ in
+            try await harness.database.execute(
+                """
+                INSERT INTO state_history (record_type, record_id, state_after, caused_by, changed_at)
+                SELECT 'payment', gen_random_uuid(), 'pending', 'app', app_now() - place * interval '1 minute'
+                FROM generate_series(1, 20000) AS place
+                """)
+            try await harness.database.execute("ANALYZE state_history")
+            let store = harness.merchant.dependencies.store
+            let rows = try await harness.database.rows("SELECT max(changed_at) AS newest FROM state_history")
+            #expect(try await store.latestChange() == rows[0].decode("newest", as: Payments.Timestamp.self))
+            let plan = try await harness.database.execute("EXPLAIN \(fragment: store.askingForTheLatestChange)")
+                .map { try $0.decode("QUERY PLAN", as: String.self) }.joined(separator: "\n")
+            #expect(plan.contains("history_of_a_record"), "\(plan)")
+            #expect(!plan.contains("Seq Scan on state_history"), "\(plan)")
         }
     }
 
