@@ -174,9 +174,23 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        // An app's side of docs/merchant-api.md, and what must be true of payments in the end, for all who play them.
+        .target(
+            name: "AppRequests",
+            dependencies: ["HTTP", "JSON", "SoftwareAuthenticator", "Transport"],
+            path: "Tests/AppRequests",
+            swiftSettings: strict
+        ),
+        .target(
+            name: "Invariants",
+            dependencies: ["JSON", "Postgres"],
+            path: "Tests/Invariants",
+            swiftSettings: strict
+        ),
+
         .executableTarget(
             name: "LoadProgram",
-            dependencies: ["HTTP", "JSON", "Transport", "SoftwareAuthenticator", argumentParser],
+            dependencies: ["AppRequests", "HTTP", "JSON", "Transport", "SoftwareAuthenticator", argumentParser],
             path: "bench/load",
             swiftSettings: strict
         ),
@@ -192,7 +206,9 @@ let package = Package(
         // The site of a merchant, broken in earnest (./dev chaos).
         .target(
             name: "Chaos",
-            dependencies: ["CLinux", "HTTP", "JSON", "Postgres", "SoftwareAuthenticator", "Transport"],
+            dependencies: [
+                "AppRequests", "CLinux", "HTTP", "Invariants", "JSON", "Postgres", "SoftwareAuthenticator", "Transport",
+            ],
             path: "chaos/Chaos",
             swiftSettings: strict
         ),
@@ -234,7 +250,11 @@ let package = Package(
             name: "PostgresTests", dependencies: ["Postgres", "TestSupport", "Transport"], swiftSettings: strict),
         .testTarget(
             name: "ChaosTests",
-            dependencies: ["Chaos", "HTTP", "JSON", "Postgres", "SoftwareAuthenticator", "TestSupport", "Transport"],
+            dependencies: [
+                "AppRequests", "Chaos", "HTTP", "Invariants", "JSON", "Postgres", "SoftwareAuthenticator",
+                "TestSupport",
+                "Transport",
+            ],
             swiftSettings: strict),
         .testTarget(name: "FuzzTests", dependencies: ["FuzzProperties"], swiftSettings: strict),
         .testTarget(name: "BelvoTests", dependencies: ["Belvo", "HTTP", "JSON"], swiftSettings: strict),
@@ -252,6 +272,7 @@ let package = Package(
         .testTarget(
             name: "SimulationTests",
             dependencies: [
+                "AppRequests", "Invariants",
                 "MerchantModel", "MerchantStore", "BelvoGate", "MerchantAuth", "MerchantWorkflows", "MerchantAPI",
                 "MerchantServer", "Belvo", "BelvoSandbox", "HTTP", "JSON", "Payments", "Postgres",
                 "SoftwareAuthenticator",
@@ -263,7 +284,8 @@ let package = Package(
             name: "MerchantTests",
             dependencies: [
                 "MerchantModel", "MerchantStore", "BelvoGate", "MerchantAuth", "MerchantWorkflows", "MerchantAPI",
-                "MerchantServer", "Contract", "BelvoSandbox", "SoftwareAuthenticator", "TestSupport", "ExamplePix",
+                "MerchantServer", "Contract", "AppRequests", "BelvoSandbox", "SoftwareAuthenticator", "TestSupport",
+                "ExamplePix",
                 logging,
                 crypto,
                 .product(name: "CryptoExtras", package: "swift-crypto"),

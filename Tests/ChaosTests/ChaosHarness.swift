@@ -82,7 +82,7 @@ final class ChaosHarness: Sendable {
     /// Judges; gives what was not there when it was judged before.
     func check() async throws -> Report {
         var report = Report("", deeds: "")
-        try await InvariantChecker(site).check(&report)
+        try await SiteChecker(site).check(&report)
         let before = known.withLock { known in
             defer { known = report }
             return known

@@ -1,4 +1,5 @@
 import HTTP
+import Invariants
 import JSON
 import Postgres
 import SoftwareAuthenticator
@@ -60,7 +61,7 @@ struct SecondIntent {
         let isPaid = await eventually(within: .seconds(20), every: .milliseconds(20)) {
             // A sandbox that does not answer is asked again.
             let intents = (try? await harness.site.belvo.intents()) ?? []
-            return intents.contains { $0.ids.contains(id) && $0.succeeded == 2 }
+            return intents.contains { $0.ids.contains(id) && $0.paid == 2 }
         }
         #expect(isPaid)
     }

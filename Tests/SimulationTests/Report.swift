@@ -1,4 +1,5 @@
 import Glibc
+import Invariants
 
 /// What came of many simulated days.
 struct Report: CustomStringConvertible {

@@ -51,7 +51,7 @@ extension User {
                 switch deed {
                 case .create: _ = try await user.createPayment()
                 case .sign, .steady: _ = try await user.signPayment()
-                case .pay: try await user.pay(on: loop)
+                case .pay: try await user.pay()
                 }
                 tally.add(Monotonic.now() - start)
                 if deed == .steady { try await loop.sleep(for: .seconds(1)) }

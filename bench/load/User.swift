@@ -1,3 +1,4 @@
+import AppRequests
 import HTTP
 import JSON
 import SoftwareAuthenticator
@@ -5,28 +6,52 @@ import Transport
 
 /// A user with an app on an enrolled phone.
 struct User: Sendable {
-    private let app: App
-    private var phone: Phone
-    private let enrollment: String
-    private let riskSignals: [UInt8]
+    private let app: AppConnection
+    private var phone: EnrolledPhone
     /// Whether each payment has a reference of its own.
-    var namesReferences = false
+    private let namesReferences: Bool
 
-    init(app: App, phone: Phone, enrollment: String, riskSignals: [UInt8]) {
-        self.app = app
-        self.phone = phone
-        self.enrollment = enrollment
-        self.riskSignals = riskSignals
+    /// Enrolls a phone for each token, all at once.
+    static func enrollAll(
+        tokens: [String], namingReferences: Bool, at merchant: Client, bank: Client, on loop: EventLoop
+    ) async throws -> [User] {
+        let tasks = tokens.enumerated().map { number, token in
+            loop.task {
+                let app = AppConnection(token: token, at: merchant)
+                let phone = try await app.enroll(number) { try await approve($0, at: bank) }
+                return User(app: app, phone: phone, namesReferences: namingReferences)
+            }
+        }
+        var users: [User] = []
+        for task in tasks { users.append(try await task.value) }
+        return users
+    }
+
+    /// The user says yes on the bank's page; gives what the bank hands to the app.
+    private static func approve(_ enrollment: JSONValue, at bank: Client) async throws -> [UInt8] {
+        guard let page = enrollment["next_action"]?["url"]?.string.flatMap({ URL($0) }) else {
+            throw Unexpected("an enrollment without redirection", enrollment)
+        }
+        var form = try FormFields(parsing: page.target.query ?? "")
+        form.append("decision", "approve")
+        let request = Request(
+            .post, Target(path: page.target.path), headers: ["content-type": "application/x-www-form-urlencoded"],
+            body: Array(form.encoded.utf8))
+        let response = try await bank.send(request, deadline: AppConnection.deadline)
+        guard let callback = response.headers["location"].flatMap({ URL($0) }) else {
+            throw Unexpected(request, response)
+        }
+        let handed = try FormFields(parsing: callback.target.query ?? "")
+        return JSONWriter.object { body in
+            for name in ["state", "code", "id_token"] { body.member(name, handed[name]) }
+        }
     }
 
     /// Opens a payment and gives it as the server shows it, ready to be signed.
     func createPayment() async throws -> JSONValue {
-        let payment = try await app.send(.post, "/v1/payment-intents", headers: ["idempotency-key": .randomKey()]) {
-            $0.member("enrollment", enrollment)
-            $0.member("amount", "19.90")
-            $0.member("description", "Two coffees")
-            if namesReferences { $0.member("reference", String.randomKey()) }
-        }
+        let payment = try await app.expect(
+            .createPayment(
+                from: phone.enrollment, reference: namesReferences ? .randomKey() : nil, key: .randomKey()))
         guard payment["next_action"]?["fido_options"] != nil else {
             throw Unexpected("a payment without options", payment)
         }
@@ -39,45 +64,29 @@ struct User: Sendable {
         guard let id = payment["id"]?.string, let options = payment["next_action"]?["fido_options"] else {
             throw Unexpected("a payment without id", payment)
         }
-        let assertion = try phone.sign(options)
-        _ = try await app.send(.post, "/v1/payment-intents/\(id)/authorize") {
-            $0.memberRaw("risk_signals", riskSignals)
-            $0.memberRaw("assertion", assertion)
-        }
+        let assertion = try phone.phone.sign(options)
+        try await app.expect(.authorizePayment(id, riskSignals: phone.riskSignals, assertion: assertion))
         return id
     }
 
     /// Opens a payment, signs it, and looks until it is paid, as often as the server tells an app to.
-    mutating func pay(on loop: EventLoop) async throws {
-        let id = try await signPayment()
-        try await app.look(at: "/v1/payment-intents/\(id)", on: loop) { try $0.hasSucceeded }
+    mutating func pay() async throws {
+        try await app.look(.readPayment(try await signPayment())) { try $0.hasSucceeded }
     }
 }
 
-extension JSONValue {
-    /// Whether an enrollment or a payment has come to a good end; throws at a bad one.
-    var hasSucceeded: Bool {
-        get throws {
-            switch self["status"]?.string {
-            case "SUCCEEDED": true
-            case "PENDING": false
-            default: throw Unexpected("a failure", self)
-            }
-        }
+extension AppConnection {
+    /// Longer than the server itself waits for any client.
+    static let deadline = Duration.seconds(15)
+
+    init(token: String, at merchant: Client) {
+        self.init(token: token) { try await merchant.send($0, deadline: Self.deadline) }
     }
 }
 
-/// An answer that no load should bring about.
-struct Unexpected: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ what: String, _ answer: JSONValue) {
-        description = "\(what): \(String(decoding: answer.raw, as: UTF8.self))"
-    }
-
-    init(_ request: Request, _ response: Response) {
-        description =
-            "\(request.method) \(request.target) was answered \(response.status): "
-            + String(decoding: response.body, as: UTF8.self)
+extension String {
+    /// 128 random bits in hexadecimal: as good as a UUID for a key that is used once.
+    static func randomKey() -> String {
+        String(UInt64.random(in: .min ... .max), radix: 16) + "-" + String(UInt64.random(in: .min ... .max), radix: 16)
     }
 }

@@ -33,7 +33,8 @@ final class WaitingRoom {
         let shares = tokens.indices.map { number in
             let share = count / tokens.count + (number < count % tokens.count ? 1 : 0)
             return loop.task {
-                try await WaitingApp.start(share, of: number, App(client: client, token: tokens[number]), at: origin)
+                try await WaitingApp.start(
+                    share, of: number, token: tokens[number], at: origin, through: client)
             }
         }
         var apps: [WaitingApp] = []

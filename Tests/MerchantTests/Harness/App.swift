@@ -1,3 +1,4 @@
+import AppRequests
 import FoundationEssentials
 import HTTP
 import JSON
@@ -16,6 +17,12 @@ struct App: Sendable {
         var request = request(method, target, body, headers)
         if body != nil { request.headers.append("content-type", "application/json") }
         return Answer(try await client.send(request, deadline: .seconds(20)))
+    }
+
+    /// Sends a request that all apps send in these words.
+    @discardableResult
+    func send(_ request: AppRequest) async throws -> Answer {
+        Answer(try await client.send(request.message(token: token ?? ""), deadline: .seconds(20)))
     }
 
     /// Sends a body under the media type that `headers` name, or under none.

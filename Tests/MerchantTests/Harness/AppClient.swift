@@ -1,3 +1,4 @@
+import AppRequests
 import BelvoSandbox
 import HTTP
 import JSON
@@ -69,7 +70,7 @@ struct AppClient {
     /// The app passes on what the bank handed back.
     @discardableResult
     func complete(_ reply: BankReply) async throws -> Answer {
-        try await app.send(.post, "/v1/enrollments/complete-redirection", String(decoding: reply.body, as: UTF8.self))
+        try await app.send(.completeRedirection(reply.body))
     }
 
     /// The bank waits for the fingerprint.
@@ -87,14 +88,17 @@ struct AppClient {
 
     /// The body that confirms, with a new key of the phone.
     mutating func confirmation(of enrollment: Enrollment) async throws -> String {
-        let options = try await app.send(.get, "/v1/enrollments/\(enrollment.id)/fido-registration-options")
-        let data = try phone.register(try options.json)
-        return #"{"confirmation_data": \#(String(decoding: data, as: UTF8.self))}"#
+        String(decoding: try await confirming(enrollment).body, as: UTF8.self)
+    }
+
+    private mutating func confirming(_ enrollment: Enrollment) async throws -> AppRequest {
+        let options = try await app.send(.readRegistrationOptions(of: enrollment.id))
+        return .confirmEnrollment(enrollment.id, confirmationData: try phone.register(try options.json))
     }
 
     @discardableResult
     mutating func confirm(_ enrollment: Enrollment) async throws -> Answer {
-        try await app.send(.post, "/v1/enrollments/\(enrollment.id)/confirm", confirmation(of: enrollment))
+        try await app.send(confirming(enrollment))
     }
 
     /// The phone can pay.
@@ -108,7 +112,7 @@ struct AppClient {
     }
 
     func enrollment(_ enrollment: Enrollment) async throws -> Answer {
-        try await app.send(.get, "/v1/enrollments/\(enrollment.id)")
+        try await app.send(.readEnrollment(enrollment.id))
     }
 
     /// The body that opens a payment.
@@ -148,14 +152,18 @@ struct AppClient {
 
     /// The body that authorizes, with a new signature of the phone.
     mutating func authorization(of payment: OpenedPayment) throws -> String {
+        String(decoding: try authorizing(payment).body, as: UTF8.self)
+    }
+
+    private mutating func authorizing(_ payment: OpenedPayment) throws -> AppRequest {
         let pix = try payment.answer.json["payment_method_information"]?["open_finance_biometric_pix"]
         let assertion = try phone.sign(try #require(pix?["fido_options"]))
-        return #"{"risk_signals": \#(signals), "assertion": \#(String(decoding: assertion, as: UTF8.self))}"#
+        return .authorizePayment(payment.id, riskSignals: Array(signals.utf8), assertion: assertion)
     }
 
     @discardableResult
     mutating func authorize(_ payment: OpenedPayment) async throws -> Answer {
-        try await app.send(.post, "/v1/payment-intents/\(payment.id)/authorize", authorization(of: payment))
+        try await app.send(authorizing(payment))
     }
 
     /// Gives the payment up.
@@ -170,6 +178,6 @@ struct AppClient {
     func payment(_ payment: OpenedPayment) async throws -> Answer { try await self.payment(payment.id) }
 
     func payment(_ id: String) async throws -> Answer {
-        try await app.send(.get, "/v1/payment-intents/\(id)")
+        try await app.send(.readPayment(id))
     }
 }

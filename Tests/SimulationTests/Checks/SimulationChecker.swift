@@ -1,5 +1,6 @@
 import FoundationEssentials
 import HTTP
+import Invariants
 import JSON
 import Payments
 import Postgres
@@ -8,8 +9,9 @@ import Transport
 @testable import BelvoSandbox
 @testable import MerchantModel
 
-/// Holds what Belvo has seen, what apps were told and what the rows say against each other.
-struct InvariantChecker {
+/// Holds what Belvo has seen, what apps were told and what the rows say against each other: by the rules that hold
+/// everywhere, and by those that only a simulation can judge, which sees every call and every moment.
+struct SimulationChecker {
     let belvo: SimulatedBelvo
     let fleet: Fleet
     let shop: Shop
@@ -51,26 +53,29 @@ struct InvariantChecker {
         paid = rows.count { $0.state == "succeeded" }
         let payments = Dictionary(uniqueKeysWithValues: rows.map { ($0.id, $0) })
         check(differences, payments)
-        checkIntents(payments)
-        checkRows(payments)
+        let common = InvariantChecker(rows.map(\.row), intents: intents)
+        violations += common.judgeIntents()
+        violations += common.judgeHistory(try await database.rows(HistoryLine.all).map { try HistoryLine($0) })
+        violations += common.judgeAnswers(answers)
+        checkTerms(payments)
         checkOpenings(payments)
-        try await checkHistory(database, payments)
+        try await checkWhatWasGivenUp(database, payments)
         try await checkEnrollments(database)
         try await checkEvents(database, payments)
         try await checkMoney(database, payments)
-        try await judgeAnswers(database, payments)
+        try await judgeWebhooks(database)
         for text in belvo.violations { blame(.double, text) }
     }
 
     mutating func blame(_ kind: Violation.Kind, _ text: String) {
-        violations.append(Violation(kind: kind, text: text))
+        violations.append(Violation(kind, text))
     }
 }
 
 // Belvo's world against ours.
-extension InvariantChecker {
+extension SimulationChecker {
     /// Only what was paid without us may have been paid twice; that is found, and nothing else is.
-    private mutating func check(_ differences: [Difference], _ payments: [String: PaymentRow]) {
+    private mutating func check(_ differences: [Difference], _ payments: [String: PaymentOfDay]) {
         let odd = payments.values.filter { $0.belvoID.map(isOdd) ?? false }
         for difference in differences {
             let payment = difference.payment.flatMap { payments[$0.uuidString.lowercased()] }
@@ -90,59 +95,56 @@ extension InvariantChecker {
         belvo.signedElsewhere[intent] != nil || belvo.takenBack.contains(intent)
     }
 
-    /// Every intent is one payment of ours, and of those for one reference one is paid.
-    private mutating func checkIntents(_ payments: [String: PaymentRow]) {
-        var paid: [String: [String]] = [:]
-        var seen: Set<String> = []
+    /// What Belvo has, by the payment that it is for.
+    private var intents: [IntentsOfPayment] {
+        var grouped: [String: IntentsOfPayment] = [:]
         for intent in belvo.intents {
             let external = intent.externalID ?? "none"
-            if !seen.insert(external).inserted { blame(.double, "two intents at Belvo for payment \(external)") }
-            guard let payment = payments[external] else {
-                blame(.lost, "intent \(intent.id) was opened and never remembered")
-                continue
-            }
-            if intent.isAuthorized, !payment.isSigned, belvo.signedElsewhere[intent.id] == nil {
-                blame(.lost, "payment \(external) was authorized and its signature never remembered")
-            }
-            if payment.belvoID != intent.id, payment.state != "failed" {
-                blame(.wrong, "payment \(external) is not known by Belvo's id \(intent.id)")
-            }
-            if intent.amount.text != payment.amount {
-                blame(.wrong, "payment \(external) is \(payment.amount) here and \(intent.amount.text) at Belvo")
-            }
-            if belvo.takenBack.contains(intent.id) { continue }
-            if intent.status == .succeeded {
-                if belvo.signedElsewhere[intent.id] == nil {
-                    paid["\(payment.subject)/\(payment.reference)", default: []].append(intent.id)
-                }
-                if payment.state != "succeeded" {
-                    blame(.lost, "payment \(external) was paid at Belvo and is \(payment.state) here")
-                }
-            } else if payment.state == "succeeded" {
-                blame(.wrong, "payment \(external) is \(intent.status.rawValue) at Belvo and counts as paid here")
-            }
+            let isElsewhere = belvo.signedElsewhere[intent.id] != nil
+            var known = grouped[external] ?? IntentsOfPayment(externalID: external, ids: [], authorized: 0, paid: 0)
+            known.ids.append(intent.id)
+            if intent.isAuthorized, !isElsewhere { known.authorized += 1 }
+            if intent.status == .succeeded, !isElsewhere { known.paid += 1 }
+            if intent.status == .succeeded, isElsewhere { known.paidElsewhere += 1 }
+            if belvo.takenBack.contains(intent.id) { known.isContradicted = true }
+            grouped[external] = known
         }
-        for (reference, intents) in paid where intents.count > 1 {
-            blame(.double, "\(reference) was paid \(intents.count) times")
+        return grouped.values.sorted { $0.externalID < $1.externalID }
+    }
+
+    /// The successes that apps have heard.
+    private var answers: [ToldAnswer] {
+        fleet.said.filter(\.response.status.isSuccess).map { said in
+            ToldAnswer(
+                subject: said.user, path: said.request.target.path, key: said.request.headers["idempotency-key"],
+                status: said.response.status.code,
+                isReplayed: said.response.headers["idempotent-replayed"] != nil, request: said.request.body,
+                body: said.response.body)
         }
     }
 
-    private mutating func checkRows(_ payments: [String: PaymentRow]) {
-        let known = Set(belvo.intents.compactMap(\.externalID))
-        for payment in payments.values where payment.state != "failed" {
-            if !known.contains(payment.id) {
-                blame(.wrong, "payment \(payment.id) is \(payment.state) and not at Belvo")
+    /// What is to be paid is what the shop asks for, here as at Belvo.
+    private mutating func checkTerms(_ payments: [String: PaymentOfDay]) {
+        for intent in belvo.intents {
+            guard let payment = intent.externalID.flatMap({ payments[$0] }) else { continue }
+            if payment.belvoID != intent.id, payment.state != "failed" {
+                blame(.wrong, "payment \(payment.id) is not known by Belvo's id \(intent.id)")
             }
+            if intent.amount.text != payment.row.amount {
+                blame(.wrong, "payment \(payment.id) is \(payment.row.amount) here and \(intent.amount.text) at Belvo")
+            }
+        }
+        for payment in payments.values where payment.state != "failed" {
             // A price may change once a payment is given up; what is then paid elsewhere was opened at the old one.
             let isElsewhere = payment.belvoID.map { belvo.signedElsewhere[$0] != nil } ?? false
-            if let prices = shop.prices[payment.reference], !prices.contains(payment.amount), !isElsewhere {
-                blame(.wrong, "payment \(payment.id) is \(payment.amount), and its order one of \(prices.sorted())")
+            if let prices = shop.prices[payment.reference], !prices.contains(payment.row.amount), !isElsewhere {
+                blame(.wrong, "payment \(payment.id) is \(payment.row.amount), and its order one of \(prices.sorted())")
             }
         }
     }
 
     /// No intent was opened beside one that had been signed, by us or elsewhere, and that had not failed at Belvo.
-    private mutating func checkOpenings(_ payments: [String: PaymentRow]) {
+    private mutating func checkOpenings(_ payments: [String: PaymentOfDay]) {
         judgeAuthorizations(payments)
         for opening in belvo.openings {
             guard let payment = payments[opening.externalID] else { continue }
@@ -185,7 +187,7 @@ extension InvariantChecker {
     }
 
     /// Nothing was authorized beside what had been signed, by us or elsewhere, and that Belvo had not closed.
-    private mutating func judgeAuthorizations(_ payments: [String: PaymentRow]) {
+    private mutating func judgeAuthorizations(_ payments: [String: PaymentOfDay]) {
         for authorization in belvo.authorizations {
             guard let payment = payments[authorization.externalID] else { continue }
             for other in authorization.others where other.externalID != authorization.externalID {
@@ -204,7 +206,7 @@ extension InvariantChecker {
 
     /// What is wrong with money has an alarm.
     private mutating func checkMoney(
-        _ database: SimulatedDatabase, _ payments: [String: PaymentRow]
+        _ database: SimulatedDatabase, _ payments: [String: PaymentOfDay]
     ) async throws {
         var alarms: [String: Set<String>] = [:]
         for row in try await database.rows("SELECT payment_id::text AS id, kind FROM money_alarms") {
@@ -265,71 +267,34 @@ extension InvariantChecker {
 }
 
 // What was told, and what happened in which order.
-extension InvariantChecker {
-    /// Each line begins where the one before ended, the last one is the present, and what was final stays.
-    private mutating func checkHistory(_ database: SimulatedDatabase, _ payments: [String: PaymentRow]) async throws {
-        var present: [String: String] = [:]
-        var paidReferences: Set<String> = []
+extension SimulationChecker {
+    /// Nothing was given up as unknown to Belvo that Belvo had. An intent that was opened later was asked for by a
+    /// server that had been paused; no user can sign it.
+    private mutating func checkWhatWasGivenUp(
+        _ database: SimulatedDatabase, _ payments: [String: PaymentOfDay]
+    ) async throws {
         let lines = try await database.rows(
             """
-            SELECT record_type, record_id::text, state_before, state_after, changed_at FROM state_history ORDER BY id
+            SELECT record_id::text AS id, changed_at FROM state_history
+            WHERE record_type = 'payment' AND state_after = 'failed' ORDER BY state_history.id
             """)
         for line in lines {
-            let (kind, id) = (try line.text("record_type"), try line.text("record_id"))
-            let before: String? = try line.decode("state_before")
-            let after = try line.text("state_after")
-            if before != present[id] {
-                blame(.wrong, "\(kind) \(id) went from \(before ?? "nothing") and was \(present[id] ?? "nothing")")
+            let id = try line.text("id")
+            let changedAt: Payments.Timestamp = try line.decode("changed_at")
+            if payments[id]?.row.failureCode == "creation_lost",
+                belvo.intents.contains(where: {
+                    $0.externalID == id && $0.createdAt.microseconds < changedAt.microsecondsSince1970
+                        && ![.failed, .canceled].contains($0.status)
+                })
+            {
+                blame(.lost, "payment \(id) was given up as unknown to Belvo, which had it")
             }
-            if kind == "payment", let payment = payments[id] {
-                let wasElsewhere = payment.belvoID.map { belvo.signedElsewhere[$0] != nil } ?? false
-                if before == "succeeded" || before == "failed" && !(wasElsewhere && after == "succeeded") {
-                    blame(.wrong, "payment \(id) went from \(before ?? "") to \(after)")
-                }
-                let reference = "\(payment.subject)/\(payment.reference)"
-                if after == "authorizing", paidReferences.contains(reference) {
-                    blame(.double, "payment \(id) was authorized when \(reference) had been paid")
-                }
-                if after == "succeeded" { paidReferences.insert(reference) }
-                // One that was opened later was asked for by a server that had been paused; nobody can sign it.
-                let changedAt: Payments.Timestamp = try line.decode("changed_at")
-                if after == "failed", payment.failureCode == "creation_lost",
-                    belvo.intents.contains(where: {
-                        $0.externalID == id && $0.createdAt.microseconds < changedAt.microsecondsSince1970
-                            && ![.failed, .canceled].contains($0.status)
-                    })
-                {
-                    blame(.lost, "payment \(id) was given up as unknown to Belvo, which had it")
-                }
-            }
-            present[id] = after
-        }
-        for payment in payments.values where payment.historyState != present[payment.id] {
-            blame(
-                .wrong,
-                "payment \(payment.id) is \(payment.historyState), the history says \(present[payment.id] ?? "")")
-        }
-    }
-
-    /// Once a key has an answer of its own, everybody has got it byte for byte, the first one included.
-    private mutating func judgeKeys() {
-        var bodies: [String: Set<[UInt8]>] = [:]
-        var replayed: Set<String> = []
-        for said in fleet.said where said.response.status.code == 201 {
-            guard let key = said.request.headers["idempotency-key"] else { continue }
-            let name = "\(said.user) \(said.request.target.path) \(key)"
-            bodies[name, default: []].insert(said.response.body)
-            if said.response.headers["idempotent-replayed"] != nil { replayed.insert(name) }
-        }
-        for name in replayed where bodies[name]?.count ?? 0 > 1 {
-            let texts = (bodies[name] ?? []).map { String(decoding: $0, as: UTF8.self) }.sorted()
-            blame(.wrong, "\(name) was answered in two ways: \(texts.joined(separator: " and "))")
         }
     }
 
     /// The shop was told once of each payment that was paid, and of no other.
     private mutating func checkEvents(
-        _ database: SimulatedDatabase, _ payments: [String: PaymentRow]
+        _ database: SimulatedDatabase, _ payments: [String: PaymentOfDay]
     ) async throws {
         var told: [String: Int] = [:]
         for row in try await database.rows(
@@ -343,88 +308,50 @@ extension InvariantChecker {
         }
     }
 
-    /// What was answered is still true, and the same key has always got the same.
-    private mutating func judgeAnswers(_ database: SimulatedDatabase, _ payments: [String: PaymentRow]) async throws {
+    /// A webhook that was taken is kept.
+    private mutating func judgeWebhooks(_ database: SimulatedDatabase) async throws {
         var receipts: Set<String> = []
         for row in try await database.rows("SELECT DISTINCT object_id::text AS id FROM webhook_receipts") {
             if let id = try row.decode("id", as: String?.self) { receipts.insert(id) }
         }
-        var signed: [String: [UInt8]] = [:]
-        var made: [String: String] = [:]
-        judgeKeys()
-        for said in fleet.said where said.response.status.isSuccess {
-            let path = said.request.target.path
-            let body = try? JSONDocument(parsing: said.response.body).root
-            if let key = said.request.headers["idempotency-key"], let id = body?["id"]?.string {
-                let name = "\(said.user) \(path) \(key)"
-                if let known = made[name], known != id { blame(.double, "\(name) made \(known) and \(id)") }
-                made[name] = id
-                if path.hasSuffix("payment-intents") {
-                    if payments[id] == nil { blame(.lost, "payment \(id) was answered and is not there") }
-                    let request = try? JSONDocument(parsing: said.request.body).root["reference"]?.string
-                    if body?["reference"]?.string != request {
-                        blame(.wrong, "\(name) asked for \(request ?? "nothing") and was answered with another payment")
-                    }
-                }
-            }
-            guard said.response.status.code != 202 else { continue }
-            let id = path.split(separator: "/").dropLast().last.map(String.init) ?? ""
-            if path.hasSuffix("/authorize") {
-                if payments[id]?.isSigned != true {
-                    blame(.lost, "payment \(id): the signature was taken and is not remembered")
-                }
-                if let other = signed.updateValue(said.request.body, forKey: id), other != said.request.body {
-                    blame(.double, "payment \(id): two signatures were taken")
-                }
-            }
-            let isElsewhere = payments[id]?.belvoID.map { belvo.signedElsewhere[$0] != nil } ?? false
-            if path.hasSuffix("/cancel"), payments[id]?.state != "failed", !isElsewhere {
-                blame(.lost, "payment \(id): the user's cancelling was confirmed and is forgotten")
-            }
-            if path == "/webhooks/belvo" {
-                let told = try? JSONDocument(parsing: said.request.body).root["object_id"]?.string
-                if let told, !receipts.contains(told) {
-                    blame(.lost, "a webhook about \(told) was taken and forgotten")
-                }
+        for said in fleet.said
+        where said.response.status.isSuccess && said.response.status.code != 202
+            && said.request.target.path == "/webhooks/belvo"
+        {
+            let told = try? JSONDocument(parsing: said.request.body).root["object_id"]?.string
+            if let told, !receipts.contains(told) {
+                blame(.lost, "a webhook about \(told) was taken and forgotten")
             }
         }
     }
 }
 
-/// A payment as its row has it.
-struct PaymentRow {
-    let id: String
-    let subject: String
-    let reference: String
-    let state: String
-    let failureCode: String?
-    let historyState: String
-    let belvoID: String?
-    let amount: String
-    let isSigned: Bool
+/// A payment with the moments that only a simulation can judge.
+struct PaymentOfDay {
+    let row: PaymentRow
     let isContradicted: Bool
     let createdAt: Payments.Timestamp
     /// When its row said first that it is authorized.
     let authorizedAt: Payments.Timestamp?
+
+    var id: String { row.id }
+    var subject: String { row.subject }
+    var reference: String { row.reference }
+    var state: String { row.state }
+    var belvoID: String? { row.belvoID }
 }
 
-extension InvariantChecker {
-    private static func payments(in database: SimulatedDatabase) async throws -> [PaymentRow] {
+extension SimulationChecker {
+    private static func payments(in database: SimulatedDatabase) async throws -> [PaymentOfDay] {
         try await database.rows(
             """
-            SELECT id::text, subject, coalesce(reference, '') AS reference, state, failure_code, belvo_id::text,
-                CASE WHEN in_doubt THEN 'in_doubt' ELSE state END AS history_state,
-                (amount_centavos / 100.0)::numeric(18, 2)::text AS amount, authorize_sent_at IS NOT NULL AS is_signed,
-                contradicted_at IS NOT NULL AS is_contradicted, created_at, authorize_sent_at
+            SELECT \(fragment: PaymentRow.columns), contradicted_at IS NOT NULL AS is_contradicted, created_at,
+                authorize_sent_at
             FROM payments ORDER BY id
             """
         ).map { row in
-            PaymentRow(
-                id: try row.text("id"), subject: try row.text("subject"), reference: try row.text("reference"),
-                state: try row.text("state"), failureCode: try row.decode("failure_code"),
-                historyState: try row.text("history_state"),
-                belvoID: try row.decode("belvo_id"), amount: try row.text("amount"),
-                isSigned: try row.decode("is_signed"), isContradicted: try row.decode("is_contradicted"),
+            PaymentOfDay(
+                row: try PaymentRow(row), isContradicted: try row.decode("is_contradicted"),
                 createdAt: try row.decode("created_at"), authorizedAt: try row.decode("authorize_sent_at"))
         }
     }

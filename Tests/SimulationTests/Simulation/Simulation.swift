@@ -1,6 +1,7 @@
 import BelvoSandbox
 import FoundationEssentials
 import HTTP
+import Invariants
 import Logging
 import Payments
 import Postgres
@@ -74,7 +75,7 @@ struct Simulation {
             clients: clients,
             database: database)
         for _ in 0..<scheduler.number(1...3) { try await fleet.add() }
-        var check = InvariantChecker(belvo: belvo, fleet: fleet, shop: shop)
+        var check = SimulationChecker(belvo: belvo, fleet: fleet, shop: shop)
         do {
             try await fate.play()
             try await check.checkStorm(database)

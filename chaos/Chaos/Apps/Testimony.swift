@@ -1,5 +1,5 @@
 import HTTP
-import JSON
+import Invariants
 import Transport
 
 /// What apps were told, and when: what the rows have to agree with afterwards.
@@ -7,36 +7,27 @@ final class Testimony: Sendable {
     private let state = LockedBox(State())
 
     private struct State: Sendable {
-        var answers: [Told] = []
+        var answers: [ToldAnswer] = []
         var successes: [Monotonic] = []
         var failures: [Int: Int] = [:]
         var purchases: [String: Bool] = [:]
         var complaints: [String] = []
     }
 
-    /// An answer that promises something.
-    struct Told: Sendable {
-        let subject: String
-        /// `POST /v1/payment-intents` and the like, ids and all.
-        let call: String
-        let key: String?
-        let status: Int
-        let body: [UInt8]
-    }
-
-    /// An app has an answer; status 0 stands for none.
-    func hear(_ status: Int, to request: Request, of subject: String, body: [UInt8]) {
+    /// An app has an answer, or nil.
+    func hear(_ response: Response?, to request: Request, of subject: String) {
         state.update { state in
-            guard (200..<300).contains(status) else {
-                state.failures[status, default: 0] += 1
+            guard let response, response.status.isSuccess else {
+                state.failures[response?.status.code ?? 0, default: 0] += 1
                 return
             }
             state.successes.append(.now())
             guard request.method != .get else { return }
             state.answers.append(
-                Told(
-                    subject: subject, call: "\(request.method) \(request.target.path)",
-                    key: request.headers["idempotency-key"], status: status, body: body))
+                ToldAnswer(
+                    subject: subject, path: request.target.path, key: request.headers["idempotency-key"],
+                    status: response.status.code, isReplayed: response.headers["idempotent-replayed"] != nil,
+                    request: request.body, body: response.body))
         }
     }
 
@@ -50,7 +41,7 @@ final class Testimony: Sendable {
         state.update { $0.complaints.append(text) }
     }
 
-    var answers: [Told] { state.value.answers }
+    var answers: [ToldAnswer] { state.value.answers }
     var complaints: [String] { state.value.complaints }
     /// How often there was which answer other than a success; under 0 how often there was none.
     var failures: [Int: Int] { state.value.failures }

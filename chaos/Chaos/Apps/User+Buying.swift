@@ -1,4 +1,4 @@
-import HTTP
+import AppRequests
 import JSON
 import SoftwareAuthenticator
 import Transport
@@ -33,15 +33,10 @@ extension User {
     }
 
     private func open(_ reference: String, key: String) async -> Opening {
-        let body = JSONWriter.object {
-            $0.member("enrollment", enrollment.value)
-            $0.member("reference", reference)
-            $0.member("amount", "19.90")
-            $0.member("description", "Two coffees")
-        }
+        let request = AppRequest.createPayment(from: enrollment.value, reference: reference, key: key)
         while !Task.isCancelled {
-            let heard = await ask(.post, "/v1/payment-intents", body, key: key)
-            switch (heard?.status, heard?.code) {
+            let heard = await ask(request)
+            switch (heard?.status, heard?.problem) {
             case (201, _), (200, _), (202, _):
                 guard let payment = heard?.json, let id = payment["id"]?.string else {
                     testimony.complain("a payment without id: \(heard?.text ?? "")")
@@ -71,13 +66,10 @@ extension User {
             testimony.complain("options that cannot be signed: \(String(decoding: options.raw, as: UTF8.self))")
             return false
         }
-        let body = JSONWriter.object {
-            $0.memberRaw("risk_signals", signals.value)
-            $0.memberRaw("assertion", assertion)
-        }
+        let request = AppRequest.authorizePayment(id, riskSignals: signals.value, assertion: assertion)
         while !Task.isCancelled {
-            let heard = await ask(.post, "/v1/payment-intents/\(id)/authorize", body)
-            switch (heard?.status, heard?.code) {
+            let heard = await ask(request)
+            switch (heard?.status, heard?.problem) {
             case (204, _), (202, _), (409, "wrong_state"), (422, "payment_failed"), (409, "already_paid"):
                 return await isPaid(id)
             case (nil, _), (409, "in_progress"), (429, _), (502, _), (503, _), (504, _): await pause()
@@ -98,7 +90,7 @@ extension User {
                 return nil
             }
             await pause()
-            if let heard = await ask(.get, "/v1/payment-intents/\(id)"), heard.status == 200, let fresh = heard.json {
+            if let heard = await ask(.readPayment(id)), heard.status == 200, let fresh = heard.json {
                 payment = fresh
             }
         }
@@ -108,7 +100,7 @@ extension User {
     /// Looks until the payment has come to its end; whether it was paid.
     private func isPaid(_ id: String) async -> Bool {
         while !Task.isCancelled {
-            let heard = await ask(.get, "/v1/payment-intents/\(id)")
+            let heard = await ask(.readPayment(id))
             switch heard?.json?["status"]?.string {
             case "SUCCEEDED": return true
             case "FAILED": return false

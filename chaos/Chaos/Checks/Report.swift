@@ -1,3 +1,4 @@
+import Invariants
 import Transport
 
 /// What a scenario has shown.
@@ -28,6 +29,17 @@ public struct Report: Sendable {
     public init(_ scenario: String, deeds: String) {
         self.scenario = scenario
         self.deeds = deeds
+    }
+
+    mutating func take(_ violations: [Violation]) {
+        for violation in violations {
+            switch violation.kind {
+            case .double: double.append(violation.text)
+            case .lost: lost.append(violation.text)
+            case .stuck: stuck.append(violation.text)
+            case .wrong: wrong.append(violation.text)
+            }
+        }
     }
 
     /// Whether every promise was kept; for a control, whether the loss was noticed.

@@ -24,7 +24,7 @@ struct DatabaseRestarts: Sendable {
             var report = Report(
                 "PostgreSQL restarted under load", deeds: "\(restarts.value) times `-m immediate` and started again")
             report.gap = gap
-            try await InvariantChecker(site).check(&report)
+            try await SiteChecker(site).check(&report)
             return [report]
         }
     }
@@ -58,7 +58,7 @@ public struct LostCommits: Sendable {
                 deeds:
                     "\(thief.taken.value) answers of \(thief.seen.value) swallowed after the commit, connection reset")
             report.gap = gap
-            try await InvariantChecker(site).check(&report)
+            try await SiteChecker(site).check(&report)
             return [report]
         }
     }
@@ -145,7 +145,7 @@ struct FullDisk: Sendable {
                     + "ended itself \(deaths.value) times")
             report.gap = gap
             if refused == 0 { report.wrong.append("the disk was never full for PostgreSQL") }
-            try await InvariantChecker(site).check(&report)
+            try await SiteChecker(site).check(&report)
             return [report]
         }
     }
@@ -178,7 +178,7 @@ struct HeldLock: Sendable {
                 "a lock on `payments`", deeds: "`ACCESS EXCLUSIVE` for \(Report.tenths(span)) s under load")
             report.gap = gap
             if gap < span / 2 { report.wrong.append("the lock held up nobody") }
-            try await InvariantChecker(site).check(&report)
+            try await SiteChecker(site).check(&report)
             return [report]
         }
     }

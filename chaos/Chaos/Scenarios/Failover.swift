@@ -107,7 +107,7 @@ struct Failover: Sendable {
         report.isControl = !isSynchronous
         report.gap = outage.value
         let database = try Database(standby.url())
-        try await InvariantChecker(site, database: database).check(&report)
+        try await SiteChecker(site, database: database).check(&report)
         await database.close()
         return report
     }

@@ -41,7 +41,7 @@ public struct KillAtEveryStep: Sendable {
                 deeds:
                     "\(hand.deeds.count) kills, \(aimed) of them aimed at \(2 * steps.count) places of one purchase: "
                     + hand.summary)
-            try await InvariantChecker(site).check(&report)
+            try await SiteChecker(site).check(&report)
             report.gap = site.testimony.longestGap(from: start, to: end)
             report.wrong += steps.flatMap(hand.missed).map { "no kill \($0)" }
             return [report]

@@ -1,5 +1,6 @@
 import Glibc
 import HTTP
+import Invariants
 import JSON
 import Postgres
 import Transport
@@ -40,7 +41,7 @@ public struct Storms: Sendable {
             report.gap = gap
             report.wrong = wrong
             if count < Int64(copies) { report.wrong.append("only \(count) webhooks came") }
-            try await InvariantChecker(site).check(&report)
+            try await SiteChecker(site).check(&report)
             return [report]
         }
     }
@@ -68,9 +69,9 @@ public struct Storms: Sendable {
         try await site.belvo.setVariants(["payment_settlement": "when_told"])
         let user = site.users[0]
         let purchase = Loop.task { await user.buy("forged") }
-        let found = LockedBox<BelvoStandIn.Intents?>(nil)
+        let found = LockedBox<IntentsOfPayment?>(nil)
         _ = await eventually(within: .seconds(20)) {
-            found.value = (try? await site.belvo.intents())?.first { $0.authorized > 0 && $0.succeeded == 0 }
+            found.value = (try? await site.belvo.intents())?.first { $0.authorized > 0 && $0.paid == 0 }
             return found.value != nil
         }
         guard let intent = found.value, let id = intent.ids.first else { return ["no payment waits for Belvo"] }

@@ -1,5 +1,6 @@
 import Glibc
 import HTTP
+import Invariants
 import JSON
 import Transport
 
@@ -53,7 +54,7 @@ struct ThreeInstances: Sendable {
                     + "failed requests: \(load.told); \(looks.told)")
             report.gap = load.gap
             report.wrong = load.wrong + looks.wrong
-            try await InvariantChecker(site).check(&report)
+            try await SiteChecker(site).check(&report)
             return [report]
         }
     }
@@ -114,7 +115,7 @@ struct ThreeInstances: Sendable {
         let areSigned = await eventually(within: .seconds(60)) {
             // A sandbox that does not answer is asked again.
             let intents = (try? await site.belvo.intents()) ?? []
-            open.value = intents.filter { $0.authorized > 0 && $0.succeeded == 0 }.flatMap(\.ids)
+            open.value = intents.filter { $0.authorized > 0 && $0.paid == 0 }.flatMap(\.ids)
             return open.value.count == users.count
         }
         guard areSigned else { throw CommandFailed(description: "not all payments were signed") }

@@ -1,4 +1,5 @@
 import HTTP
+import Invariants
 import JSON
 import Transport
 
@@ -82,24 +83,16 @@ final class BelvoStandIn: Sendable {
     var calls: CallBook { seen.value }
 
     /// Intents by the `external_id` under which they were made.
-    func intents() async throws -> [Intents] {
+    func intents() async throws -> [IntentsOfPayment] {
         guard let results = try await control(.get, "/sandbox/intent-counts")?["results"] else { return [] }
         return results.elements.compactMap { entry in
-            guard let external = entry["external_id"]?.string, let created = entry["created"]?.int64,
-                let succeeded = entry["succeeded"]?.int64, let authorized = entry["authorized"]?.int64
+            guard let external = entry["external_id"]?.string, let succeeded = entry["succeeded"]?.int64,
+                let authorized = entry["authorized"]?.int64
             else { return nil }
-            return Intents(
-                externalID: external, created: Int(created), succeeded: Int(succeeded), authorized: Int(authorized),
-                ids: entry["ids"]?.elements.compactMap(\.string) ?? [])
+            return IntentsOfPayment(
+                externalID: external, ids: entry["ids"]?.elements.compactMap(\.string) ?? [],
+                authorized: Int(authorized), paid: Int(succeeded))
         }
-    }
-
-    struct Intents: Sendable {
-        let externalID: String
-        let created: Int
-        let succeeded: Int
-        let authorized: Int
-        let ids: [String]
     }
 }
 
