@@ -114,7 +114,8 @@ import Testing
     @Test func `a signature that was taken and is gone is called lost`() async throws {
         try await ChaosHarness.session { harness in
             let payment = try await harness.buy("unsigned")
-            try await harness.tamper("UPDATE payments SET assertion_digest = NULL WHERE id::text = \(payment)")
+            try await harness.tamper(
+                "UPDATE payments SET assertion_digest = NULL, authorize_sent_at = NULL WHERE id::text = \(payment)")
             let report = try await harness.check()
             #expect(
                 report.lost == [

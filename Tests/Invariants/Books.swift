@@ -14,7 +14,9 @@ public struct PaymentRow: Sendable {
     public let belvoID: String?
     /// In reais, such as `19.90`.
     public let amount: String
-    /// Whether the signature that went to Belvo is remembered.
+    /// Whether it is remembered that a signature went to Belvo.
+    public let wasAuthorizeSent: Bool
+    /// Whether the signature that Belvo took, or may take, is remembered.
     public let isSigned: Bool
 
     /// The columns that `init` reads, of `payments`.
@@ -22,7 +24,7 @@ public struct PaymentRow: Sendable {
         id::text, subject, coalesce(reference, id::text) AS reference, state, failure_code, belvo_id::text,
         CASE WHEN in_doubt THEN 'in_doubt' ELSE state END AS history_state,
         (amount_centavos / 100.0)::numeric(18, 2)::text AS amount,
-        authorize_sent_at IS NOT NULL AND assertion_digest IS NOT NULL AS is_signed
+        authorize_sent_at IS NOT NULL AS was_authorize_sent, assertion_digest IS NOT NULL AS is_signed
         """
 
     public init(_ row: Row) throws {
@@ -34,6 +36,7 @@ public struct PaymentRow: Sendable {
         failureCode = try row.decode("failure_code")
         belvoID = try row.decode("belvo_id")
         amount = try row.decode("amount")
+        wasAuthorizeSent = try row.decode("was_authorize_sent")
         isSigned = try row.decode("is_signed")
     }
 

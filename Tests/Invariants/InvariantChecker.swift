@@ -27,7 +27,7 @@ public struct InvariantChecker: Sendable {
                     Violation(.lost, "intent \(intent.ids.joined(separator: " ")) was opened and never remembered"))
                 continue
             }
-            if intent.authorized > 0, !payment.isSigned {
+            if intent.authorized > 0, !payment.wasAuthorizeSent {
                 found.append(Violation(.lost, "payment \(id) was authorized, and its signature is not remembered"))
             }
             if intent.isContradicted { continue }
