@@ -112,12 +112,16 @@ package final class MerchantServer: Sendable {
             tls: try settings.tls.map {
                 try TLSContext.server(certificateChain: $0.certificateFile, privateKey: $0.keyFile)
             },
-            refusal: countedRefusal
-        ) { request, context in
-            let reply = await api.respond(to: request, context)
-            observer?.see(request, reply)
-            return reply
-        }
+            refusal: countedRefusal,
+            dispatcher: { request, context in
+                let handling = api.handle(request, context)
+                guard let observer else { return handling }
+                return .work {
+                    let reply = await handling.reply
+                    observer.see(request, reply)
+                    return reply
+                }
+            })
         gauges = loops.map { _ in LoopGauge() }
         let admin = AdminAPI(
             health: health,

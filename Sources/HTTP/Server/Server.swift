@@ -1,7 +1,7 @@
 import Synchronization
 import Transport
 
-/// An HTTP/1.1 server: connections on event loops, each request answered by one `async` function.
+/// An HTTP/1.1 server: connections on event loops, each request answered by one function.
 ///
 /// Every loop accepts from the same listener and serves what it accepted itself, from the first byte to the last.
 /// The requests of one connection are answered one after the other in the order in which they came (RFC 9112
@@ -10,14 +10,17 @@ import Transport
 ///
 /// Use: `try await server.listen(at:on:)` from a task on any loop, later `await server.drain(within:)`.
 public final class Server: Sendable {
-    /// Answers one request. It runs on the connection's loop.
+    /// Answers one request at once, or says how it is answered. It runs on the connection's loop.
+    public typealias Dispatcher = @Sendable (Request, RequestContext) -> Handling
+
+    /// Answers one request. It runs on the connection's loop, as a task.
     ///
     /// `nonsending`, and so are the functions behind it that every request passes: they go on where their caller is.
     /// Others ask the runtime at each call where their task belongs, and the answer is always the same.
     public typealias Handler = nonisolated(nonsending) @Sendable (Request, RequestContext) async -> Reply
 
     let configuration: ServerConfiguration
-    let handler: Handler
+    let dispatcher: Dispatcher
     let refusal: @Sendable (MessageFault) -> Response
     let admission: Admission
     let unsent: ByteBudget
@@ -34,7 +37,7 @@ public final class Server: Sendable {
         configuration: ServerConfiguration = ServerConfiguration(),
         tls: TLSContext? = nil,
         refusal: @escaping @Sendable (MessageFault) -> Response,
-        handler: @escaping Handler
+        dispatcher: @escaping Dispatcher
     ) {
         self.configuration = configuration
         admission = Admission(configuration, isSecure: tls != nil)
@@ -45,7 +48,19 @@ public final class Server: Sendable {
         isSecure = tls != nil
         currentTLS = Mutex(tls)
         self.refusal = refusal
-        self.handler = handler
+        self.dispatcher = dispatcher
+    }
+
+    /// The same, with a task for every request.
+    public convenience init(
+        configuration: ServerConfiguration = ServerConfiguration(),
+        tls: TLSContext? = nil,
+        refusal: @escaping @Sendable (MessageFault) -> Response,
+        handler: @escaping Handler
+    ) {
+        self.init(
+            configuration: configuration, tls: tls, refusal: refusal,
+            dispatcher: { request, context in .work { await handler(request, context) } })
     }
 
     /// Certificates for the connections to come. Those that stand keep theirs.
@@ -133,6 +148,26 @@ public struct RequestContext: Sendable {
     /// requests under way, which is given back by letting go of it. On the connection's loop only.
     public func keep(_ permit: some AnyObject & Sendable) {
         connection?.value.dues.keep(permit)
+    }
+}
+
+/// How a request is answered.
+public enum Handling: Sendable {
+    /// The body of a task on the connection's loop, which gives the answer.
+    public typealias Work = nonisolated(nonsending) @Sendable () async -> Reply
+
+    /// Nothing had to be waited for: no task is made.
+    case reply(Reply)
+    case work(Work)
+
+    /// The answer, waited for where it has to be.
+    public nonisolated(nonsending) var reply: Reply {
+        get async {
+            switch self {
+            case .reply(let reply): reply
+            case .work(let work): await work()
+            }
+        }
     }
 }
 

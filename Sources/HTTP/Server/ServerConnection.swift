@@ -317,11 +317,14 @@ extension ServerConnection {
         let context = RequestContext(
             peer: peer, isSecure: loopServer.server.isSecure, arrivedAt: loopServer.loop.now, connection: connection)
         let method = request.method
-        let handler = loopServer.server.handler
-        // Started here and now: a handler that never waits has answered when this returns.
-        Task.immediate(executorPreference: loopServer.loop) {
-            let reply = await handler(request, context)
-            connection.value.finish(reply, to: method, keepAlive: keepAlive)
+        switch loopServer.server.dispatcher(request, context) {
+        case .reply(let reply):
+            finish(reply, to: method, keepAlive: keepAlive)
+        case .work(let work):
+            // Started here and now: a task that never waits has answered when this returns.
+            Task.immediate(executorPreference: loopServer.loop) {
+                connection.value.finish(await work(), to: method, keepAlive: keepAlive)
+            }
         }
     }
 

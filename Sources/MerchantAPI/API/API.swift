@@ -11,7 +11,7 @@ import MerchantWorkflows
 import Payments
 import Transport
 
-/// The merchant's HTTP interface: every request goes through `respond(to:)`, and every failure becomes a problem
+/// The merchant's HTTP interface: every request goes through `handle(_:_:)`, and every failure becomes a problem
 /// document there.
 ///
 /// A class, because what is handed on to ten thousand waiting requests should be one word long.
@@ -47,28 +47,47 @@ package final class API: Sendable {
         answerLevel = logsRequests ? .info : .debug
     }
 
-    /// Answers one request, whatever it is.
-    package nonisolated(nonsending) func respond(to request: Request, _ context: RequestContext) async -> Reply {
+    /// Answers one request, whatever it is: at once if nothing has to be waited for.
+    package func handle(_ request: Request, _ context: RequestContext) -> Handling {
         let made = RequestID.made()
-        let inbound = Inbound(
+        var inbound = Inbound(
             request: request, requestID: RequestID.taken(from: request) ?? made,
             client: access.proxies.client(of: request, from: context.peer))
         // Behind a proxy a connection is many clients'.
         if inbound.client != context.peer { context.setOwner(seededHash(of: inbound.client.subscriber)) }
         let match = router.match(request.method, request.target.path)
-        let trace = request.headers["traceparent"].flatMap { TraceParent($0) }?.traceID ?? made
-        let reply = await Trace.$current.withValue(trace) {
+        let answered = Answered(
+            route: RequestCounts.Route(match, request.method), requestID: inbound.requestID,
+            trace: request.headers["traceparent"].flatMap { TraceParent($0) }?.traceID ?? made,
+            client: inbound.client, sharing: access.crossOrigin.sharing(with: request))
+        guard case .operation(let operation, let id) = match, operation != .live else {
             do {
-                return try await dispatch(inbound, to: match, context)
+                return .reply(finish(.response(try answerAtOnce(inbound, to: match)), answered, context))
             } catch {
-                if error is AccessRefusal { noteRefusal(inbound, context) }
-                return Reply.response(refusal(error, to: inbound))
+                return .reply(Trace.$current.withValue(answered.trace) { refuse(error, inbound, answered, context) })
             }
         }
-        let answered = Answered(
-            route: RequestCounts.Route(match, request.method), requestID: inbound.requestID, trace: trace,
-            client: inbound.client, sharing: access.crossOrigin.sharing(with: request))
-        switch consume reply {
+        inbound.pathID = id
+        return .work { [inbound] in
+            await Trace.$current.withValue(answered.trace) {
+                do {
+                    return self.finish(try await self.dispatch(operation, inbound, context), answered, context)
+                } catch {
+                    return self.refuse(error, inbound, answered, context)
+                }
+            }
+        }
+    }
+
+    private func refuse(
+        _ error: any Error, _ inbound: Inbound, _ answered: Answered, _ context: RequestContext
+    ) -> Reply {
+        if error is AccessRefusal { noteRefusal(inbound, context) }
+        return finish(.response(refusal(error, to: inbound)), answered, context)
+    }
+
+    private func finish(_ reply: consuming Reply, _ answered: Answered, _ context: RequestContext) -> Reply {
+        switch reply {
         case .response(var response):
             complete(&response, of: answered, since: context.arrivedAt)
             return .response(response)
@@ -105,44 +124,45 @@ package final class API: Sendable {
             ])
     }
 
-    private nonisolated(nonsending) func dispatch(
-        _ inbound: Inbound, to match: Router.Match, _ context: RequestContext
-    ) async throws -> Reply {
-        let request = inbound.request
+    /// The answer to a request that waits for nothing: the process lives, or knows no such resource or method.
+    private func answerAtOnce(_ inbound: Inbound, to match: Router.Match) throws -> Response {
         switch match {
         case .nothing:
             try access.admitWithoutToken(inbound.client)
             throw APIError.notFound
         case .otherMethod(let allowed):
             try access.admitWithoutToken(inbound.client)
-            if let answer = access.crossOrigin.preflight(request, methods: allowed) {
-                return .response(answer)
-            }
+            if let answer = access.crossOrigin.preflight(inbound.request, methods: allowed) { return answer }
             var error = APIError(.methodNotAllowed, .methodNotAllowed, "This resource does not know the method.")
             error.headers = [("allow", allowed.joined(separator: ", "))]
             throw error
-        case .operation(let operation, let id):
-            var inbound = inbound
-            inbound.pathID = id
-            switch operation.access {
-            case .probe:
-                try access.admitProbe(inbound.client)
-                return .response(try await perform(operation, inbound))
-            case .anybody: try access.admitWithoutToken(inbound.client)
-            case .browser:
-                do {
-                    try access.admitWithoutToken(inbound.client)
-                } catch {
-                    noteRefusal(inbound, context)
-                    return .response(tooManyCallbacks(error, inbound))
-                }
-            case .user, .shop, .belvo: break
-            }
-            try access.inFlight.enter()
-            defer { access.inFlight.leave() }
-            return operation.access == .user
-                ? try await attend(operation, inbound, context) : .response(try await perform(operation, inbound))
+        case .operation:
+            try access.admitProbe(inbound.client)
+            return health.live()
         }
+    }
+
+    private nonisolated(nonsending) func dispatch(
+        _ operation: Operation, _ inbound: Inbound, _ context: RequestContext
+    ) async throws -> Reply {
+        switch operation.access {
+        case .probe:
+            try access.admitProbe(inbound.client)
+            return .response(try await perform(operation, inbound))
+        case .anybody: try access.admitWithoutToken(inbound.client)
+        case .browser:
+            do {
+                try access.admitWithoutToken(inbound.client)
+            } catch {
+                noteRefusal(inbound, context)
+                return .response(tooManyCallbacks(error, inbound))
+            }
+        case .user, .shop, .belvo: break
+        }
+        try access.inFlight.enter()
+        defer { access.inFlight.leave() }
+        return operation.access == .user
+            ? try await attend(operation, inbound, context) : .response(try await perform(operation, inbound))
     }
 
     /// The connection is told that its client asks too often, unless it is a proxy's, and so many clients'.

@@ -10,6 +10,18 @@ import Testing
         #expect(transcript(answers) == (paths + ["/last"]).map { "200 \($0)" })
     }
 
+    @Test func `answers that wait for nothing come in order, too, between others that do`() async throws {
+        let dispatcher: Server.Dispatcher = { request, context in
+            request.target.path.hasSuffix("0")
+                ? .work { await echoPath(request, context) }
+                : .reply(.response(Response(.ok, body: Array(request.target.path.utf8))))
+        }
+        let paths = (1...2000).map { "/\($0)" }
+        let text = paths.map { get($0) }.joined() + get("/last", closing: true)
+        let answers = try await RunningServer.run(dispatcher: dispatcher) { try await $0.answer(to: text) }
+        #expect(transcript(answers) == (paths + ["/last"]).map { "200 \($0)" })
+    }
+
     @Test func `a request is begun when the one before is answered, not earlier`() async throws {
         let begun = Box<[String]>([])
         let gate = Gate()

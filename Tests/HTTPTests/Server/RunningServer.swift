@@ -13,13 +13,22 @@ struct RunningServer: Sendable {
         tls: TLSContext? = nil, configure: @escaping @Sendable (inout ServerConfiguration) -> Void = { _ in },
         handler: @escaping Server.Handler, body: @escaping @Sendable (RunningServer) async throws -> Value
     ) async throws -> Value {
+        try await run(
+            tls: tls, configure: configure,
+            dispatcher: { request, context in .work { await handler(request, context) } }, body: body)
+    }
+
+    static func run<Value: Sendable>(
+        tls: TLSContext? = nil, configure: @escaping @Sendable (inout ServerConfiguration) -> Void = { _ in },
+        dispatcher: @escaping Server.Dispatcher, body: @escaping @Sendable (RunningServer) async throws -> Value
+    ) async throws -> Value {
         try await withLoop { loop in
             var configuration = ServerConfiguration()
             configuration.lingerDeadline = .seconds(20)
             configure(&configuration)
             let server = Server(
                 configuration: configuration, tls: tls,
-                refusal: { Response($0.status, body: Array($0.reason.utf8)) }, handler: handler)
+                refusal: { Response($0.status, body: Array($0.reason.utf8)) }, dispatcher: dispatcher)
             let running = RunningServer(loop: loop, port: try await listen(server, on: loop), server: server)
             let result: Result<Value, any Error>
             do {

@@ -83,7 +83,7 @@ struct SimulatedServer: Sendable {
     /// Answers a request, as a connection would ask it to.
     func respond(to request: Request) async -> Response? {
         let context = RequestContext(peer: IPAddress("127.0.0.1")!, isSecure: true, arrivedAt: .now())
-        guard case .response(let response) = await api.respond(to: request, context) else { return nil }
+        guard case .response(let response) = await api.handle(request, context).reply else { return nil }
         return response
     }
 
