@@ -16,6 +16,11 @@ public struct JSONFault: Error, Equatable, Sendable {
         self.message = message
     }
 
+    /// Compares by bytes: the pointer holds names of the document, which a client chooses.
+    public static func == (one: JSONFault, other: JSONFault) -> Bool {
+        one.pointer.isSameBytes(as: other.pointer) && one.code == other.code && one.message == other.message
+    }
+
     /// The codes that this module gives.
     public enum Code {
         /// The member is missing, or null.

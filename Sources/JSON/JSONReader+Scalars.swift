@@ -60,8 +60,8 @@ extension JSONReader {
     private func oneOf<T: RawRepresentable & CaseIterable>(_ position: Int, _ name: String) -> T?
     where T.RawValue == String {
         guard let text = string(position, name, nil) else { return nil }
-        // Not `T(rawValue:)`, which compares as Swift does: for it U+212A, the Kelvin sign, is a K.
-        let found = T.allCases.first { $0.rawValue.utf8.elementsEqual(text.utf8) }
+        // Not `T(rawValue:)`, which compares as Swift does.
+        let found = T.allCases.first { $0.rawValue.isSameBytes(as: text) }
         return found ?? refuse(name, .notAllowed(T.allCases.map(\.rawValue)))
     }
 

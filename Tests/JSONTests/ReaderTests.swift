@@ -25,6 +25,13 @@ struct ReaderTests {
         #expect(found == [" wrong_type"])
     }
 
+    @Test func `names that only look the same are different ones`() throws {
+        let names = ["\u{E9}", "e\u{301}", "\u{212A}", "K"]
+        let object = names.map { "\"\($0)\":1" }.joined(separator: ",")
+        let found = try faults("{\(object)}") { _ in }
+        #expect(found.map { Array($0.utf8) } == names.map { Array("/\($0) unknown_member".utf8) })
+    }
+
     @Test(arguments: ["{}", #"{"m":null}"#])
     func `a required member that is missing or null is a fault, an optional one is not`(json: String) throws {
         let required = try faults(json) {

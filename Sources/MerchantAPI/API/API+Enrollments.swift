@@ -213,7 +213,9 @@ struct Credential {
     private static func read(_ reader: JSONReader, _ name: String, parts: [String]) -> Credential? {
         guard let value = reader.value(name), let credential = reader.object(name) else { return nil }
         credential.ignoreRest()
-        if let attachment = credential.optionalString("authenticatorAttachment"), attachment != "platform" {
+        if let attachment = credential.optionalString("authenticatorAttachment"),
+            !attachment.isSameBytes(as: "platform")
+        {
             credential.refuse("authenticatorAttachment", code: "not_allowed", "This has to be platform.")
         }
         let id = credential.string("id", length: 1...1024)
@@ -221,7 +223,7 @@ struct Credential {
         if let id, let rawID, !AnyBase64.isSame(id, rawID) {
             credential.refuse("rawId", code: "differs", "rawId and id are the same bytes.")
         }
-        if let type = credential.optionalString("type"), type != "public-key" {
+        if let type = credential.optionalString("type"), !type.isSameBytes(as: "public-key") {
             credential.refuse("type", code: "not_allowed", "This has to be public-key.")
         }
         credential.optionalObject("clientExtensionResults")?.ignoreRest()
@@ -245,12 +247,12 @@ struct Credential {
     private func withEmptyUserHandle() -> Credential {
         let text = JSONWriter.object { credential in
             for member in value.members {
-                guard member.name == "response" else {
+                guard member.name.isSameBytes(as: "response") else {
                     credential.memberRaw(member.name, member.value.raw)
                     continue
                 }
                 credential.memberObject(member.name) { response in
-                    for part in member.value.members where part.name != "userHandle" {
+                    for part in member.value.members where !part.name.isSameBytes(as: "userHandle") {
                         response.memberRaw(part.name, part.value.raw)
                     }
                     response.member("userHandle", "")

@@ -43,7 +43,7 @@ struct Inbound: Sendable {
         var faults: [JSONFault] = []
         var seen: Set<String> = []
         for name in fields.names where faults.count < JSONReader.faultsMax {
-            if !known.contains(name) {
+            if !known.contains(where: name.isSameBytes) {
                 faults.append(
                     JSONFault(
                         pointer: "?\(name)", code: "unknown_parameter",
@@ -108,7 +108,7 @@ struct Query {
     /// A status to narrow a list to.
     func status() throws(APIError) -> Payments.Status? {
         guard let text = fields["status"] else { return nil }
-        guard let status = Payments.Status(rawValue: text) else {
+        guard let status = Payments.Status.allCases.first(where: { text.isSameBytes(as: $0.rawValue) }) else {
             let known = Payments.Status.allCases.map(\.rawValue).joined(separator: ", ")
             throw .invalid("?status", "not_allowed", "A status is one of \(known).")
         }

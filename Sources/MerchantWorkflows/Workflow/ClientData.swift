@@ -43,7 +43,7 @@ package struct ClientData {
         guard let bytes = AnyBase64.decode(encoded), let document = try? JSONDocument(parsing: bytes),
             let type = document.root["type"]?.string, let signed = document.root["challenge"]?.string
         else { throw .malformed }
-        guard type == ceremony.rawValue else { throw .wrongType }
+        guard type.isSameBytes(as: ceremony.rawValue) else { throw .wrongType }
         // A bank may give it in base64, and what an authenticator signs is base64url of the same bytes.
         guard !challenge.isEmpty, AnyBase64.isSame(signed, challenge) else { throw .wrongChallenge }
     }
