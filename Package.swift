@@ -76,6 +76,7 @@ let package = Package(
                 .embedInCode("0030_place_orders_anew_for_their_user.sql"),
                 .embedInCode("0031_raise_alarms_when_contradicted_money_arrives.sql"),
                 .embedInCode("0032_take_strangers_redirects_in_turn.sql"),
+                .embedInCode("0033_keep_the_reference_while_a_webhook_is_unread.sql"),
             ],
             swiftSettings: strict
         ),

@@ -53,6 +53,9 @@ public let migrations: [Migration] = [
         PackageResources._031_raise_alarms_when_contradicted_money_arrives_sql),
     Migration(
         "0032_take_strangers_redirects_in_turn", PackageResources._032_take_strangers_redirects_in_turn_sql),
+    Migration(
+        "0033_keep_the_reference_while_a_webhook_is_unread",
+        PackageResources._033_keep_the_reference_while_a_webhook_is_unread_sql),
 ]
 
 extension Migration {

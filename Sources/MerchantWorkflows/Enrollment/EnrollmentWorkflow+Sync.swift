@@ -64,9 +64,9 @@ extension EnrollmentWorkflow {
         }
         // Under whatever name Belvo shows it, it may be the one that is being made here: its answer shows it.
         if try await dependencies.store.hasEnrollmentInFlight(of: owner.subject) {
-            throw ImportDeferred.mayBeOwn
+            throw SyncDeferred.mayBeOwn
         }
-        guard let institution = remote.details.institution else { throw ImportDeferred.incomplete("institution") }
+        guard let institution = remote.details.institution else { throw SyncDeferred.incomplete("institution") }
         let seen = Enrollment(
             id: Enrollment.ID(dependencies.identities.next()), origin: .foreign, subject: owner.subject,
             customer: owner.customer, institution: try await shown(institution),

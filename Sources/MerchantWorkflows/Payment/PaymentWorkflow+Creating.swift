@@ -142,7 +142,9 @@ extension PaymentWorkflow {
     ) async throws -> WorkflowRefusal? {
         var taking = try await dependencies.store.payments(
             taking: reference, of: subject, isPricedByOrder: isPricedByOrder)
-        let givenUp = taking.filter { $0.record.state == .failed || ($0.isOverdue && !$0.record.isMaybeSigned) }
+        let givenUp = taking.filter {
+            $0.record.state == .failed && $0.record.mayBelvoStillPay || $0.isOverdue && !$0.record.isMaybeSigned
+        }
         if !givenUp.isEmpty, taking.allSatisfy({ $0.record.state != .succeeded }) {
             // More than a few are never open by themselves; the others are polled, and keep the reference until then.
             try await withThrowingTaskGroup { group in
@@ -159,6 +161,8 @@ extension PaymentWorkflow {
 
     /// No user learns the id of another user's payment, which an order may have from before it was that user's.
     static func refusal(by payment: Payment, to subject: UserSubject) -> WorkflowRefusal {
+        // Belvo says something of it that has not been read yet: for a moment.
+        if payment.state == .failed, !payment.mayBelvoStillPay { return .contended }
         let id = payment.subject == subject ? payment.id : nil
         return payment.state == .succeeded ? .alreadyPaid(id) : .referenceBusy(id)
     }

@@ -10,9 +10,12 @@ extension PaymentWorkflow {
     /// Reads an intent that a webhook named, and records Belvo's status, which is returned; one that is new here is
     /// imported. Nil when its customer is none of ours.
     ///
-    /// `age` is how long the webhook has waited: an intent that is new may lack members that Belvo shows later.
+    /// `age` is how long the webhook has waited: an intent that is new may lack members that Belvo shows later. While
+    /// it is less than `lag`, a reading that seems to go on after the end is not believed; the webhook is worked on
+    /// again, and until then the payment keeps its reference (`takes_reference`).
     func syncFromBelvo(
-        _ id: Belvo.PaymentIntent.ID, after age: Duration = WebhookKind.lagMax, on context: CallContext
+        _ id: Belvo.PaymentIntent.ID, after age: Duration = WebhookKind.lagMax, lag: Duration = .zero,
+        on context: CallContext
     ) async throws -> ProviderStatus? {
         var remote = try await dependencies.belvo.readPaymentIntent(id, trace: context.trace)
         var isReadAgain = false
@@ -25,9 +28,10 @@ extension PaymentWorkflow {
                 case .overtaken: continue
                 }
             }
-            // It may have been read before the end was recorded that it seems to take back.
+            // It may have been read from a copy that lags, or before the end was recorded that it seems to take back.
             let known = stored.record
             if !isReadAgain, !known.isContradicted, known.isLastStatusContradicted(by: report(remote)) {
+                if age < lag, ProviderStatus(remote.status).end == nil { throw SyncDeferred.takesLastStatusBack }
                 remote = try await dependencies.belvo.readPaymentIntent(id, trace: context.trace)
                 isReadAgain = true
                 continue
@@ -70,9 +74,9 @@ extension PaymentWorkflow {
     private func importForeign(
         _ remote: Belvo.PaymentIntent, after age: Duration, on context: CallContext
     ) async throws -> ForeignRecordImport {
-        if remote.customer == nil, age < WebhookKind.lagMax { throw ImportDeferred.incomplete("customer") }
+        if remote.customer == nil, age < WebhookKind.lagMax { throw SyncDeferred.incomplete("customer") }
         // Many have no name of their own, so that is believed within seconds.
-        if remote.externalID == nil, age < .seconds(5) { throw ImportDeferred.incomplete("external_id") }
+        if remote.externalID == nil, age < .seconds(5) { throw SyncDeferred.incomplete("external_id") }
         try await confirm(remote, on: context)
         guard let payer = remote.customer, let owner = try await dependencies.store.owner(belvoID: payer.uuid) else {
             return .notOurs
@@ -82,11 +86,11 @@ extension PaymentWorkflow {
         if owner.isErased, named == nil { return .notOurs }
         // Under whatever name Belvo shows it, it may be the one that is being made here: its answer shows it.
         if try await dependencies.store.hasPaymentInFlight(of: owner.subject) {
-            throw ImportDeferred.mayBeOwn
+            throw SyncDeferred.mayBeOwn
         }
         // A record without an amount in reais would say nothing of the money; Belvo may show it later.
-        guard let centavos = remote.amountCentavos, centavos > 0 else { throw ImportDeferred.incomplete("amount") }
-        guard remote.currency == Money.currency else { throw ImportDeferred.incomplete("currency") }
+        guard let centavos = remote.amountCentavos, centavos > 0 else { throw SyncDeferred.incomplete("amount") }
+        guard remote.currency == Money.currency else { throw SyncDeferred.incomplete("currency") }
         let report = report(remote)
         let isTwin = named.map { Set($0.differences(from: report)).isSubset(of: ["id", "end_to_end_id"]) } ?? false
         let seen = Payment(
@@ -131,7 +135,7 @@ extension PaymentWorkflow {
     /// whether it counts, and for which payment.
     private func confirm(_ remote: Belvo.PaymentIntent, on context: CallContext) async throws {
         let again = try await dependencies.belvo.readPaymentIntent(remote.id, trace: context.trace)
-        guard again.isSame(as: remote) else { throw ImportDeferred.readingsDiffer }
+        guard again.isSame(as: remote) else { throw SyncDeferred.readingsDiffer }
     }
 
     /// The same user's payment whose id is the intent's `external_id`. Where both are equal in all but Belvo's id the

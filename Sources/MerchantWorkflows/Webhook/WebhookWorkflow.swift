@@ -64,7 +64,7 @@ package struct WebhookWorkflow: Sendable {
 
     /// Reads what a webhook is about that has waited for so long, and records what Belvo says of it. What is new here
     /// and a customer's of ours is imported: an app's SDK can make it without us (belvo-api.md §2.1).
-    func read(_ target: Target, after age: Duration) async -> Reading {
+    func read(_ target: Target, after age: Duration, lag: Duration) async -> Reading {
         await reading(target.id) {
             let status =
                 switch target.kind {
@@ -73,7 +73,7 @@ package struct WebhookWorkflow: Sendable {
                         Belvo.Enrollment.ID(target.id), on: .webhook)
                 case .intent:
                     try await PaymentWorkflow(dependencies: dependencies).syncFromBelvo(
-                        Belvo.PaymentIntent.ID(target.id), after: age, on: .webhook)
+                        Belvo.PaymentIntent.ID(target.id), after: age, lag: lag, on: .webhook)
                 }
             return .read(isOurs: status != nil, shows: status)
         }
@@ -173,7 +173,7 @@ package struct WebhookWorkflow: Sendable {
         } catch let error as BelvoError {
             if case .notFound = error { return .absent(error) }
             return .failed(error)
-        } catch let error as ImportDeferred {
+        } catch let error as SyncDeferred {
             return .failed(error)
         } catch {
             dependencies.log.warning(
@@ -192,6 +192,16 @@ extension WebhookReceipt {
     /// Whether it says more than Belvo shows.
     fileprivate func isAhead(of shown: ProviderStatus) -> Bool {
         WebhookKind(rawValue: type).map { statement.isAhead(of: shown, as: $0) } ?? false
+    }
+
+    /// For how long a reading may lag that shows a payment going on after its end, as far as this webhook knows. One
+    /// that says that it has ended is no sign that it goes on; one of a step before may be late itself.
+    var lagAfterEnd: Duration {
+        switch WebhookKind(rawValue: type) == .paymentIntents ? told : nil {
+        case "FAILED", "CANCELED": WebhookKind.lagMax
+        case "PENDING", "PROCESSING": .seconds(5)
+        default: .zero
+        }
     }
 
     /// Whether it says that a charge or a transaction has brought money.

@@ -85,7 +85,7 @@ private struct WebhookPass {
         settle { $0.record.kind == nil || $0.record.object == nil ? .ignored : nil }
         try await settleRepetitions()
         let named = left.map(\.record.target)
-        await read(zip(left, named).compactMap { receipt, target in target.map { ($0, receipt.age) } })
+        await read(zip(left, named).compactMap { receipt, target in target.map { ($0, receipt) } })
         for (receipt, target) in zip(left, named) {
             guard let target, let reading = readings[target] else { continue }
             // An intent that a movement's webhook only named may be false, and what is paid may be paid once more: the
@@ -119,9 +119,9 @@ private struct WebhookPass {
         for receipt in movements {
             if let movement = receipt.record.object.flatMap({ known[$0] }) { found.append((receipt, movement)) }
         }
-        let targets = found.compactMap { receipt, movement -> (WebhookWorkflow.Target, Duration)? in
+        let targets = found.compactMap { receipt, movement -> (WebhookWorkflow.Target, Stored<WebhookReceipt>)? in
             guard case .belongs(let intent, _) = movement else { return nil }
-            return (WebhookWorkflow.Target(kind: .intent, id: intent), receipt.age)
+            return (WebhookWorkflow.Target(kind: .intent, id: intent), receipt)
         }
         await read(targets)
         for (receipt, movement) in found {
@@ -147,15 +147,17 @@ private struct WebhookPass {
         }
     }
 
-    /// Reads each target that was not read in this pass: all webhooks here came before.
-    /// With each comes for how long its webhook has waited.
-    private mutating func read(_ targets: [(WebhookWorkflow.Target, Duration)]) async {
-        var ages: [WebhookWorkflow.Target: Duration] = [:]
-        for (target, age) in targets { ages[target] = max(ages[target] ?? .zero, age) }
+    /// Reads each target that was not read in this pass: all webhooks here came before. With each comes a webhook that
+    /// names it.
+    private mutating func read(_ targets: [(WebhookWorkflow.Target, Stored<WebhookReceipt>)]) async {
+        let naming = Dictionary(grouping: targets, by: \.0).mapValues { $0.map(\.1) }
         let unread = firsts(targets.map(\.0).filter { readings[$0] == nil })
         let answers: [(WebhookWorkflow.Target, WebhookWorkflow.Reading)] = await gathered(unread) {
-            [workflow, ages] target in
-            (target, await workflow.read(target, after: ages[target] ?? .zero))
+            [workflow] target in
+            let receipts = naming[target] ?? []
+            let age = receipts.map(\.age).max() ?? .zero
+            let lag = receipts.map(\.record.lagAfterEnd).min() ?? .zero
+            return (target, await workflow.read(target, after: age, lag: lag))
         }
         for (target, reading) in answers { readings[target] = reading }
     }

@@ -12,14 +12,16 @@ enum ForeignRecordImport: Sendable {
     case overtaken
 }
 
-/// Why an object of a customer of ours was not imported now, and may be later.
-enum ImportDeferred: Error, Sendable, Equatable {
+/// Why what Belvo shows of an object was not recorded now, and may be later.
+enum SyncDeferred: Error, Sendable, Equatable {
     /// Something of this user's is being made here whose outcome is not known.
     case mayBeOwn
     /// Belvo does not show this member, or not so that a record could be made of it.
     case incomplete(String)
     /// Two readings, one after the other, show it differently.
     case readingsDiffer
+    /// It takes a last status back, and its reading may lag.
+    case takesLastStatusBack
 }
 
 extension Owner {

@@ -66,6 +66,64 @@ import Testing
         }
     }
 
+    private static let pending = Fault.altered([Fault.Alteration("/status", #""PENDING""#)])
+
+    @Test func `readings from a copy that lags by seconds take no last status back`() async throws {
+        try await Self.open { harness, client, payment in
+            // The webhook repeats the end, and the copy that is read next has not heard of it.
+            harness.sandbox.clearFaults()
+            harness.sandbox.next(Self.pending, on: .getPaymentIntent, count: 3)
+            harness.sandbox.next(Self.failed, on: .getPaymentIntent, count: nil)
+            try await Self.tell(harness, payment, "FAILED")
+            try await harness.work()
+            #expect(try await Self.outcome(harness) == "received")
+            for _ in 1...4 { try await harness.pass(.seconds(2)) }
+            #expect(try await Self.outcome(harness) == "done")
+            #expect(try await harness.lines("SELECT kind AS line FROM ops.money_alarms").isEmpty)
+            #expect(try await client.payment(payment).string("status") == "FAILED")
+        }
+    }
+
+    @Test func `what has failed keeps its reference while a webhook about it is unread`() async throws {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let enrollment = try await client.enroll()
+            let payment = try await client.openPayment(enrollment)
+            #expect(try await client.cancel(payment).status == 200)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            harness.sandbox.next(Self.pending, on: .getPaymentIntent, count: nil)
+            try await Self.tell(harness, payment)
+            try await harness.work()
+            let early = try await client.requestPayment(enrollment, key: "tap-2")
+            #expect(early.status == 503)
+            #expect(try early.string("code") == "busy")
+            harness.sandbox.clearFaults()
+            try await harness.pass(.seconds(2))
+            let late = try await client.requestPayment(enrollment, key: "tap-2")
+            #expect(late.status == 409)
+            #expect(try late.string("code") == "already_paid")
+        }
+    }
+
+    @Test func `a payment beside one that has failed is not signed while a webhook about that one is unread`()
+        async throws
+    {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let enrollment = try await client.enroll()
+            let first = try await client.openPayment(enrollment)
+            #expect(try await client.cancel(first).status == 200)
+            let second = try await client.openPayment(enrollment, key: "tap-2")
+            harness.sandbox.next(Self.pending, on: .getPaymentIntent, count: nil)
+            try await Self.tell(harness, first)
+            try await harness.work()
+            let refused = try await client.authorize(second)
+            #expect(refused.status == 503)
+            #expect(harness.countCalls(.authorizePaymentIntent) == 0)
+            #expect(try await client.payment(first).string("status") == "FAILED")
+        }
+    }
+
     @Test func `what Belvo's webhook says and Belvo never shows is closed after an hour, and logged`() async throws {
         try await Self.open { harness, client, payment in
             try await Self.tell(harness, payment)
