@@ -56,6 +56,9 @@ public let migrations: [Migration] = [
     Migration(
         "0033_keep_the_reference_while_a_webhook_is_unread",
         PackageResources._033_keep_the_reference_while_a_webhook_is_unread_sql),
+    Migration(
+        "0034_keep_orders_within_what_an_amount_may_be",
+        PackageResources._034_keep_orders_within_what_an_amount_may_be_sql),
 ]
 
 extension Migration {

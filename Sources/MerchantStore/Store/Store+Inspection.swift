@@ -74,7 +74,7 @@ extension Store {
             case .payment:
                 """
                 SELECT id, belvo_id, origin, subject, enrollment_id, reference, state, status, in_doubt,
-                    provider_status, (amount_centavos / 100.0)::numeric(18, 2) AS amount, end_to_end_id,
+                    provider_status, (amount_centavos / 100.0)::numeric(20, 2) AS amount, end_to_end_id,
                     authorization_accepted, failure_code, failure_authority, created_at, updated_at, next_poll_at,
                     deadline_at, leased_until, version
                 FROM payments WHERE id = \(id)

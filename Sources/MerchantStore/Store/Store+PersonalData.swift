@@ -15,7 +15,7 @@ extension Store {
             switch kind {
             case .orders:
                 """
-                SELECT reference, (amount_centavos / 100.0)::numeric(18, 2) AS amount, description,
+                SELECT reference, (amount_centavos / 100.0)::numeric(20, 2) AS amount, description,
                     statement_description, expires_at, created_at, updated_at
                 FROM orders WHERE subject = \(subject) ORDER BY created_at
                 """
@@ -81,7 +81,7 @@ extension Store {
             SELECT id, failure_message, failure_message_ciphertext,
                 (SELECT row_to_json(facts)::text FROM (
                     SELECT payments.id, origin, belvo_id, enrollment_id, reference,
-                        (amount_centavos / 100.0)::numeric(18, 2) AS amount, description, statement_description, state,
+                        (amount_centavos / 100.0)::numeric(20, 2) AS amount, description, statement_description, state,
                         status, in_doubt, provider, provider_status, consent_id, end_to_end_id, external_payment_id,
                         failure_code, metadata, created_at, updated_at) AS facts) AS facts
             FROM payments WHERE subject = \(subject) ORDER BY id
