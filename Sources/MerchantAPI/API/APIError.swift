@@ -185,6 +185,9 @@ extension APIError {
             self.init(
                 .tooManyRequests, .tooManyEnrollments, "This user has begun too many enrollments within a day.")
             retryAfterSeconds = max(1, Int(wait.components.seconds) + 1)
+        case .tooManyCustomerCreations(let wait):
+            self.init(.tooManyRequests, .rateLimited, "This user's data was refused too often within a day.")
+            retryAfterSeconds = wait.secondsRoundedUp
         case .tooManyPayments(let wait):
             self.init(.tooManyRequests, .tooManyPayments, "This user has opened too many payments within a day.")
             retryAfterSeconds = max(1, Int(wait.components.seconds) + 1)

@@ -25,6 +25,23 @@ extension Store {
         ).isEmpty
     }
 
+    /// How long until a customer that has failed may be tried again; nil when it may be now: so often a day.
+    package func untilNextCreation(of customer: Customer.ID, perDayMax: Int) async throws -> Duration? {
+        let rows = try await database.rows(
+            """
+            SELECT count(*) AS creations,
+                (extract(epoch FROM interval '1 day' - (app_now() - min(changed_at))) * 1000000)::bigint AS until_next
+            FROM (
+                SELECT changed_at FROM state_history
+                WHERE record_id = \(customer) AND state_after = 'creating'
+                ORDER BY state_history.id DESC LIMIT \(perDayMax)
+            ) AS latest
+            WHERE changed_at > app_now() - interval '1 day'
+            """)
+        guard let row = rows.first, try row.decode("creations", as: Int64.self) >= Int64(perDayMax) else { return nil }
+        return .microseconds(try row.decode("until_next", as: Int64?.self) ?? 0)
+    }
+
     /// Remembers a user before Belvo is asked. Nothing comes back when the user has a row already.
     package func insert(
         _ customer: Customer, plan: PollPlan, cause: Cause

@@ -8,6 +8,9 @@ import Payments
 package struct CustomerWorkflow: Sendable {
     let dependencies: Dependencies
 
+    /// How often a user's customer may be tried within a day, where Belvo refuses it.
+    static let creationsPerDayMax = 20
+
     package init(dependencies: Dependencies) {
         self.dependencies = dependencies
     }
@@ -34,6 +37,12 @@ package struct CustomerWorkflow: Sendable {
                 // What has turned out to be lost is tried anew.
                 if progress.resource.record.state != .failed { return (progress, true) }
             case .failed:
+                // Each attempt is a call to Belvo, and two lines of the history, which stay.
+                if let wait = try await dependencies.store.untilNextCreation(
+                    of: known.record.id, perDayMax: Self.creationsPerDayMax)
+                {
+                    throw WorkflowRefusal.tooManyCustomerCreations(retryAfter: wait)
+                }
                 var again = try known.record.transition(on: .triedAgain)
                 again.person = person
                 guard

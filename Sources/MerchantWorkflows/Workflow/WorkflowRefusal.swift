@@ -26,6 +26,8 @@ package enum WorkflowRefusal: Error, Sendable, Equatable {
     case tooManyOpenPayments
     /// The user has begun so many enrollments within a day that the next one has to wait.
     case tooManyEnrollments(retryAfter: Duration)
+    /// Belvo has refused the user's data so often within a day that the next attempt has to wait.
+    case tooManyCustomerCreations(retryAfter: Duration)
     /// The user has opened so many payments within a day that the next one has to wait.
     case tooManyPayments(retryAfter: Duration)
     /// The enrollment has failed.

@@ -44,6 +44,26 @@ import Testing
         }
     }
 
+    @Test func `past a day's refusals of a user's data Belvo is not asked again until the first is a day old`()
+        async throws
+    {
+        try await TestHarness.open { harness in
+            let app = try await harness.app(of: "ana")
+            func put() async throws -> Answer { try await app.send(.put, "/v1/customer", AppClient.customerBody()) }
+            harness.sandbox.next(.refused(400, code: "invalid"), on: .createCustomer, count: nil)
+            for _ in 1...20 { #expect(try await put().status == 422) }
+            let answer = try await put()
+            #expect(answer.status == 429)
+            #expect(try answer.string("code") == "rate_limited")
+            let wait = try #require(answer.response.headers["retry-after"].flatMap { Int($0) })
+            #expect((86_200...86_400).contains(wait))
+            #expect(harness.countCalls(.createCustomer) == 20)
+            try await harness.advance(by: .seconds(wait))
+            harness.sandbox.clearFaults()
+            #expect(try await put().status == 201)
+        }
+    }
+
     @Test func `past the open payments a user has to end one first, a repetition is answered`() async throws {
         try await TestHarness.open(environment: ["USER_OPEN_PAYMENTS_MAX": "2"]) { harness in
             var ana = try await AppClient.arrive(on: harness)
