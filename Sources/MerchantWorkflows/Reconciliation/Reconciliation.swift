@@ -73,6 +73,11 @@ package struct Reconciliation: Sendable {
             found.append(
                 Difference(kind: kind, payment: payment.id.uuid, intent: intent.id.uuid, ours: ours, theirs: theirs))
         }
+        // Two intents under one of our ids: the second has no row, and is not what the payment is compared with.
+        if let known = payment.belvoID, known != intent.id.uuid {
+            differs(.unknownHere, known.uuidString.lowercased(), intent.id.description)
+            return found
+        }
         let end = ProviderStatus(intent.status).end
         // What was given up before it was signed is open at Belvo until it cannot be signed there either.
         let isAbandoned = end == nil && payment.failure?.authority == .merchant
@@ -85,8 +90,6 @@ package struct Reconciliation: Sendable {
         if payment.status == .succeeded || intent.status == .succeeded {
             differs(.endToEndID, payment.facts.endToEndID?.description, intent.biometricPix.endToEndID)
         }
-        // Two intents under one of our ids: the second has no row.
-        if let known = payment.belvoID { differs(.unknownHere, known.uuidString.lowercased(), intent.id.description) }
         return found
     }
 

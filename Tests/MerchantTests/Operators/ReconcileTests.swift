@@ -77,6 +77,25 @@ import Testing
         }
     }
 
+    @Test func `a twin at Belvo is unknown here, and says nothing of the payment that it is a twin of`() async throws {
+        try await atNoon { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let (payment, twin) = try await client.openPaymentTwice(client.enroll())
+            try await client.authorize(payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            harness.sandbox.clearFaults()
+            harness.sandbox.variants.listLagMilliseconds = 0
+            try await harness.poll()
+            #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
+            // It is not known here: no webhook has named it, and nothing has listed it.
+            try await harness.database.execute("DELETE FROM webhook_receipts")
+            try await harness.database.execute("DELETE FROM payments WHERE origin = 'foreign'")
+            let found = try await reconcile(harness)
+            #expect(found.map(\.kind) == [.unknownHere])
+            #expect(found.first?.intent?.uuidString.lowercased() == twin)
+        }
+    }
+
     @Test func `a payment that an app's SDK made without us is found`() async throws {
         try await atNoon { harness in
             var client = try await AppClient.arrive(on: harness)
