@@ -7,7 +7,10 @@ import Transport
 struct BelvoAvailability: Sendable {
     private(set) var circuit = CircuitBreaker()
     private(set) var lockout = CredentialLockout()
+    /// The silence of all callers.
     private(set) var quiet = ThrottleBackoff()
+    /// The silence of workers: what they are told does not keep people waiting, until a person's call is told the same.
+    private var workersQuiet = ThrottleBackoff()
     private var partyQuiet = PartyBackoff()
 
     /// The decision about a call that has its turn.
@@ -29,12 +32,18 @@ struct BelvoAvailability: Sendable {
 
     /// Whether most calls would be kept here.
     func isShut(at now: Monotonic) -> Bool {
-        circuit.state(at: now) != .closed || lockout.isOn || quiet.rest(at: now) != nil
+        circuit.state(at: now) != .closed || lockout.isOn || workersRest(at: now) != nil
+    }
+
+    /// How long workers keep silent yet.
+    func workersRest(at now: Monotonic) -> Duration? {
+        [quiet.rest(at: now), workersQuiet.rest(at: now)].compactMap(\.self).max()
     }
 
     /// Asks for leave to make a call.
     mutating func enter(_ call: Call, _ caller: Caller, of party: UInt64 = 0, at now: Monotonic) -> Entry {
-        if let rest = quiet.rest(at: now) ?? partyQuiet.rest(call, of: party, at: now) {
+        let silence = caller == .background ? workersRest(at: now) : quiet.rest(at: now)
+        if let rest = silence ?? partyQuiet.rest(call, of: party, at: now) {
             return .heldBack(CallHeldBack(reason: "Belvo has asked for silence", retryAfter: rest))
         }
         let isChanging = call.kind == .creating || call.kind == .moving
@@ -53,8 +62,8 @@ struct BelvoAvailability: Sendable {
 
     /// Learns from how a call ended.
     mutating func learn(
-        from outcome: CallOutcome, _ call: Call, of party: UInt64 = 0, target: Target, isProbe: Bool, at now: Monotonic,
-        jitter: () -> Double
+        from outcome: CallOutcome, _ call: Call, _ caller: Caller = .person, of party: UInt64 = 0, target: Target,
+        isProbe: Bool, at now: Monotonic, jitter: () -> Double
     ) -> [Event] {
         var events: [Event] = []
         let failed = outcome.speaksOfOutage
@@ -68,6 +77,7 @@ struct BelvoAvailability: Sendable {
         switch outcome.kind {
         case .answered, .refused:
             quiet.noteAdmitted(at: now)
+            if caller == .background { workersQuiet.noteAdmitted(at: now) }
             if lockout.noteAdmitted() { events.append(.admitted(denials: lockout.denials)) }
         case .denied where call == .refreshWidgetToken:
             break  // What Belvo does not let in there is the token in the body, which ends by itself.
@@ -78,6 +88,10 @@ struct BelvoAvailability: Sendable {
             }
         case .throttled where partyQuiet.keeps(outcome.retryAfter, call, of: party, at: now, jitter: jitter()):
             break  // What one party sends may be why: the others' calls go on until one of them hears it too.
+        case .throttled where caller == .background:
+            if let length = workersQuiet.note(retryAfter: outcome.retryAfter, at: now, jitter: jitter()) {
+                events.append(.throttled(length))
+            }
         case .throttled:
             if let length = quiet.note(retryAfter: outcome.retryAfter, at: now, jitter: jitter()) {
                 events.append(.throttled(length))

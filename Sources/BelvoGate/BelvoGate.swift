@@ -161,7 +161,7 @@ package final class BelvoGate: Sendable {
                     person: state.lines.person.count, background: state.lines.background.count,
                     stranger: state.lines.stranger.count),
                 denials: state.availability.lockout.denials, isLockedOut: state.availability.lockout.isOn,
-                quiet: state.availability.quiet.rest(at: now),
+                quiet: state.availability.workersRest(at: now),
                 isShutForStrangers: state.strangersAvailability.isShut(at: now),
                 latencies: latencies.mapValues(\.reading))
         }
@@ -238,7 +238,7 @@ extension BelvoGate {
         _ call: Call, asStrangerInto state: inout State, at now: Monotonic
     ) -> BelvoAvailability.Entry {
         if state.availability.isShut(at: now) {
-            let pause = max(state.availability.quiet.rest(at: now) ?? .zero, pauseOfStrangers)
+            let pause = max(state.availability.workersRest(at: now) ?? .zero, pauseOfStrangers)
             return .heldBack(CallHeldBack(reason: "Belvo is left alone", retryAfter: pause))
         }
         return state.strangersAvailability.enter(call, .stranger, at: now)
@@ -252,7 +252,8 @@ extension BelvoGate {
             state.counts[GateSnapshot.Key(call: call, outcome: outcome.kind), default: 0] += 1
             let availability = turn.caller == .stranger ? \State.strangersAvailability : \State.availability
             return state[keyPath: availability].learn(
-                from: outcome, call, of: turn.owner, target: request.target, isProbe: isProbe, at: now, jitter: random)
+                from: outcome, call, turn.caller, of: turn.owner, target: request.target, isProbe: isProbe, at: now,
+                jitter: random)
         }
         for event in events { logEvent(event, call, turn.caller) }
     }

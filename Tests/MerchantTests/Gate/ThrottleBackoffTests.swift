@@ -1,3 +1,5 @@
+import Belvo
+import HTTP
 import Testing
 import Transport
 
@@ -17,6 +19,27 @@ import Transport
         #expect(second == nil)
         #expect(quiet.rest(at: at(6)) == .seconds(1))
         #expect(quiet.rest(at: at(7)) == nil)
+    }
+
+    @Test func `what a worker is told keeps workers silent, and people when a person's call is told it, too`() {
+        var belvo = BelvoAvailability()
+        func hear(_ status: Int, _ caller: Caller, _ seconds: Double) {
+            let answer = CallOutcome(Response(HTTP.Status(status), headers: ["retry-after": "5"]))
+            _ = belvo.learn(
+                from: answer, .readPaymentIntent, caller, target: "/", isProbe: false, at: at(seconds), jitter: { 0 })
+        }
+        func mayGo(_ caller: Caller, _ seconds: Double) -> Bool {
+            if case .go = belvo.enter(.readPaymentIntent, caller, at: at(seconds)) { true } else { false }
+        }
+        hear(429, .background, 0)
+        #expect(!mayGo(.background, 1) && mayGo(.person, 1))
+        // The answer to a person's call does not end the workers' silence.
+        hear(200, .person, 2)
+        #expect(!mayGo(.background, 3))
+        #expect(mayGo(.background, 6))
+        hear(429, .person, 7)
+        #expect(!mayGo(.background, 8) && !mayGo(.person, 8))
+        #expect(mayGo(.background, 13) && mayGo(.person, 13))
     }
 
     @Test func `jitter lengthens it by a quarter at most`() {
