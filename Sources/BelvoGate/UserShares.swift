@@ -4,16 +4,23 @@ import Transport
 /// Limits of one user's calls to Belvo: so many a second, twice as many in a burst, and so many at a time.
 /// With a handed-in clock.
 ///
-/// Queueing more calls gains nothing: calls past the share wait, and those of others pass them.
+/// Queueing more calls gains nothing: calls past the share wait, and those of others pass them. Once half of all places
+/// are taken a user with a call under way gets no other: what is left is for users who have none, however many users
+/// ask for much while Belvo is slow.
 struct UserShares: Sendable {
     /// Calls of one user in flight at a time, so that one who asks while Belvo is slow leaves places for others.
     private let underWayMax: Int
+    /// Calls of all users together, from which on each user has one at a time.
+    private let crowd: Int
     private var buckets: TokenBuckets?
     private var underWay: [UInt64: Int] = [:]
+    private var allUnderWay = 0
 
     /// - Parameter rate: calls a second of one user; 0 is no limit.
     init(rate: Int, callsMax: Int) {
         underWayMax = max(2, callsMax / 16)
+        // Of few places none is worth keeping.
+        crowd = callsMax < 32 ? callsMax : callsMax / 2
         guard rate > 0 else { return }
         let interval = 1_000_000_000 / Int64(rate)
         buckets = TokenBuckets(interval: interval, window: 2 * Int64(rate) * interval, countMax: 65_536)
@@ -33,12 +40,16 @@ struct UserShares: Sendable {
     mutating func take(_ party: UInt64, at now: Monotonic) {
         _ = buckets?.take(party, at: now.nanoseconds)
         underWay[party, default: 0] += 1
+        allUnderWay += 1
     }
 
     mutating func finish(_ party: UInt64) {
         guard let present = underWay[party] else { return }
         underWay[party] = present > 1 ? present - 1 : nil
+        allUnderWay -= 1
     }
 
-    private func hasPlace(_ party: UInt64) -> Bool { underWay[party, default: 0] < underWayMax }
+    private func hasPlace(_ party: UInt64) -> Bool {
+        underWay[party, default: 0] < (allUnderWay < crowd ? underWayMax : 1)
+    }
 }

@@ -14,6 +14,26 @@ import Transport
 
     private func user(_ name: String) throws -> CallOrigin { .user(try UserSubject(name)) }
 
+    @Test func `users who ask for much while Belvo is slow leave places for those who have no call under way`() {
+        var shares = UserShares(rate: 0, callsMax: 64)
+        let now = Monotonic(nanoseconds: 0)
+        var taken = 0
+        for _ in 0..<16 {
+            for user in 1...16 as ClosedRange<UInt64> where shares.allows(user, at: now) {
+                shares.take(user, at: now)
+                taken += 1
+            }
+        }
+        #expect(taken == 32)
+        for user in 17...32 as ClosedRange<UInt64> {
+            #expect(shares.allows(user, at: now))
+            shares.take(user, at: now)
+            #expect(!shares.allows(user, at: now))
+        }
+        for _ in 1...2 { for user in 1...16 as ClosedRange<UInt64> { shares.finish(user) } }
+        #expect(shares.allows(1, at: now))
+    }
+
     @Test func `users who wait have their turns one after the other, however many calls one of them has`() async throws
     {
         try await withLoop { loop in
