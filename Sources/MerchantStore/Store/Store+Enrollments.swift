@@ -215,6 +215,21 @@ extension Store {
             "UPDATE enrollments SET next_poll_at = app_now() WHERE subject = \(subject) AND state = 'at_bank'")
     }
 
+    /// Looks again, soon, at the enrollments that wait at a bank which hides the `state`: one of them may have come back
+    /// unseen. Those that were begun last, and each once in two seconds at most, since any client can send a redirect.
+    package func hastenEnrollmentsWithHiddenState(limit: Int) async throws {
+        try await database.execute(
+            """
+            UPDATE enrollments SET next_poll_at = app_now() + interval '2 seconds'
+            WHERE id IN (
+                SELECT id FROM enrollments
+                WHERE next_poll_at > app_now() + interval '2 seconds' AND state = 'at_bank'
+                    AND redirect_url_ciphertext IS NOT NULL AND redirect_state_lookup IS NULL
+                ORDER BY next_poll_at DESC LIMIT \(limit)
+            )
+            """)
+    }
+
     /// Makes the enrollment due for a poll now.
     package func hasten(enrollment id: Enrollment.ID) async throws {
         try await database.execute(

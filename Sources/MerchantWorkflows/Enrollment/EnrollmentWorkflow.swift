@@ -294,7 +294,11 @@ extension EnrollmentWorkflow: PolledWorkflow {
             return .entered(next.schedule(dependencies.timeouts))
         }
         // Belvo is not asked again while a person is busy; what cannot be read for long is polled ever less often.
-        let rest = next.waitsForPerson ? stored.deadline.map { $0 - stored.clock.now } : nil
+        var rest = next.waitsForPerson ? stored.deadline.map { $0 - stored.clock.now } : nil
+        // Polled before its time because it may have come back unseen (`hasten`): Belvo may not show that at once.
+        if next.state == .atBank, let url = next.redirectURL, redirectState(in: url) == nil {
+            rest = rest.map { min($0, .seconds(5)) }
+        }
         let overdue = stored.isOverdue ? stored.deadline.map { stored.clock.now - $0 } : nil
         let pause = overdue.map(dependencies.timeouts.overduePollInterval) ?? rest ?? .zero
         // What has just changed is polled at the pace of the state that was entered: a user waits for it.

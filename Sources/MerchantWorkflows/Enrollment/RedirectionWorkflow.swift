@@ -370,9 +370,14 @@ package struct RedirectionWorkflow: Sendable {
         receipt.clock.now - receipt.record.receivedAt
     }
 
-    /// Where the bank hides the `state`, one of the user's enrollments may have come back without our knowing which.
+    /// Where the bank hides the `state`, one of the user's enrollments may have come back without our knowing which; and
+    /// where the browser brought it, one of any user's.
     private func hasten(_ poster: UserSubject?) async throws {
-        if let poster { try await dependencies.store.hasten(enrollmentsAtBankOf: poster) }
+        if let poster {
+            try await dependencies.store.hasten(enrollmentsAtBankOf: poster)
+        } else {
+            try await dependencies.store.hastenEnrollmentsWithHiddenState(limit: 16)
+        }
     }
 
     func owner(of receipt: Stored<RedirectReceipt>) async throws -> Stored<Enrollment>? {

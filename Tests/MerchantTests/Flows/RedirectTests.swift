@@ -135,6 +135,30 @@ import Testing
         }
     }
 
+    @Test(arguments: [Fault.dropAnswer, .statusAfter(400), .statusAfter(404), .statusAfter(500)])
+    func `a browser's redirect with a hidden state goes on by a poll, however it was answered`(fault: Fault)
+        async throws
+    {
+        try await TestHarness.open { harness in
+            harness.sandbox.variants.redirect = .pushedAuthorization
+            let client = try await AppClient.arrive(on: harness)
+            let enrollment = try await client.startEnrollment()
+            let reply = try client.decide(enrollment)
+            harness.sandbox.next(fault, on: .completeRedirection)
+            // What was processed already is refused the second time.
+            harness.sandbox.next(.refused(400, code: "invalid"), on: .completeRedirection, count: nil)
+            var fields = FormFields()
+            for name in ["state", "code", "id_token"] { fields.append(name, reply[name] ?? "") }
+            _ = try await App(client: harness.client, token: nil).send(
+                .get, "/enrollments/callback?\(fields.encoded)")
+            // Read once, and Belvo does not show yet that it is back.
+            try await harness.pass(.seconds(2))
+            try harness.sandbox.makeReady(enrollment: enrollment.belvoID)
+            try await harness.pass(.seconds(6))
+            #expect(try await client.enrollment(enrollment).string("next_action", "type") == "register")
+        }
+    }
+
     @Test func `a hidden state that another user posts goes on for its owner, and tells the poster nothing`()
         async throws
     {
