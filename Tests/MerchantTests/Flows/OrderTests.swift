@@ -122,7 +122,10 @@ import Testing
                 """)
             let read = try await shop(harness).send(.get, "/orders/order-1")
             #expect(try read.string("amount") == "19.90")
-            for wrong in ["('', 'ana', 1, 'x')", "('r', 'ana', 0, 'x')", "('r', 'ana', 1, E'a\\nb')"] {
+            for wrong in [
+                "('', 'ana', 1, 'x')", "('r', 'ana', 0, 'x')", "('r', 'ana', 1000000000000000, 'x')",
+                "('r', 'ana', 1, E'a\\nb')",
+            ] {
                 await #expect(throws: (any Error).self) {
                     try await harness.database.execute(
                         SQL(
