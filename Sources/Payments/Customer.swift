@@ -99,7 +99,7 @@ extension Customer.Event {
     public var name: String {
         switch self {
         case .found: "found"
-        case .notCreated: "not_created"
+        case .notCreated(let code): "not_created: \(code)"
         case .creationUnknown: "creation_unknown"
         case .triedAgain: "tried_again"
         }

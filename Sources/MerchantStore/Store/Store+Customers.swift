@@ -25,20 +25,23 @@ extension Store {
         ).isEmpty
     }
 
-    /// How long until a customer that has failed may be tried again; nil when it may be now: so often a day.
+    /// How long until a customer that Belvo has refused so often within a day may be tried again; nil when it may be
+    /// now. What was not sent, was not let in or was lost is no refusal.
     package func untilNextCreation(of customer: Customer.ID, perDayMax: Int) async throws -> Duration? {
+        let misfortunes = [Failure.notSent, .notLetIn, .creationLost].map(\.code)
         let rows = try await database.rows(
             """
-            SELECT count(*) AS creations,
+            SELECT count(*) AS refusals,
                 (extract(epoch FROM interval '1 day' - (app_now() - min(changed_at))) * 1000000)::bigint AS until_next
             FROM (
                 SELECT changed_at FROM state_history
-                WHERE record_id = \(customer) AND state_after = 'creating'
+                WHERE record_id = \(customer) AND detail LIKE 'not_created: %'
+                    AND split_part(detail, ': ', 2) <> ALL (\(misfortunes))
                 ORDER BY state_history.id DESC LIMIT \(perDayMax)
             ) AS latest
             WHERE changed_at > app_now() - interval '1 day'
             """)
-        guard let row = rows.first, try row.decode("creations", as: Int64.self) >= Int64(perDayMax) else { return nil }
+        guard let row = rows.first, try row.decode("refusals", as: Int64.self) >= Int64(perDayMax) else { return nil }
         return .microseconds(try row.decode("until_next", as: Int64?.self) ?? 0)
     }
 
