@@ -1,6 +1,6 @@
--- Belvo says by a webhook that a payment goes on which it has called FAILED, or which was given up here, and its readings
--- may lag, or fail: until the webhook was worked on another payment for the reference could be opened and signed, and
--- both were paid. Views of operators ask the same question, and operators may read the views alone.
+-- Belvo says by a webhook that a payment goes on which it has called FAILED, or which was given up here, and its
+-- readings may lag, or fail: until the webhook was worked on another payment for the reference could be opened and
+-- signed, and both were paid. Views of operators ask the same question, and operators may read the views alone.
 CREATE FUNCTION has_unread_webhook(object uuid) RETURNS boolean LANGUAGE plpgsql STABLE PARALLEL SAFE
     SECURITY DEFINER SET search_path FROM CURRENT AS $$
 BEGIN

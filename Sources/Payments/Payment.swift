@@ -145,10 +145,9 @@ public struct Payment: Sendable, Equatable {
     /// This property decides about this payment alone: whether it is polled, what an app does next, and which alarms
     /// are raised. Whether another payment for the reference may be opened or authorized is decided in the database, by
     /// the trigger function `guard_payment`: it refuses while a payment for which `takes_reference` is true exists,
-    /// that is one that was paid, is contradicted, is still polled, or has failed and is named by a webhook that has not
-    /// been worked on. The two agree on what is polled because the constraint
-    /// `what_may_be_paid_is_polled` holds (`may_belvo_pay` is this property without the token). docs/money-rules.md
-    /// shows these functions as they are.
+    /// that is one that was paid, is contradicted, is still polled, or has failed and is named by a webhook that has
+    /// not been worked on. The two agree on what is polled because the constraint `what_may_be_paid_is_polled` holds
+    /// (`may_belvo_pay` is this property without the token). docs/money-rules.md shows these functions as they are.
     public var mayBelvoStillPay: Bool {
         if isContradicted { return true }
         if isClosedAtBelvo { return false }

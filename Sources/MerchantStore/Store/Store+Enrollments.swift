@@ -215,8 +215,9 @@ extension Store {
             "UPDATE enrollments SET next_poll_at = app_now() WHERE subject = \(subject) AND state = 'at_bank'")
     }
 
-    /// Looks again, soon, at the enrollments that wait at a bank which hides the `state`: one of them may have come back
-    /// unseen. Those that were begun last, and each once in two seconds at most, since any client can send a redirect.
+    /// Looks again, soon, at the enrollments that wait at a bank which hides the `state`: one of them may have come
+    /// back unseen. Those that were begun last, and each once in two seconds at most, since any client can send a
+    /// redirect.
     package func hastenEnrollmentsWithHiddenState(limit: Int) async throws {
         try await database.execute(
             """

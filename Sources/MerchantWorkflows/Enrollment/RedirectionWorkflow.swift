@@ -370,8 +370,8 @@ package struct RedirectionWorkflow: Sendable {
         receipt.clock.now - receipt.record.receivedAt
     }
 
-    /// Where the bank hides the `state`, one of the user's enrollments may have come back without our knowing which; and
-    /// where the browser brought it, one of any user's.
+    /// Where the bank hides the `state`, one of the user's enrollments may have come back without our knowing which;
+    /// and where the browser brought it, one of any user's.
     private func hasten(_ poster: UserSubject?) async throws {
         if let poster {
             try await dependencies.store.hasten(enrollmentsAtBankOf: poster)

@@ -146,7 +146,9 @@ import Transport
         }
     }
 
-    @Test func `a 429 silences people and workers alike for as long as Belvo asks`() async throws {
+    @Test func `a 429 to a worker silences workers, and one to a person everybody, for as long as Belvo asks`()
+        async throws
+    {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
             let enrollment = try await client.enroll()
@@ -155,8 +157,13 @@ import Transport
             harness.sandbox.next(.tooManyRequests(retryAfter: 30), on: .getPaymentIntent)
             try await harness.poll()
             #expect(count("belvo.throttled", harness) == 1)
+            #expect(
+                try await client.requestPayment(enrollment, reference: "order-2", key: "tap-2").status == 201,
+                "a person's call leaves")
+            harness.sandbox.next(.tooManyRequests(retryAfter: 30), on: .createWidgetToken)
+            _ = try await client.app.send(.post, "/v1/widget-token")
             let calls = harness.sandbox.calls.count
-            let refused = try await client.requestPayment(enrollment, reference: "order-2", key: "tap-2")
+            let refused = try await client.requestPayment(enrollment, reference: "order-3", key: "tap-3")
             #expect(refused.status == 503)
             let wait = try #require(refused.response.headers["retry-after"].flatMap { Int($0) })
             #expect((25...39).contains(wait))
