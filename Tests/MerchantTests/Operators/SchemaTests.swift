@@ -62,6 +62,11 @@ import Testing
             func names(_ query: SQL) async throws -> [String] { try await harness.lines(query) }
             try await database.execute("GRANT SELECT ON test_clock TO merchant_readonly")
             // With rows: what a view asks of each needs its rights, too.
+            try await database.execute(
+                """
+                INSERT INTO orders (reference, subject, amount_centavos, description)
+                VALUES ('order-1', 'ana', 1990, 'Two coffees')
+                """)
             var client = try await AppClient.arrive(on: harness)
             let payment = try await client.openPayment(client.enroll())
             _ = try await client.cancel(payment)
