@@ -80,7 +80,10 @@ public struct TestDatabase: Sendable {
 extension Database {
     /// Names made by the tests need no quoting.
     func createDatabase(_ name: String, from template: String) async throws {
-        try await execute(SQL(trusted: "CREATE DATABASE \(name) TEMPLATE \(template)"), within: .seconds(60))
+        // Copying files takes half of the time of writing them to the log (PostgreSQL 14 knows no other way).
+        let version = try await rows("SHOW server_version_num").first?["server_version_num", as: String.self] ?? "0"
+        let strategy = (Int(version) ?? 0) >= 150_000 ? " STRATEGY file_copy" : ""
+        try await execute(SQL(trusted: "CREATE DATABASE \(name) TEMPLATE \(template)\(strategy)"), within: .seconds(60))
     }
 
     func dropDatabase(_ name: String) async throws {

@@ -21,7 +21,7 @@ SLOW = (
     "MonitorCheckTests")
 SUITES_AT_ONCE = 10
 # A process uses a third of a processor. With many more some tests run into the deadlines of their statements.
-PROCESSES_MORE = 1
+PROCESSES_MORE = 2
 # A process that hangs must not look like a slow machine: the longest takes two to four minutes.
 SECONDS_MAX = 900
 

@@ -1,15 +1,18 @@
-import FoundationEssentials
 import Glibc
+import JSON
+import Synchronization
 import TestSupport
+import Transport
 
-/// A real browser without a window, for one test: Debian's `chromium`, steered over a pair of pipes.
+/// A person's own part of a real browser without a window, for one test: cookies, storage, cache and pages apart from
+/// every other test's, and gone when the body has ended.
 ///
-/// It has a profile of its own in a temporary directory and a process group of its own. Both are gone when the body
-/// has ended, however it did; and if the test program dies, the pipes close and the browser ends by itself.
+/// The browser itself, Debian's `chromium`, is started with the first test that needs it and serves all tests of this
+/// process, because a start takes as much as the test.
 struct Chromium: Sendable {
     let devTools: DevTools
-    private let process: pid_t
-    private let profile: String
+    /// Names this part in calls: `browserContextId`.
+    let context: String
 
     /// Where the browser is, or nothing.
     static let path: String? = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].first {
@@ -20,23 +23,44 @@ struct Chromium: Sendable {
     /// The reason for skipping in a run without a browser.
     static let absence = "chromium is not installed: apt-get install chromium chromium-sandbox"
 
-    /// Gives the body a fresh browser.
+    /// Gives the body a browser that no test has used.
     static func open(_ body: (Chromium) async throws -> Void) async throws {
-        guard let path else { throw BrowserFailure(absence) }
-        let chromium = try Chromium(path)
-        async let reading: Void = onThread { chromium.devTools.readAll() }
+        let devTools = try BrowserProcess.running()
+        let answer = try await devTools.call("Target.createBrowserContext") { $0.member("disposeOnDetach", true) }
+        guard let context = answer["browserContextId"]?.string else { throw BrowserFailure("no context was made") }
         let result: Result<Void, any Error>
-        do { result = .success(try await body(chromium)) } catch { result = .failure(error) }
-        try await onThread { chromium.end() }
-        try await reading
+        do { result = .success(try await body(Chromium(devTools: devTools, context: context))) } catch {
+            result = .failure(error)
+        }
+        // What the test found matters more than what the clearing up finds.
+        _ = try? await devTools.call("Target.disposeBrowserContext") { $0.member("browserContextId", context) }
         try result.get()
     }
+}
 
-    private init(_ path: String) throws {
+/// The browser of this process, steered over a pair of pipes.
+///
+/// It has a profile of its own in a temporary directory and a process group of its own. Both are gone once this process
+/// is, however it ends.
+private enum BrowserProcess {
+    private static let started = Mutex<DevTools?>(nil)
+
+    /// The one that runs; one that has ended is followed by another.
+    static func running() throws -> DevTools {
+        try started.withLock { started in
+            if let devTools = started, !devTools.isOver { return devTools }
+            let devTools = try start()
+            started = devTools
+            return devTools
+        }
+    }
+
+    private static func start() throws -> DevTools {
+        guard let path = Chromium.path else { throw BrowserFailure(Chromium.absence) }
         var template = Array("/tmp/chromium-test.XXXXXX".utf8CString)
         guard let directory = template.withUnsafeMutableBufferPointer({ $0.baseAddress.flatMap { mkdtemp($0) } })
         else { throw BrowserFailure("no directory could be made") }
-        profile = String(cString: directory)
+        let profile = String(cString: directory)
         // The browser reads commands from descriptor 3 and writes to 4 (`--remote-debugging-pipe`).
         let commands = try Pipe()
         let messages = try Pipe()
@@ -47,10 +71,17 @@ struct Chromium: Sendable {
             "--password-store=basic",
         ]
         if geteuid() == 0 { arguments.append("--no-sandbox") }
-        process = try Chromium.spawn(arguments, home: profile, reading: commands.end, writing: messages.end)
+        let process = try spawn(arguments, home: profile, reading: commands.end, writing: messages.end)
         close(commands.end)
         close(messages.end)
-        devTools = DevTools(reading: messages.start, writing: commands.start)
+        try runOnceProcessIsGone("kill -KILL -- \"-$1\"; rm -rf \"$2\"", ["\(process)", profile])
+        let devTools = DevTools(reading: messages.start, writing: commands.start)
+        try ThreadStart.detach(name: "browser") {
+            devTools.readAll()
+            var status: Int32 = 0
+            waitpid(process, &status, 0)
+        }
+        return devTools
     }
 
     /// Wraps `posix_spawn`: in a process group of its own, with nothing open but the two pipes.
@@ -77,23 +108,6 @@ struct Chromium: Sendable {
         }
         guard code == 0 else { throw BrowserFailure("\(arguments[0]): \(String(cString: strerror(code)))") }
         return child
-    }
-
-    /// Asks it to end, and ends what has not within 5 s. Blocks.
-    private func end() {
-        devTools.post("Browser.close")
-        var status: Int32 = 0
-        var hasEnded = false
-        for _ in 0..<500 where !hasEnded {
-            hasEnded = waitpid(process, &status, WNOHANG) == process
-            if !hasEnded { usleep(10_000) }
-        }
-        // Its group, where it has left processes behind.
-        kill(-process, SIGKILL)
-        if !hasEnded { waitpid(process, &status, 0) }
-        devTools.hangUp()
-        // A directory left behind matters less than what the test found.
-        try? FileManager.default.removeItem(atPath: profile)
     }
 }
 

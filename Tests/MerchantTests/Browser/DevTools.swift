@@ -47,6 +47,9 @@ final class DevTools: Sendable {
     /// Everything that the browser has told so far.
     var events: [Event] { state.withLock { $0.events } }
 
+    /// Whether the browser has ended.
+    var isOver: Bool { state.withLock { $0.isOver } }
+
     /// Calls a method, and gives its result. Throws what the browser says against it.
     @discardableResult
     func call(
@@ -111,11 +114,6 @@ final class DevTools: Sendable {
             }
         }
         end()
-    }
-
-    /// Ends the reading.
-    func hangUp() {
-        shutdown(input, Int32(SHUT_RDWR))
     }
 
     private func take(_ message: [UInt8]) {

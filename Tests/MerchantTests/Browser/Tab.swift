@@ -22,7 +22,10 @@ struct Tab: Sendable {
 
     init(_ chromium: Chromium, _ device: Device = Device()) async throws {
         devTools = chromium.devTools
-        let target = try await devTools.call("Target.createTarget") { $0.member("url", "about:blank") }
+        let target = try await devTools.call("Target.createTarget") {
+            $0.member("url", "about:blank")
+            $0.member("browserContextId", chromium.context)
+        }
         let id = try #require(target["targetId"]?.string)
         let attached = try await devTools.call("Target.attachToTarget") {
             $0.member("targetId", id)
