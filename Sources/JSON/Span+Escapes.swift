@@ -51,9 +51,13 @@ extension Span<UInt8> {
         }
         let first = codeUnit(at: start + 2) ?? 0
         let second = secondHalf(of: first, at: start + 6)
-        let units = second.map { [first, $0] } ?? [first == 0 ? 0xFFFD : first]
-        text.append(contentsOf: String(decoding: units, as: UTF16.self).utf8)
-        return start + 6 * units.count
+        if let second {
+            let high = UInt32(first) - 0xD800
+            text.append(utf8Of: 0x1_0000 + (high << 10) + (UInt32(second) - 0xDC00))
+            return start + 12
+        }
+        text.append(utf8Of: first == 0 || UTF16.isSurrogate(first) ? 0xFFFD : UInt32(first))
+        return start + 6
     }
 
     /// The character that a two-character escape stands for, or nil when it is none.
@@ -82,5 +86,30 @@ extension Span<UInt8> {
             }
         }
         return unit
+    }
+}
+
+extension [UInt8] {
+    /// Appends the one to four bytes of a scalar (RFC 3629 §3). By hand: a string of its own for each takes 15 times as
+    /// long, and a client chooses how many there are.
+    fileprivate mutating func append(utf8Of scalar: UInt32) {
+        func last(_ bits: UInt32) -> UInt8 { 0x80 | UInt8(truncatingIfNeeded: bits & 0x3F) }
+        func first(_ mark: UInt8, _ bits: UInt32) -> UInt8 { mark | UInt8(truncatingIfNeeded: bits) }
+        switch scalar {
+        case ..<0x80:
+            append(first(0, scalar))
+        case ..<0x800:
+            append(first(0xC0, scalar >> 6))
+            append(last(scalar))
+        case ..<0x1_0000:
+            append(first(0xE0, scalar >> 12))
+            append(last(scalar >> 6))
+            append(last(scalar))
+        default:
+            append(first(0xF0, scalar >> 18))
+            append(last(scalar >> 12))
+            append(last(scalar >> 6))
+            append(last(scalar))
+        }
     }
 }

@@ -185,8 +185,11 @@ package final class API: Sendable {
         return try await CallOrigin.$current.withValue(origin) { [inbound] in
             // Also where there is no connection to keep it.
             defer { withExtendedLifetime(permit) {} }
-            if let reply = try await waitForChange(operation, inbound) { return reply }
-            return .response(try await perform(operation, inbound))
+            guard operation.isRead else { return .response(try await perform(operation, inbound)) }
+            return try await access.readTurns.run(for: user) {
+                if let reply = try await waitForChange(operation, inbound) { return reply }
+                return .response(try await perform(operation, inbound))
+            }
         }
     }
 

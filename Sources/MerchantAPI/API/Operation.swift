@@ -94,6 +94,9 @@ package enum Operation: Int, CaseIterable, Sendable {
     var method: HTTP.Method { row.method }
     var path: StaticString { row.path }
     var access: Access { row.access }
+
+    /// Whether it reads a user's rows, and waits for nothing but the database. The catalog of banks is Belvo's.
+    var isRead: Bool { access == .user && method == .get && self != .listInstitutions }
 }
 
 extension API {

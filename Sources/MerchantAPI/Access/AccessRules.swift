@@ -10,6 +10,7 @@ package struct AccessRules: Sendable {
     let proxies: TrustedProxies
     let crossOrigin: CrossOrigin
     let inFlight: InFlightLimit
+    let readTurns = ReadTurns()
     let transportSecurity: TransportSecurity
     private let userRate: RateLimiter?
     private let addressLimits: AddressLimits
