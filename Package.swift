@@ -78,6 +78,7 @@ let package = Package(
                 .embedInCode("0032_take_strangers_redirects_in_turn.sql"),
                 .embedInCode("0033_keep_the_reference_while_a_webhook_is_unread.sql"),
                 .embedInCode("0034_keep_orders_within_what_an_amount_may_be.sql"),
+                .embedInCode("0035_keep_the_reference_for_the_name_of_a_webhook.sql"),
             ],
             swiftSettings: strict
         ),

@@ -59,6 +59,9 @@ public let migrations: [Migration] = [
     Migration(
         "0034_keep_orders_within_what_an_amount_may_be",
         PackageResources._034_keep_orders_within_what_an_amount_may_be_sql),
+    Migration(
+        "0035_keep_the_reference_for_the_name_of_a_webhook",
+        PackageResources._035_keep_the_reference_for_the_name_of_a_webhook_sql),
 ]
 
 extension Migration {

@@ -21,7 +21,8 @@ extension API {
         try await WebhookWorkflow(dependencies: dependencies).receive(
             WebhookWorkflow.WebhookHint(
                 type: word(root["webhook_type"]), code: word(root["webhook_code"]),
-                object: root["object_id"]?.string.flatMap { UUID(uuidString: $0) }, body: inbound.request.body),
+                object: root["object_id"]?.string.flatMap { UUID(uuidString: $0) },
+                externalID: root["external_id"]?.string.flatMap { UUID(uuidString: $0) }, body: inbound.request.body),
             digest: digest(root, for: .webhook))
         return Response(.ok)
     }

@@ -38,18 +38,21 @@ package struct NewWebhook: Sendable {
     package let type: String
     package let code: String
     package let object: UUID?
+    /// The name that the object bears at Belvo (`external_id`), if it can be an id of ours.
+    package let externalID: UUID?
     package let outcome: WebhookReceipt.Outcome
     package let body: [UInt8]
 
     package init(
-        id: UUID, digest: [UInt8], type: String, code: String, object: UUID?, outcome: WebhookReceipt.Outcome,
-        body: [UInt8]
+        id: UUID, digest: [UInt8], type: String, code: String, object: UUID?, externalID: UUID? = nil,
+        outcome: WebhookReceipt.Outcome, body: [UInt8]
     ) {
         self.id = id
         self.digest = digest
         self.type = type
         self.code = code
         self.object = object
+        self.externalID = externalID
         self.outcome = outcome
         self.body = body
     }
@@ -76,16 +79,20 @@ extension Store {
         id, webhook_type, object_id, body_ciphertext, outcome, last_received_at, version, app_now() AS read_at
         """
 
+    /// Stands for none, since array parameters cannot hold NULL.
+    private static let noName = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+
     /// Stores a webhook before it is answered. The same webhook again counts up, and is processed once more.
     package func insertWebhook(_ webhook: NewWebhook) async throws {
         try await database.execute(
             """
             INSERT INTO webhook_receipts (
-                id, digest, webhook_type, webhook_code, object_id, body_ciphertext, outcome, next_poll_at,
-                processed_at)
+                id, digest, webhook_type, webhook_code, object_id, external_id, body_ciphertext, outcome,
+                next_poll_at, processed_at)
             VALUES (
                 \(webhook.id), \(webhook.digest), \(webhook.type), \(webhook.code), \(webhook.object),
-                \(vault.seal(webhook.body, in: .webhookReceiptsBody, of: webhook.id)), \(webhook.outcome),
+                \(webhook.externalID), \(vault.seal(webhook.body, in: .webhookReceiptsBody, of: webhook.id)),
+                \(webhook.outcome),
                 CASE WHEN \(webhook.outcome == .received) THEN app_now() END,
                 CASE WHEN \(webhook.outcome != .received) THEN app_now() END)
             ON CONFLICT ON CONSTRAINT one_receipt_per_webhook DO UPDATE SET
@@ -106,15 +113,16 @@ extension Store {
         let rows = try await database.execute(
             """
             INSERT INTO webhook_receipts (
-                id, digest, webhook_type, webhook_code, object_id, body_ciphertext, received_count, next_poll_at,
-                leased_until)
-            SELECT told.*, app_now() + \(microseconds) * interval '1 microsecond',
+                id, digest, webhook_type, webhook_code, object_id, external_id, body_ciphertext, received_count,
+                next_poll_at, leased_until)
+            SELECT id, digest, type, code, object, nullif(name, \(Self.noName)), body, copies,
+                app_now() + \(microseconds) * interval '1 microsecond',
                 CASE WHEN \(isLeased) THEN app_now() + \(microseconds) * interval '1 microsecond' END
             FROM unnest(
                 \(told.map(\.id)), \(told.map { ByteString($0.digest) }), \(told.map(\.type)), \(told.map(\.code)),
-                \(told.compactMap(\.object)),
+                \(told.compactMap(\.object)), \(told.map { $0.externalID ?? Self.noName }),
                 \(told.map { ByteString(vault.seal($0.body, in: .webhookReceiptsBody, of: $0.id)) }),
-                \(webhooks.map(\.copies))) AS told
+                \(webhooks.map(\.copies))) AS told (id, digest, type, code, object, name, body, copies)
             ORDER BY 2
             ON CONFLICT ON CONSTRAINT one_receipt_per_webhook DO UPDATE SET
                 received_count = webhook_receipts.received_count + excluded.received_count,

@@ -23,13 +23,15 @@ package struct WebhookWorkflow: Sendable {
         let type: String
         let code: String
         let object: UUID?
+        let externalID: UUID?
         /// The body as it came.
         let body: [UInt8]
 
-        package init(type: String, code: String, object: UUID?, body: [UInt8]) {
+        package init(type: String, code: String, object: UUID?, externalID: UUID?, body: [UInt8]) {
             self.type = type
             self.code = code
             self.object = object
+            self.externalID = externalID
             self.body = body
         }
     }
@@ -46,7 +48,7 @@ package struct WebhookWorkflow: Sendable {
         }
         let receipt = NewWebhook(
             id: dependencies.identities.next(), digest: digest, type: hint.type, code: hint.code, object: hint.object,
-            outcome: isKnown ? .received : .ignored, body: hint.body)
+            externalID: hint.externalID, outcome: isKnown ? .received : .ignored, body: hint.body)
         try await dependencies.webhookIntake.insert(
             receipt, into: dependencies.store, lease: dependencies.workLease + dependencies.workWindow)
     }

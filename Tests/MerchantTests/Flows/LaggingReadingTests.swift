@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Belvo
 import BelvoSandbox
 import HTTP
@@ -121,6 +122,38 @@ import Testing
             #expect(refused.status == 503)
             #expect(harness.countCalls(.authorizePaymentIntent) == 0)
             #expect(try await client.payment(first).string("status") == "FAILED")
+        }
+    }
+
+    @Test func `a payment is not signed while a webhook of another object that bears its name is unread`()
+        async throws
+    {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let payment = try await client.openPayment(try await client.enroll())
+            harness.sandbox.next(.statusAfter(503), on: .getPaymentIntent, count: nil)
+            try await harness.tell("PAYMENT_INTENTS", of: UUID().uuidString, named: payment.id)
+            try await harness.work()
+            let refused = try await client.authorize(payment)
+            #expect(refused.status == 503)
+            #expect(try refused.string("code") == "busy")
+            #expect(harness.countCalls(.authorizePaymentIntent) == 0)
+        }
+    }
+
+    @Test func `a refused creation keeps its reference while a webhook that bears its name is unread`() async throws {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let enrollment = try await client.enroll()
+            harness.sandbox.next(.statusAfter(400), on: .createPaymentIntent)
+            #expect(try await client.requestPayment(enrollment).status == 422)
+            let name = try #require(try await harness.lines("SELECT id::text AS line FROM payments").first)
+            harness.sandbox.next(.statusAfter(503), on: .getPaymentIntent, count: nil)
+            try await harness.tell("PAYMENT_INTENTS", of: UUID().uuidString, named: name)
+            try await harness.work()
+            let early = try await client.requestPayment(enrollment, key: "tap-2")
+            #expect(early.status == 503)
+            #expect(try early.string("code") == "busy")
         }
     }
 

@@ -38,8 +38,11 @@ extension TestHarness {
     }
 
     /// Belvo's webhook names an object; `data` is what it says of it, the members of a JSON object.
-    func tell(_ type: String, of object: String, data: String? = nil, code: String = "STATUS_UPDATE") async throws {
-        let said = data.map { #", "data": {\#($0)}"# } ?? ""
+    func tell(
+        _ type: String, of object: String, named name: String? = nil, data: String? = nil,
+        code: String = "STATUS_UPDATE"
+    ) async throws {
+        let said = (name.map { #", "external_id": "\#($0)""# } ?? "") + (data.map { #", "data": {\#($0)}"# } ?? "")
         let belvo = App(client: client, token: "webhook-token-of-the-tests")
         let answer = try await belvo.send(
             .post, "/webhooks/belvo",
