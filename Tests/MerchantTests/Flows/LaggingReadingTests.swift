@@ -1,6 +1,6 @@
-import FoundationEssentials
 import Belvo
 import BelvoSandbox
+import FoundationEssentials
 import HTTP
 import Postgres
 import Testing
