@@ -141,6 +141,24 @@ import Testing
         }
     }
 
+    @Test func `a payment is not signed while a webhook about its known twin is unread, which has no name`()
+        async throws
+    {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let (payment, twin) = try await client.openPaymentTwice(try await client.enroll())
+            try await harness.tell("PAYMENT_INTENTS", of: twin)
+            try await harness.work()
+            #expect(try await harness.lines("SELECT state AS line FROM payments ORDER BY origin").first == "observed")
+            try harness.sandbox.settle(intent: twin)
+            harness.sandbox.next(.statusAfter(503), on: .getPaymentIntent, count: nil)
+            try await harness.tell("PAYMENT_INTENTS", of: twin, data: #""status": "SUCCEEDED""#)
+            try await harness.work()
+            #expect([409, 503].contains(try await client.authorize(payment).status))
+            #expect(harness.countCalls(.authorizePaymentIntent) == 0)
+        }
+    }
+
     @Test func `a refused creation keeps its reference while a webhook that bears its name is unread`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
