@@ -62,6 +62,9 @@ public let migrations: [Migration] = [
     Migration(
         "0035_keep_the_reference_for_the_name_of_a_webhook",
         PackageResources._035_keep_the_reference_for_the_name_of_a_webhook_sql),
+    Migration(
+        "0036_tell_totals_of_what_others_made_apart",
+        PackageResources._036_tell_totals_of_what_others_made_apart_sql),
 ]
 
 extension Migration {

@@ -4,11 +4,16 @@ import Transport
 /// The silence that Belvo has asked one party for, with a handed-in clock.
 ///
 /// A 429 to a call that carries a user's text may be the answer to that text: any made-up code may be answered by one.
-/// So it silences that party's calls of that kind, and all calls only when another party has been told the same
-/// meanwhile.
+/// So it silences that party's calls of that kind, and all calls only when several parties have been told the same
+/// lately, and more than were let in.
 struct PartyBackoff: Sendable {
     /// Silences that are kept at a time. A 429 past it silences all.
     static let countMax = 1_024
+    /// How long what a party was told counts as lately.
+    static let memory = Duration.seconds(10)
+    /// The longest silence of all that is concluded from what several parties were told: a few who agree upon it shall
+    /// not have it for an hour.
+    static let silenceOfAllMax = ThrottleBackoff.pauseMax
 
     private struct Key: Hashable {
         let party: UInt64
@@ -16,6 +21,9 @@ struct PartyBackoff: Sendable {
     }
 
     private var silences: [Key: ThrottleBackoff] = [:]
+    /// When parties were last told to be silent, and when one's text was last let in.
+    private var silenced: [UInt64: Monotonic] = [:]
+    private var admitted: [UInt64: Monotonic] = [:]
 
     /// How long this party's calls of this kind still rest.
     func rest(_ call: Call, of party: UInt64, at now: Monotonic) -> Duration? {
@@ -27,11 +35,34 @@ struct PartyBackoff: Sendable {
     mutating func keeps(
         _ retryAfter: Duration?, _ call: Call, of party: UInt64, at now: Monotonic, jitter: Double
     ) -> Bool {
-        guard party != 0, call.kind == .creating || call.kind == .moving else { return false }
+        guard Self.concerns(call, of: party) else { return false }
         let key = Key(party: party, call: call)
         silences = silences.filter { $0.value.rest(at: now) != nil || $0.key == key }
-        guard silences.keys.allSatisfy({ $0.party == party }), silences.count < Self.countMax else { return false }
+        guard silences.count < Self.countMax else { return false }
         _ = silences[key, default: ThrottleBackoff()].note(retryAfter: retryAfter, at: now, jitter: jitter)
-        return true
+        Self.note(party, in: &silenced, at: now)
+        let told = Self.lately(silenced, at: now)
+        return told.count == 1 || told.count <= Self.lately(admitted, at: now).subtracting(told).count
+    }
+
+    /// A party's call was let in.
+    mutating func noteAdmitted(_ call: Call, of party: UInt64, at now: Monotonic) {
+        guard Self.concerns(call, of: party) else { return }
+        Self.note(party, in: &admitted, at: now)
+    }
+
+    /// Whether such a call may be answered by what it says.
+    static func concerns(_ call: Call, of party: UInt64) -> Bool {
+        party != 0 && (call.kind == .creating || call.kind == .moving)
+    }
+
+    private static func note(_ party: UInt64, in moments: inout [UInt64: Monotonic], at now: Monotonic) {
+        if moments.count >= countMax { moments = moments.filter { now < $0.value + memory } }
+        guard moments.count < countMax || moments[party] != nil else { return }
+        moments[party] = now
+    }
+
+    private static func lately(_ moments: [UInt64: Monotonic], at now: Monotonic) -> Set<UInt64> {
+        Set(moments.filter { now < $0.value + memory }.keys)
     }
 }

@@ -15,10 +15,16 @@ package final class RateLimiter: Sendable {
 
     /// Takes a rate from 1 to 1,000,000, and the size of a burst: twice the rate unless given. Nil
     /// for 0, which is no limit.
-    package init?(perSecond rate: Int, burst: Int? = nil, countMax: Int = RateLimiter.countMax) {
+    package convenience init?(perSecond rate: Int, burst: Int? = nil, countMax: Int = RateLimiter.countMax) {
         guard rate > 0 else { return nil }
-        let interval = 1_000_000_000 / Int64(rate)
-        let window = Int64(burst ?? 2 * rate) * interval
+        let interval = Duration.nanoseconds(1_000_000_000 / Int64(rate))
+        self.init(interval: interval, burst: burst ?? 2 * rate, countMax: countMax)
+    }
+
+    /// Takes the time after which one more is allowed, a nanosecond at least, and the size of a burst.
+    package init(interval: Duration, burst: Int, countMax: Int = RateLimiter.countMax) {
+        let interval = interval.wholeNanoseconds
+        let window = Int64(burst) * interval
         shards = (0..<RateLimiter.shardCount).map { _ in
             Shard(TokenBuckets(interval: interval, window: window, countMax: countMax / RateLimiter.shardCount))
         }

@@ -30,6 +30,8 @@ extension ShopEvent {
         let kind: Kind
         switch after.state {
         case .succeeded: kind = .paymentSucceeded
+        // A twin that was not paid says nothing of its reference, which the payment itself may have paid.
+        case .failed where after.origin == .foreign && after.reference != nil: return nil
         case .failed: kind = .paymentFailed
         default:
             guard after.isInDoubt else { return nil }

@@ -177,6 +177,7 @@ struct AnswerTests {
         "a.bm90IEpTT04.c",  // not JSON
         "a.eyJleHAiOiJzb29uIn0.c",  // {"exp":"soon"}
         "a.eyJleHAiOjFlOX0.c",  // {"exp":1e9}
+        "a.eyJleHAiOjkuMkUrMTh9.c",  // {"exp":9.2E+18}
     ])
     func `a token that says nothing about its end is still a token`(text: String) async throws {
         let belvo = Upstream(reply(200, #"{"access":"\#(text)"}"#))

@@ -57,8 +57,12 @@ extension WidgetToken.Secret {
         return try? JSONDocument(parsing: claims).root
     }
 
-    /// A NumericDate may have a fraction (RFC 7519 §2); cutting it off ends the life early, not late.
+    /// A NumericDate may have a fraction (RFC 7519 §2); cutting it off ends the life early, not late. One with an
+    /// exponent, which no issuer writes, says nothing.
     private static func seconds(_ claim: JSONValue?) -> Int64? {
-        claim?.numberText?.split(separator: ".").first.flatMap { Int64($0) }
+        guard let text = claim?.numberText, !text.utf8.contains(where: { $0 | 0x20 == UInt8(ascii: "e") }) else {
+            return nil
+        }
+        return text.split(separator: ".").first.flatMap { Int64($0) }
     }
 }

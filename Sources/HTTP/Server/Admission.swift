@@ -33,20 +33,27 @@ final class Admission: Sendable {
     }
 
     /// Counts a connection from this address, or says why there may be none.
-    func admit(_ peer: IPAddress, at now: Monotonic) -> MessageFault? {
+    func admit(_ peer: IPAddress) -> MessageFault? {
         let isCounted = isCounted(peer)
-        let hasRate = isSecure && configuration.handshakeRatePerAddress > 0 && !configuration.isProxy(peer)
         return counts.withLock { counts in
             guard counts.all < configuration.connectionsMax else { return Self.full }
             let present = isCounted ? counts.byAddress[peer.subscriber, default: 0] : 0
             guard !isCounted || present < configuration.connectionsPerAddressMax else { return Self.fullForAddress }
-            if hasRate, counts.handshakes.take(Self.key(of: peer), at: now.nanoseconds) != nil { return Self.tooOften }
             if isCounted {
                 counts.byAddress[peer.subscriber] = present + 1
             }
             counts.all += 1
             return nil
         }
+    }
+
+    /// Counts a handshake that a client at this address begins; false where there were too many lately.
+    ///
+    /// One that only connects, as a balancer does to see whether there is a server, costs next to nothing and does not
+    /// count.
+    func admitHandshake(of peer: IPAddress, at now: Monotonic) -> Bool {
+        guard isSecure, configuration.handshakeRatePerAddress > 0, !configuration.isProxy(peer) else { return true }
+        return counts.withLock { $0.handshakes.take(Self.key(of: peer), at: now.nanoseconds) == nil }
     }
 
     /// A connection that was admitted is closed.
@@ -71,8 +78,6 @@ final class Admission: Sendable {
     }
 
     static let full = MessageFault(.serviceUnavailable, "too many connections are open")
-    private static let fullForAddress = MessageFault(
+    static let fullForAddress = MessageFault(
         .serviceUnavailable, "too many connections are open from this address")
-    private static let tooOften = MessageFault(
-        .serviceUnavailable, "too many connections are opened from this address")
 }

@@ -16,9 +16,23 @@ extension LoopServer {
         guard let most = counts.values.max() else { return false }
         let isCrowd = most >= Self.crowdOfAddressMin
         let candidates = isCrowd ? resting.filter { counts[$0.peer.subscriber] == most } : resting
-        let count = isCrowd ? min(Self.closedMax, most / 2) : min(Self.closedMax, (resting.count + 1) / 2)
-        for connection in candidates.sorted(by: { $0.deadline < $1.deadline }).prefix(count) { connection.close() }
+        close(isCrowd ? most / 2 : (resting.count + 1) / 2, of: candidates)
         return true
+    }
+
+    /// The same for an address that has as many connections as it may; false where it has no crowd of idle ones here.
+    func makeRoom(of peer: IPAddress) -> Bool {
+        let resting = connections.filter { $0.mayMakeRoom && $0.peer.subscriber == peer.subscriber }
+        guard resting.count >= Self.crowdOfAddressMin else { return false }
+        close(resting.count / 2, of: resting)
+        return true
+    }
+
+    /// Closes so many at most, those first that have been idle for longest.
+    private func close(_ count: Int, of candidates: [ServerConnection]) {
+        for connection in candidates.sorted(by: { $0.deadline < $1.deadline }).prefix(min(Self.closedMax, count)) {
+            connection.close()
+        }
     }
 }
 

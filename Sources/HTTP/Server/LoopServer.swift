@@ -183,8 +183,9 @@ final class LoopServer: EventHandler {
     }
 
     private func open(_ stream: ByteStream, from peer: IPAddress) {
-        var fault = server.admission.admit(peer, at: loop.now)
-        if fault == Admission.full, makeRoom() { fault = server.admission.admit(peer, at: loop.now) }
+        var fault = server.admission.admit(peer)
+        if fault == Admission.full, makeRoom() { fault = server.admission.admit(peer) }
+        if fault == Admission.fullForAddress, makeRoom(of: peer) { fault = server.admission.admit(peer) }
         if let fault { return turnAway(stream, from: peer, fault) }
         do {
             if let context = server.tls { try stream.startTLS(TLSSession(server: context)) }

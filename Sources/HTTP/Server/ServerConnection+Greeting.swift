@@ -9,6 +9,15 @@ extension ServerConnection {
             if readiness.contains(.hungUp) || readiness.contains(.peerFinished) { giveUp() }
             return false
         }
+        if !hasBegunToGreet {
+            // One that only connects has gone without a word.
+            let hasGone = readiness.contains(.hungUp) || readiness.contains(.peerFinished)
+            guard !hasGone, loopServer.server.admission.admitHandshake(of: peer, at: loopServer.loop.now) else {
+                giveUp()
+                return false
+            }
+            hasBegunToGreet = true
+        }
         guard !loopServer.mayGreet(self) else { return true }
         isInLine = true
         try wait(for: .finished)

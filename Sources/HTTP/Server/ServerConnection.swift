@@ -35,6 +35,8 @@ final class ServerConnection: EventHandler {
     /// Whether it is to go on with what is kept in the loop's next turn.
     @exclusivity(unchecked)
     var isInLine = false
+    /// Whether its client has begun a TLS handshake.
+    var hasBegunToGreet = false
     @exclusivity(unchecked)
     var deadline: Monotonic
     let stream: ByteStream

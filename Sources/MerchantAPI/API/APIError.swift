@@ -191,6 +191,8 @@ extension APIError {
         case .tooManyPayments(let wait):
             self.init(.tooManyRequests, .tooManyPayments, "This user has opened too many payments within a day.")
             retryAfterSeconds = max(1, Int(wait.components.seconds) + 1)
+        case .tooManyUnsentPayments(let wait):
+            self = .rateLimited("Too many of this user's payments did not get to Belvo.", retryAfter: wait)
         case .enrollmentFailed:
             self.init(.conflict, .enrollmentFailed, "The enrollment has failed; start a new one.")
         case .confirmationRefused(let failure, let requestID):

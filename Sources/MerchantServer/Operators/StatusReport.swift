@@ -9,6 +9,8 @@ import Transport
 package struct StatusReport: Sendable {
     /// How late a record's next step may be before an operator has to act.
     static let latenessMax = Duration.seconds(60)
+    /// How long a webhook may be unread: an object that Belvo does not show yet is asked for during an hour.
+    static let unreadMax = Duration.seconds(3_660)
     /// How long each question may take: the screen is wanted now.
     static let deadline = Duration.seconds(5)
 
@@ -25,6 +27,10 @@ package struct StatusReport: Sendable {
         for kind in workload {
             if let late = kind.mostOverdue, late > Self.latenessMax {
                 concerns.append("\(kind.name): the next step is \(Self.text(late)) late (ops.overdue)")
+            }
+            // Each is read within seconds; until then it may keep a reference from being paid.
+            if kind.name == "webhooks", let age = kind.oldestPending, age > Self.unreadMax {
+                concerns.append("webhooks: one has been unread for \(Self.text(age)) (ops.webhooks_unprocessed)")
             }
             if let count = kind.inDoubt, count > 0 { concerns.append("\(count) \(kind.name) in doubt (ops.in_doubt)") }
             if let count = kind.parked, count > 0 {

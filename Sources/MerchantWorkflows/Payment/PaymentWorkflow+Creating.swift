@@ -15,7 +15,7 @@ extension PaymentWorkflow {
         if survey.isKeyUsed {
             if let known = try await replay(request, of: subject, on: context) { return known }
         } else {
-            try checkBounds(of: survey)
+            try checkBounds(of: survey, subject)
         }
         let payer = try await payer(for: requested, of: subject, survey, context)
         for attempt in 0..<attemptsMax {
@@ -37,8 +37,13 @@ extension PaymentWorkflow {
             {
             case .payment(let remembered):
                 dependencies.funnelCounts.count(remembered.record)
-                let outcome = try await creation(request, on: context).begin(remembered)
-                return try await dependencies.replay(request, after: outcome) ?? .made(outcome.progress)
+                do {
+                    let outcome = try await creation(request, on: context).begin(remembered)
+                    return try await dependencies.replay(request, after: outcome) ?? .made(outcome.progress)
+                } catch let error as BelvoError where error.saysNoEffect {
+                    _ = dependencies.unsentPayments.take(for: subject, at: dependencies.store.monotonic())
+                    throw error
+                }
             case .referenceTaken, .keyIsTaken:
                 // Another request was faster: with this key, or another payment for the reference, which is said next
                 // time round; or the shop has just changed the order, whose new terms count.
@@ -60,7 +65,10 @@ extension PaymentWorkflow {
     }
 
     /// Throws when the user has as many payments as he may.
-    private func checkBounds(of survey: PaymentSurvey) throws(WorkflowRefusal) {
+    private func checkBounds(of survey: PaymentSurvey, _ subject: UserSubject) throws(WorkflowRefusal) {
+        if let wait = dependencies.unsentPayments.wait(for: subject, at: dependencies.store.monotonic()) {
+            throw .tooManyUnsentPayments(retryAfter: wait)
+        }
         let bounds = dependencies.policy.userBounds
         if bounds.openPaymentsMax > 0, survey.openPayments >= bounds.openPaymentsMax { throw .tooManyOpenPayments }
         if bounds.paymentsPerDayMax > 0, survey.paymentsToday >= bounds.paymentsPerDayMax {

@@ -162,11 +162,22 @@ package struct WebhookWorkflow: Sendable {
         }
         dependencies.log.warning(
             "webhook.unreadable", metadata: ["webhook_id": "\(receipt.record.id)", "reason": "\(failure)"])
-        // After 1 s, 2 s and 4 s, however rarely records are polled; then with growing pauses.
-        let pause =
-            age < .seconds(7)
-            ? retryPause(after: age) : min(max(age / 4, dependencies.timeouts.pollInterval), .seconds(900))
-        return WebhookSettlement(of: receipt, outcome: .received, nextPoll: pause)
+        return WebhookSettlement(of: receipt, outcome: .received, nextPoll: pause(after: age, failure))
+    }
+
+    /// How long a webhook rests whose reading has failed: 1 s, 2 s and 4 s, however rarely records are polled; then
+    /// longer and longer. While Belvo is away it does not grow by as much: none shall wait long when Belvo is back.
+    private func pause(after age: Duration, _ failure: any Error) -> Duration {
+        if age < .seconds(7) { return retryPause(after: age) }
+        let pauseMax: Duration =
+            if dependencies.gate.isShut {
+                .seconds(5)  // Calls are few then.
+            } else if let failure = failure as? BelvoError, failure.speaksOfOutage {
+                age < .seconds(600) ? .seconds(10) : .seconds(60)
+            } else {
+                .seconds(900)
+            }
+        return max(min(age / 4, pauseMax), dependencies.timeouts.pollInterval)
     }
 
     private func reading(_ object: UUID, _ body: () async throws -> Reading) async -> Reading {

@@ -32,6 +32,14 @@ extension BelvoError {
         if case .unreachable = self { true } else { false }
     }
 
+    /// Whether other calls would fail as well: Belvo does not answer, or lets nothing in.
+    var speaksOfOutage: Bool {
+        switch self {
+        case .unreachable, .unanswered, .denied, .throttled: true
+        case .refused, .notFound, .conflict, .malformedAnswer, .outcomeUnknown: false
+        }
+    }
+
     /// Whether Belvo refused the content.
     var refusal: Belvo.ErrorResponse? {
         if case .refused(let refusal) = self { refusal } else { nil }

@@ -26,6 +26,8 @@ package struct Dependencies: Sendable {
     var clockWatch = ClockWatch()
     /// The enrollments that Belvo has shown to be usable a moment ago.
     let usableEnrollments = UsableEnrollments()
+    /// How often one user's payments may be remembered and not get to Belvo: each leaves a row.
+    let unsentPayments = RateLimiter(interval: .seconds(20), burst: 60)
     /// How Belvo's lists are used to poll payments.
     package var listPolling = ListPolling()
     /// The knowledge about those lists.

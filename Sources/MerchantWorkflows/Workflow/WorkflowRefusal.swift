@@ -30,6 +30,8 @@ package enum WorkflowRefusal: Error, Sendable, Equatable {
     case tooManyCustomerCreations(retryAfter: Duration)
     /// The user has opened so many payments within a day that the next one has to wait.
     case tooManyPayments(retryAfter: Duration)
+    /// So many of the user's payments did not get to Belvo that the next one has to wait.
+    case tooManyUnsentPayments(retryAfter: Duration)
     /// The enrollment has failed.
     case enrollmentFailed
     /// Belvo has refused the phone's registration, and with it the enrollment.

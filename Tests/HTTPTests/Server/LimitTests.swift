@@ -69,6 +69,20 @@ import Transport
         }
     }
 
+    @Test func `of an address with too many connections those that rest make room for one that asks`() async throws {
+        let configure: @Sendable (inout ServerConfiguration) -> Void = { $0.connectionsPerAddressMax = 16 }
+        try await RunningServer.run(configure: configure, handler: echoPath) { server in
+            let resting = try (0..<16).map { _ in try server.connect() }
+            for client in resting { try client.send(get("/")) }
+            for client in resting { _ = try await onThread { try client.receive(through: "\r\n\r\n/") } }
+            let another = try await server.answer(to: get("/another", closing: true))
+            #expect(transcript(another) == ["200 /another"])
+            // The last to have asked is still there.
+            try resting[15].send(get("/again"))
+            _ = try await onThread { try resting[15].receive(through: "\r\n\r\n/again") }
+        }
+    }
+
     @Test func `over TLS a connection too many is closed without a handshake`() async throws {
         let authority = try TestAuthority()
         let identity = try authority.issue("IP:127.0.0.1")

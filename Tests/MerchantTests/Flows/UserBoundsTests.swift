@@ -1,5 +1,6 @@
 import BelvoSandbox
 import HTTP
+import Postgres
 import Testing
 
 /// One user has so many enrollments and payments under way, and other users do not notice.
@@ -112,6 +113,43 @@ import Testing
             #expect(try await ana.requestPayment(enrollment, reference: "order-2", key: "tap-2").status == 201)
             try await harness.advance(by: .seconds(wait))
             #expect(try await ana.requestPayment(enrollment, reference: "order-3", key: "tap-3").status == 201)
+        }
+    }
+
+    @Test func `a user whose payments do not get to Belvo leaves no more rows than a few dozen at once`() async throws {
+        try await TestHarness.open(environment: ["USER_RATE": "0"]) { harness in
+            var ana = try await AppClient.arrive(on: harness)
+            let enrollment = try await ana.enroll()
+            harness.sandbox.next(.refused(403, code: "forbidden"), on: .createPaymentIntent, count: 60)
+            for number in 1...60 {
+                let answer = try await ana.requestPayment(enrollment, reference: "order-2", key: "tap-\(number)")
+                #expect(answer.status >= 500)
+            }
+            let refused = try await ana.requestPayment(enrollment, reference: "order-2", key: "tap-61")
+            #expect(refused.status == 429)
+            #expect(try refused.string("code") == "rate_limited")
+            let wait = try #require(refused.response.headers["retry-after"].flatMap { Int($0) })
+            #expect((1...20).contains(wait))
+            #expect(try await harness.lines("SELECT id::text AS line FROM payments").count == 60)
+            // Another user is none the wiser.
+            var bia = try await AppClient.arrive(on: harness, as: "bia", taxID: "111.444.777-35")
+            let theirs = try await bia.enroll()
+            #expect(try await bia.requestPayment(theirs, reference: "order-3", key: "tap-1").status == 201)
+        }
+    }
+
+    @Test func `past a day's payments that Belvo has refused the next one waits`() async throws {
+        try await TestHarness.open(environment: ["USER_PAYMENTS_PER_DAY_MAX": "2"]) { harness in
+            var ana = try await AppClient.arrive(on: harness)
+            let enrollment = try await ana.enroll()
+            harness.sandbox.next(.refused(422, code: "amount_over_limit"), on: .createPaymentIntent, count: nil)
+            for number in 1...2 {
+                #expect(
+                    try await ana.requestPayment(enrollment, reference: "order-2", key: "tap-\(number)").status == 422)
+            }
+            let answer = try await ana.requestPayment(enrollment, reference: "order-2", key: "tap-3")
+            #expect(answer.status == 429)
+            #expect(try answer.string("code") == "too_many_payments")
         }
     }
 }

@@ -147,6 +147,25 @@ import Testing
         }
     }
 
+    @Test(arguments: [Duration.seconds(60), .seconds(3_600)])
+    func `a webhook that came while Belvo was away is read soon after, however long that was`(outage: Duration)
+        async throws
+    {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let enrollment = try await client.enroll()
+            try harness.sandbox.revoke(enrollment: enrollment.belvoID)
+            harness.sandbox.next(.statusAfter(503), on: .getEnrollment, count: nil)
+            try await tell(harness, "ENROLLMENTS", enrollment.belvoID)
+            try await harness.pass(outage)
+            let calls = harness.countCalls(.getEnrollment)
+            #expect(calls < 110, "and Belvo is not asked all the time")
+            harness.sandbox.clearFaults()
+            try await harness.pass(outage < .seconds(600) ? .seconds(11) : .seconds(61))
+            #expect(try await outcomes(harness) == ["done"])
+        }
+    }
+
     @Test func `what cannot be read is tried again after one, two and four seconds, however rarely records are polled`()
         async throws
     {

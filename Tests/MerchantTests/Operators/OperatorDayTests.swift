@@ -38,6 +38,8 @@ import Testing
 
                 let payment = try await client.openPayment(enrollment)
                 try await client.authorize(payment)
+                harness.sandbox.next(.statusAfter(503), on: .getEnrollment, count: nil)
+                try await harness.tell("ENROLLMENTS", of: enrollment.belvoID)
                 try await harness.pass(.seconds(130))
                 try await harness.database.execute(
                     """
@@ -56,6 +58,7 @@ import Testing
                 let late = try json(await run(harness, ["status", "--json"]))
                 let concerns = late["look_at"]?.elements.compactMap(\.string) ?? []
                 #expect(concerns.contains { $0.hasPrefix("payments: the next step is ") }, "\(concerns)")
+                #expect(concerns.contains("webhooks: one has been unread for 62 min (ops.webhooks_unprocessed)"))
                 #expect(late["money_alarms"]?["double_paid"]?.int64 == 1)
                 let elsewhere = ["DATABASE_URL": "postgresql://nobody@127.0.0.1:1/nothing"]
                 let away = try await run(harness, ["status"], elsewhere)
