@@ -93,8 +93,8 @@ extension Payment {
     }
 
     /// Whether Belvo takes its own last status back with this report, be it SUCCEEDED or FAILED. It changes no state:
-    /// an operator has to act. Of these only a FAILED that is taken back is kept (`isContradicted`).
-    public func isLastStatusContradicted(by report: Report) -> Bool {
+    /// an operator has to act. Of these only a FAILED that is taken back is kept (`contradiction`).
+    public func isLastStatusTakenBack(by report: Report) -> Bool {
         guard isClosedAtBelvo else { return false }
         return switch state {
         case .succeeded: report.status == .failed && differences(from: report).isEmpty
@@ -109,7 +109,7 @@ extension Payment {
         switch status {
         case .processing, .unknown: true
         case .pending: isMaybeSigned
-        case .succeeded: !isContradictionSettled
+        case .succeeded: contradiction?.isSettled != true
         case .failed: false
         }
     }
@@ -183,19 +183,20 @@ extension Payment {
     /// A report that differs from what was asked for counts only as a sign that money may be moving; the record stays
     /// as it is and the caller raises the alarm.
     private mutating func apply(_ report: Report) {
-        if isContradictionSettled, [.succeeded, .failed].contains(report.status), differences(from: report).isEmpty {
+        if let known = contradiction, known.isSettled, [.succeeded, .failed].contains(report.status),
+            differences(from: report).isEmpty
+        {
             // SUCCEEDED is taken over at once, FAILED by a second reading that shows it: one may lag.
-            if report.status == .succeeded || wasFailureShown {
-                isContradicted = false
-                isContradictionSettled = false
+            if report.status == .succeeded || known.wasFailureShown {
+                contradiction = nil
                 isClosedAtBelvo = false
             }
             providerStatus = report.providerStatus
-        } else if state == .failed, isLastStatusContradicted(by: report) {
+        } else if state == .failed, isLastStatusTakenBack(by: report) {
             // No later reading ends it, nor takes back that Belvo showed it as paid: one may lag. An operator ends it,
             // by settling the alarm.
             if providerStatus != Self.paidWord { providerStatus = report.providerStatus }
-            isContradicted = true
+            contradiction = contradiction ?? Contradiction()
         }
         if isClosedAtBelvo { return }
         guard differences(from: report).isEmpty else {

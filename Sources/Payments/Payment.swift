@@ -54,6 +54,22 @@ public struct Payment: Sendable, Equatable {
         }
     }
 
+    /// Belvo called the payment FAILED, and shows since that money may move (`mayMoveMoney`): an operator has to find
+    /// out which is true. No reading ends it before an operator has settled the alarm, since one may lag.
+    public struct Contradiction: Sendable, Hashable {
+        /// An operator has settled the alarm: the next last status that Belvo shows is true. It is true of the moment
+        /// of the reading.
+        public package(set) var isSettled = false
+        /// Belvo showed the payment as FAILED since, some seconds ago: a reading that shows it now does not lag by as
+        /// much. It is true of the moment of the reading.
+        public package(set) var wasFailureShown = false
+
+        public init(isSettled: Bool = false, wasFailureShown: Bool = false) {
+            self.isSettled = isSettled
+            self.wasFailureShown = wasFailureShown
+        }
+    }
+
     public let id: ID
     public let origin: Origin
     public let subject: UserSubject
@@ -101,15 +117,8 @@ public struct Payment: Sendable, Equatable {
     public package(set) var isClosedAtBelvo = false
     /// It was given up and is known to be unsigned: Belvo was read since, or never had it.
     public package(set) var isReleased = false
-    /// Belvo called it FAILED, and shows since that money may move (`mayMoveMoney`): an operator has to find out which
-    /// is true. No reading ends it before an operator has settled the alarm, since one may lag.
-    public package(set) var isContradicted = false
-    /// An operator has settled that alarm: the next last status that Belvo shows is true. It is true of the moment of
-    /// the reading.
-    public package(set) var isContradictionSettled = false
-    /// Belvo showed it as FAILED since, some seconds ago: a reading that shows it now does not lag by as much. It is
-    /// true of the moment of the reading.
-    public package(set) var wasFailureShown = false
+    /// Belvo takes the FAILED back that it showed; nil while it does not.
+    public package(set) var contradiction: Contradiction?
     /// Its user may hold a token for Belvo's SDK, which can sign it without us (belvo-api.md §2.1). It is true of the
     /// moment of the reading: the token expires.
     public package(set) var isSignableElsewhere = false
@@ -149,7 +158,7 @@ public struct Payment: Sendable, Equatable {
     /// not been worked on. The two agree on what is polled because the constraint `what_may_be_paid_is_polled` holds
     /// (`may_belvo_pay` is this property without the token). docs/money-rules.md shows these functions as they are.
     public var mayBelvoStillPay: Bool {
-        if isContradicted { return true }
+        if contradiction != nil { return true }
         if isClosedAtBelvo { return false }
         return isMaybeSigned || !isReleased || isSignableElsewhere && mayBeKnownToBelvo
     }

@@ -217,7 +217,7 @@ extension Store {
                 seen_signed_at = CASE WHEN \(after.wasSeenSigned) THEN coalesce(seen_signed_at, \(moment)) END,
                 closed_at_belvo = CASE WHEN \(after.isClosedAtBelvo) THEN coalesce(closed_at_belvo, \(moment)) END,
                 released_at = CASE WHEN \(after.isReleased) THEN coalesce(released_at, \(moment)) END,
-                contradicted_at = CASE WHEN \(after.isContradicted) THEN coalesce(contradicted_at, \(moment)) END,
+                contradicted_at = CASE WHEN \(after.contradiction != nil) THEN coalesce(contradicted_at, \(moment)) END,
                 provider_status = \(after.providerStatus), provider = \(after.facts.provider),
                 consent_id = \(after.facts.consentID), end_to_end_id = \(after.facts.endToEndID),
                 external_payment_id = \(after.facts.externalPaymentID),
@@ -280,9 +280,11 @@ extension Store {
         payment.wasSeenSigned = try row.decode("was_seen_signed")
         payment.isClosedAtBelvo = try row.decode("is_closed_at_belvo")
         payment.isReleased = try row.decode("is_released")
-        payment.isContradicted = try row.decode("is_contradicted")
-        payment.isContradictionSettled = try row.decode("is_contradiction_settled")
-        payment.wasFailureShown = try row.decode("was_failure_shown")
+        if try row.decode("is_contradicted") {
+            payment.contradiction = Payment.Contradiction(
+                isSettled: try row.decode("is_contradiction_settled"),
+                wasFailureShown: try row.decode("was_failure_shown"))
+        }
         payment.isSignableElsewhere = try row.decode("is_signable_elsewhere")
         payment.state = try row.decode("state")
         payment.isInDoubt = try row.decode("in_doubt")

@@ -30,7 +30,7 @@ extension PaymentWorkflow {
             }
             // It may have been read from a copy that lags, or before the end was recorded that it seems to take back.
             let known = stored.record
-            if !isReadAgain, !known.isContradicted, known.isLastStatusContradicted(by: report(remote)) {
+            if !isReadAgain, known.contradiction == nil, known.isLastStatusTakenBack(by: report(remote)) {
                 if age < lag, ProviderStatus(remote.status).end == nil { throw SyncDeferred.takesLastStatusBack }
                 remote = try await dependencies.belvo.readPaymentIntent(id, trace: context.trace)
                 isReadAgain = true

@@ -112,7 +112,9 @@ extension PaymentWorkflow: PolledWorkflow {
         }
         // Where money arrived after all the transaction that records it raises the alarm. It is raised anew here when
         // an operator has settled it and Belvo shows no end yet.
-        if payment.isLastStatusContradicted(by: report), payment.state == .succeeded || payment.isContradictionSettled {
+        if payment.isLastStatusTakenBack(by: report),
+            payment.state == .succeeded || payment.contradiction?.isSettled == true
+        {
             try await raise(
                 .contradiction, of: payment, "\(report.providerStatus) after \(payment.status.rawValue)")
         }
@@ -163,7 +165,7 @@ extension PaymentWorkflow: PolledWorkflow {
     /// A status before the end, read before Belvo's last status was recorded, takes nothing back.
     func isLate(_ event: Payment.Event, for payment: Payment) -> Bool {
         guard case .reported(let report) = event else { return false }
-        return report.status.end == nil && payment.isLastStatusContradicted(by: report)
+        return report.status.end == nil && payment.isLastStatusTakenBack(by: report)
     }
 
     /// Applies an event to the freshest state.
@@ -212,8 +214,9 @@ extension PaymentWorkflow: PolledWorkflow {
     private func publish(_ written: Stored<Payment>, after stored: Stored<Payment>, cause: Cause) async throws {
         if written.record != stored.record { dependencies.changes.announce(written.record.id) }
         let hasArrived = written.record.state == .succeeded && stored.record.state != .succeeded
-        let goesOn = written.record.isContradicted && written.record.providerStatus != stored.record.providerStatus
-        if hasArrived || goesOn || written.record.isContradicted != stored.record.isContradicted {
+        let goesOn =
+            written.record.contradiction != nil && written.record.providerStatus != stored.record.providerStatus
+        if hasArrived || goesOn || (written.record.contradiction != nil) != (stored.record.contradiction != nil) {
             try await logAlarms(of: written.record.id)
         }
         guard written.record.historyState != stored.record.historyState else { return }
@@ -244,7 +247,7 @@ extension PaymentWorkflow: PolledWorkflow {
             return .entered(schedule(of: next, created: moment - stored.record.createdAt))
         }
         // What was due long ago is polled ever less often, whatever keeps it open; but not where an operator waits.
-        if stored.isOverdue, !next.isContradictionSettled, let deadline = stored.deadline {
+        if stored.isOverdue, next.contradiction?.isSettled != true, let deadline = stored.deadline {
             return .goesOn(
                 nextPoll: dependencies.timeouts.overduePollInterval(overdue: moment - deadline), deadline: deadline)
         }

@@ -107,10 +107,10 @@ package struct Reconciliation: Sendable {
     /// Whether Belvo shows an end that is not ours, or takes one back. A reading records it: once for a payment that
     /// was paid, which no reading changes. What an operator has settled stays a difference of the day.
     private func isBehind(_ payment: Payment, _ intent: Belvo.PaymentIntent) async throws -> Bool {
-        guard !payment.isContradicted else { return false }
+        guard payment.contradiction == nil else { return false }
         guard let end = ProviderStatus(intent.status).end else {
             let report = PaymentWorkflow(dependencies: dependencies).report(intent)
-            return payment.state == .failed && payment.isLastStatusContradicted(by: report)
+            return payment.state == .failed && payment.isLastStatusTakenBack(by: report)
         }
         guard payment.status.end != end else { return false }
         guard payment.state == .succeeded else { return true }

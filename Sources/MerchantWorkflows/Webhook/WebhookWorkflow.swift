@@ -256,7 +256,7 @@ extension WebhookStatement {
     /// Whatever else it says, and whatever it says of a payment that was given up, has failed or is contradicted, is
     /// read.
     func onlyRepeats(_ payment: Payment, as kind: WebhookKind) -> Bool {
-        guard payment.state == .succeeded, payment.isClosedAtBelvo, !payment.isContradicted else { return false }
+        guard payment.state == .succeeded, payment.isClosedAtBelvo, payment.contradiction == nil else { return false }
         if namesAmount, amount != payment.amount { return false }
         if let endToEndID, endToEndID != payment.facts.endToEndID { return false }
         if let intent, intent != payment.belvoID { return false }

@@ -167,18 +167,18 @@ import Testing
     {
         let payment = try payment(.authorizing)
         let failed = try payment.transition(on: .reported(report(of: payment, .failed)))
-        #expect(failed.isLastStatusContradicted(by: report(of: payment, .succeeded)))
-        #expect(failed.isLastStatusContradicted(by: report(of: payment, .processing)))
+        #expect(failed.isLastStatusTakenBack(by: report(of: payment, .succeeded)))
+        #expect(failed.isLastStatusTakenBack(by: report(of: payment, .processing)))
         // Belvo may show what was signed as pending, too.
-        #expect(failed.isLastStatusContradicted(by: report(of: payment, .pending)))
+        #expect(failed.isLastStatusTakenBack(by: report(of: payment, .pending)))
         let unsigned = try self.payment(.awaitingSignature)
         let lapsed = try unsigned.transition(on: .reported(report(of: unsigned, .failed)))
-        #expect(!lapsed.isLastStatusContradicted(by: report(of: unsigned, .pending)))
+        #expect(!lapsed.isLastStatusTakenBack(by: report(of: unsigned, .pending)))
         let contradicted = try failed.transition(on: .reported(report(of: payment, .succeeded)))
         #expect(contradicted.state == .failed)
         #expect(contradicted.mayBelvoStillPay)
         let paid = try payment.transition(on: .reported(report(of: payment, .succeeded)))
-        #expect(paid.isLastStatusContradicted(by: report(of: payment, .failed)))
+        #expect(paid.isLastStatusTakenBack(by: report(of: payment, .failed)))
         #expect(try paid.transition(on: .reported(report(of: payment, .failed))) == paid)
     }
 
