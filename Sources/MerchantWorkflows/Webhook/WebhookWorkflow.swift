@@ -190,7 +190,7 @@ package struct WebhookWorkflow: Sendable {
             return .failed(error)
         } catch {
             dependencies.log.warning(
-                "look.failed",
+                "poll.failed",
                 metadata: [
                     "worker": "webhooks", "record_id": "\(object.uuidString.lowercased())", "reason": "\(error)",
                 ])

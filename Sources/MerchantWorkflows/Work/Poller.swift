@@ -101,7 +101,7 @@ struct Poller<Record: Sendable>: DueWorker {
         } catch {
             let id = id(stored.record).uuidString.lowercased()
             log.warning(
-                "look.failed", metadata: ["worker": "\(name)", "record_id": "\(id)", "reason": "\(error)"])
+                "poll.failed", metadata: ["worker": "\(name)", "record_id": "\(id)", "reason": "\(error)"])
             return .failed
         }
     }
