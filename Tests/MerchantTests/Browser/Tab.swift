@@ -12,7 +12,7 @@ struct Tab: Sendable {
     struct Device: Sendable {
         var language = "en"
         var isDark = false
-        var hasReducedMotion = false
+        var hasReducedMotion = true
         var width = 390
         var height = 844
         /// Device pixels per pixel; only pictures show the difference.
