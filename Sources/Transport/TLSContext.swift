@@ -52,6 +52,7 @@ public final class TLSContext: @unchecked Sendable {
         // handshake costs as much time as a hundred of these: the client chooses, and the server pays.
         guard copenssl_set_groups(context.pointer, "X25519:P-256:P-384") == 1 else { throw .lastTLS() }
         copenssl_set_server_options(context.pointer)
+        copenssl_limit_handshake_messages(context.pointer)
         // Sessions are resumed by tickets, which the clients keep. OpenSSL's own store would fill with the sessions of
         // a peer that takes none.
         _ = copenssl_set_session_cache_mode(context.pointer, Int(SSL_SESS_CACHE_OFF))

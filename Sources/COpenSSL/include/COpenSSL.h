@@ -31,6 +31,11 @@ static inline void copenssl_set_server_options(SSL_CTX *context) {
     SSL_CTX_set_options(
         context, SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA | SSL_OP_NO_RENEGOTIATION);
 }
+/// Has each session of the context break off after this many handshake messages of its peer, in all its life: one read
+/// goes on for as long as such messages come, and a peer that sends nothing else would have the thread to itself. The
+/// handshake itself has up to six, and keys are changed (RFC 8446 §4.6.3) after gigabytes. Uses `SSL_set_app_data`.
+void copenssl_limit_handshake_messages(SSL_CTX *context);
+enum { copenssl_handshake_messages_max = 64 };
 static inline int copenssl_is_ip_address(const char *name) {
     ASN1_OCTET_STRING *address = a2i_IPADDRESS(name);
     ASN1_OCTET_STRING_free(address);

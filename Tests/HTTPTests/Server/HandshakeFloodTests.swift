@@ -69,6 +69,33 @@ import Testing
         }
     }
 
+    @Test(arguments: [(updates: 40, isAnswered: true), (updates: 100, isAnswered: false)])
+    func `a client that changes its keys again and again is hung up on`(updates: Int, isAnswered: Bool) async throws {
+        try await RunningServer.run(tls: serverContext(), handler: echoPath) { server in
+            let client = try server.connect()
+            let answer = try await onThread { try Self.answer(over: client, after: updates) }
+            #expect(answer.hasPrefix("HTTP/1.1 200 OK") == isAnswered, "\(answer)")
+        }
+    }
+
+    /// What comes back for a request behind so many changes of the key (RFC 8446 §4.6.3); nothing from a server that
+    /// has hung up.
+    private static func answer(over client: RawConnection, after updates: Int) throws -> String {
+        let context = try #require(SSL_CTX_new(TLS_client_method()))
+        defer { SSL_CTX_free(context) }
+        let ssl = try #require(SSL_new(context))
+        defer { SSL_free(ssl) }
+        #expect(SSL_set_fd(ssl, client.descriptor) == 1 && SSL_connect(ssl) == 1)
+        for _ in 0..<updates {
+            guard SSL_key_update(ssl, SSL_KEY_UPDATE_NOT_REQUESTED) == 1, SSL_do_handshake(ssl) == 1 else { return "" }
+        }
+        let request = Array(get("/").utf8)
+        _ = SSL_write(ssl, request, Int32(request.count))
+        var answer = [UInt8](repeating: 0, count: 16_384)
+        let count = SSL_read(ssl, &answer, Int32(answer.count))
+        return String(decoding: answer.prefix(Int(max(0, count))), as: UTF8.self)
+    }
+
     private func serverContext() throws -> TLSContext {
         let authority = try TestAuthority()
         // Its files are gone with it.
