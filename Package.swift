@@ -80,6 +80,7 @@ let package = Package(
                 .embedInCode("0034_keep_orders_within_what_an_amount_may_be.sql"),
                 .embedInCode("0035_keep_the_reference_for_the_name_of_a_webhook.sql"),
                 .embedInCode("0036_tell_totals_of_what_others_made_apart.sql"),
+                .embedInCode("0037_keep_the_reference_for_a_movement.sql"),
             ],
             swiftSettings: strict
         ),

@@ -65,6 +65,8 @@ public let migrations: [Migration] = [
     Migration(
         "0036_tell_totals_of_what_others_made_apart",
         PackageResources._036_tell_totals_of_what_others_made_apart_sql),
+    Migration(
+        "0037_keep_the_reference_for_a_movement", PackageResources._037_keep_the_reference_for_a_movement_sql),
 ]
 
 extension Migration {

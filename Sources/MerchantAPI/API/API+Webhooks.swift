@@ -21,11 +21,14 @@ extension API {
         try await WebhookWorkflow(dependencies: dependencies).receive(
             WebhookWorkflow.WebhookHint(
                 type: word(root["webhook_type"]), code: word(root["webhook_code"]),
-                object: root["object_id"]?.string.flatMap { UUID(uuidString: $0) },
-                externalID: root["external_id"]?.string.flatMap { UUID(uuidString: $0) }, body: inbound.request.body),
+                object: uuid(root["object_id"]),
+                externalID: uuid(root["external_id"]) ?? uuid(root["data"]?["payment_intent"]),
+                body: inbound.request.body),
             digest: digest(root, for: .webhook))
         return Response(.ok)
     }
+
+    private func uuid(_ value: JSONValue?) -> UUID? { value?.string.flatMap { UUID(uuidString: $0) } }
 
     /// Belvo's code, or `UNREADABLE` if it is no plain code.
     private func word(_ value: JSONValue?) -> String {

@@ -38,7 +38,8 @@ package struct NewWebhook: Sendable {
     package let type: String
     package let code: String
     package let object: UUID?
-    /// The name that the object bears at Belvo (`external_id`), if it can be an id of ours.
+    /// The name that the object bears at Belvo (`external_id`), if it can be an id of ours; of a movement without one
+    /// its intent, by Belvo's id.
     package let externalID: UUID?
     package let outcome: WebhookReceipt.Outcome
     package let body: [UInt8]

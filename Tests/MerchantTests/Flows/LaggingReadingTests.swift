@@ -106,6 +106,28 @@ import Testing
         }
     }
 
+    @Test func `what has failed keeps its reference while a webhook about a transaction of it is unread`() async throws
+    {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let enrollment = try await client.enroll()
+            let payment = try await client.openPayment(enrollment)
+            #expect(try await client.cancel(payment).status == 200)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            harness.sandbox.next(Self.pending, on: .getPaymentIntent, count: nil)
+            let transaction = try #require(harness.sandbox.movement("TRANSACTIONS", of: payment.belvoID))
+            let data = #""payment_intent": "\#(payment.belvoID)", "transaction_type": "INFLOW""#
+            try await harness.tell("TRANSACTIONS", of: transaction, data: data)
+            try await harness.work()
+            let early = try await client.requestPayment(enrollment, key: "tap-2")
+            #expect(early.status == 503)
+            #expect(try early.string("code") == "busy")
+            harness.sandbox.clearFaults()
+            try await harness.pass(.seconds(2))
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").string("code") == "already_paid")
+        }
+    }
+
     @Test func `a payment beside one that has failed is not signed while a webhook about that one is unread`()
         async throws
     {
