@@ -1,5 +1,5 @@
--- A webhook about a transaction names the intent that was paid by Belvo's id. Until it was worked on another payment for
--- the reference could be opened and signed, and both were paid.
+-- A webhook about a transaction names the intent that was paid, by Belvo's id. Until it was worked on another payment
+-- for the reference could be opened and signed, and both were paid.
 COMMENT ON COLUMN webhook_receipts.external_id IS
     'The name that the object bears at Belvo: an id of ours; of a movement without one its intent, by Belvo''s id.';
 
