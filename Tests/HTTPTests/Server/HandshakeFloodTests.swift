@@ -78,8 +78,8 @@ import Testing
         }
     }
 
-    /// What comes back for a request behind so many changes of the key (RFC 8446 §4.6.3); nothing from a server that
-    /// has hung up.
+    /// Sends a request behind so many changes of the key (RFC 8446 §4.6.3), and returns the answer; nothing where the
+    /// server has hung up.
     private static func answer(over client: RawConnection, after updates: Int) throws -> String {
         let context = try #require(SSL_CTX_new(TLS_client_method()))
         defer { SSL_CTX_free(context) }
