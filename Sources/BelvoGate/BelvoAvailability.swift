@@ -77,7 +77,7 @@ struct BelvoAvailability: Sendable {
         switch outcome.kind {
         case .answered, .refused:
             quiet.noteAdmitted(at: now)
-            partyQuiet.noteAdmitted(call, of: party, at: now)
+            partyQuiet.noteAdmitted(call, caller, of: party, at: now)
             if caller == .background { workersQuiet.noteAdmitted(at: now) }
             if lockout.noteAdmitted() { events.append(.admitted(denials: lockout.denials)) }
         case .denied where call == .refreshWidgetToken:
@@ -87,14 +87,14 @@ struct BelvoAvailability: Sendable {
             if let alarm = lockout.noteDenied(status, call, of: party, target: "\(target)", at: now) {
                 events.append(.denied(alarm, status: status, denials: lockout.denials))
             }
-        case .throttled where partyQuiet.keeps(outcome.retryAfter, call, of: party, at: now, jitter: jitter()):
-            break  // What one party sends may be why: the others' calls go on until most of them hear it too.
+        case .throttled where partyQuiet.keeps(outcome.retryAfter, call, caller, of: party, at: now, jitter: jitter()):
+            break  // What one party sends or has may be why: the others' calls go on until most of them hear it too.
         case .throttled where caller == .background:
             if let length = workersQuiet.note(retryAfter: outcome.retryAfter, at: now, jitter: jitter()) {
                 events.append(.throttled(length))
             }
         case .throttled:
-            let isConcluded = PartyBackoff.concerns(call, of: party)
+            let isConcluded = PartyBackoff.concerns(call, caller, of: party)
             let wanted = outcome.retryAfter.map { isConcluded ? min($0, PartyBackoff.silenceOfAllMax) : $0 }
             if let length = quiet.note(retryAfter: wanted, at: now, jitter: jitter()) {
                 events.append(.throttled(length))

@@ -222,8 +222,12 @@ import Transport
                 await #expect(throws: CallHeldBack.self) { try await call(.completeRedirection, caio) }
                 clock.advance(by: .seconds(3_601))
                 try await call(.completeRedirection, ana)
-                // A read has no text of a user's.
+                // A reading of one user's object; and a call that is the same for all.
                 try await call(.readEnrollment, ana, "/throttled")
+                #expect(gate.snapshot.quiet == nil)
+                await #expect(throws: CallHeldBack.self) { try await call(.readEnrollment, ana) }
+                try await call(.readEnrollment, bia)
+                try await call(.mintWidgetToken, ana, "/throttled")
                 #expect(gate.snapshot.quiet == .seconds(3_600))
             }.value
         }
