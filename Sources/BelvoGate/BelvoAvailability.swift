@@ -42,11 +42,10 @@ struct BelvoAvailability: Sendable {
 
     /// Asks for leave to make a call.
     mutating func enter(_ call: Call, _ caller: Caller, of party: UInt64 = 0, at now: Monotonic) -> Entry {
-        let silence = caller == .background ? workersRest(at: now) : quiet.rest(at: now)
-        if let rest = silence ?? partyQuiet.rest(call, of: party, at: now) {
+        let isChanging = call.kind == .creating || call.kind == .moving
+        if let rest = partyQuiet.rest(call, of: party, at: now) ?? silence(of: caller, changing: isChanging, at: now) {
             return .heldBack(CallHeldBack(reason: "Belvo has asked for silence", retryAfter: rest))
         }
-        let isChanging = call.kind == .creating || call.kind == .moving
         let isProbe: Bool
         switch circuit.ask(changing: isChanging, at: now) {
         case .pass: isProbe = false
@@ -58,6 +57,12 @@ struct BelvoAvailability: Sendable {
             return .heldBack(CallHeldBack(reason: "Belvo does not let these credentials in", retryAfter: rest))
         }
         return .go(isProbe: isProbe)
+    }
+
+    /// Until when a call is kept back for the silence that Belvo has asked for.
+    private mutating func silence(of caller: Caller, changing isChanging: Bool, at now: Monotonic) -> Duration? {
+        if caller == .background, quiet.rest(at: now) == nil { return workersQuiet.ask(changing: isChanging, at: now) }
+        return quiet.ask(changing: isChanging, at: now)
     }
 
     /// Learns from how a call ended.

@@ -42,6 +42,30 @@ import Transport
         #expect(mayGo(.background, 13) && mayGo(.person, 13))
     }
 
+    @Test func `a silence of an hour is asked about once a minute, and over when Belvo lets one in`() {
+        var belvo = BelvoAvailability()
+        func hear(_ status: Int, _ seconds: Double) {
+            let answer = CallOutcome(Response(HTTP.Status(status), headers: ["retry-after": "3600"]))
+            _ = belvo.learn(
+                from: answer, .readPaymentIntent, .background, target: "/", isProbe: false, at: at(seconds),
+                jitter: { 0 })
+        }
+        func mayGo(_ call: Call, _ seconds: Double) -> Bool {
+            if case .go = belvo.enter(call, .background, at: at(seconds)) { true } else { false }
+        }
+        hear(429, 0)
+        // What left before it was answered since: that ends nothing.
+        hear(200, 1)
+        #expect(!mayGo(.readPaymentIntent, 59))
+        #expect(!mayGo(.authorizePaymentIntent, 60), "what changes something is not what asks")
+        #expect(mayGo(.readPaymentIntent, 60) && !mayGo(.readPaymentIntent, 61))
+        hear(429, 61)
+        #expect(!mayGo(.readPaymentIntent, 119))
+        #expect(mayGo(.readPaymentIntent, 120))
+        hear(200, 121)
+        #expect(mayGo(.readPaymentIntent, 121) && mayGo(.authorizePaymentIntent, 121))
+    }
+
     @Test func `jitter lengthens it by a quarter at most`() {
         var quiet = ThrottleBackoff()
         #expect(quiet.note(retryAfter: .seconds(8), at: at(0), jitter: 1) == .seconds(10))
