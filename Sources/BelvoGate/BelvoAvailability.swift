@@ -52,7 +52,7 @@ struct BelvoAvailability: Sendable {
         case .probe: isProbe = true
         case .stay(let rest): return .heldBack(CallHeldBack(reason: "the circuit is open", retryAfter: rest))
         }
-        if let rest = lockout.ask(caller, at: now) {
+        if let rest = lockout.ask(caller, of: party, at: now) {
             if isProbe { circuit.giveUpProbe() }
             return .heldBack(CallHeldBack(reason: "Belvo does not let these credentials in", retryAfter: rest))
         }
@@ -89,7 +89,7 @@ struct BelvoAvailability: Sendable {
             break  // What Belvo does not let in there is the token in the body, which ends by itself.
         case .denied:
             let status = outcome.status ?? 401
-            if let alarm = lockout.noteDenied(status, call, of: party, target: "\(target)", at: now) {
+            if let alarm = lockout.noteDenied(status, call, caller, of: party, target: "\(target)", at: now) {
                 events.append(.denied(alarm, status: status, denials: lockout.denials))
             }
         case .throttled where partyQuiet.keeps(outcome.retryAfter, call, caller, of: party, at: now, jitter: jitter()):

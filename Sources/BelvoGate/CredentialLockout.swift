@@ -14,6 +14,10 @@ struct CredentialLockout: Sendable {
     static let backgroundPause = Duration.seconds(30)
     /// How often a waiting user's call does, so that the first users after the end notice it.
     static let personPause = Duration.seconds(1)
+    /// For how long a user whose call was denied leaves it to others to find out.
+    static let partyPause = Duration.seconds(10)
+    /// The users who are remembered for that.
+    private static let triedMax = 1_024
     /// How often the same alarm is raised while nothing gets better.
     static let alarmPause = Duration.seconds(3_600)
 
@@ -32,8 +36,10 @@ struct CredentialLockout: Sendable {
     private var inARow = 0
     /// The reads that were answered with 403 in a row: the same object again and again is one object's trouble.
     private var forbidden: Set<String> = []
-    /// For whom calls that carry a user's text were answered with 401 in a row: any made-up code may be.
+    /// For whom calls of their own were answered with 401 in a row: any made-up code may be, and one user's objects.
     private var deniedParties: Set<UInt64> = []
+    /// When whose call was denied in vain, locked out.
+    private var triedInVain: [UInt64: Monotonic] = [:]
     private var nextTry = PerCaller(
         person: Monotonic(nanoseconds: 0), background: Monotonic(nanoseconds: 0), stranger: Monotonic(nanoseconds: 0))
     private var raised: [Alarm: Monotonic] = [:]
@@ -41,26 +47,31 @@ struct CredentialLockout: Sendable {
     var isOn: Bool { status != nil }
 
     /// Asks for leave to make a call; gives the time after which the next one may try, where this one may not.
-    mutating func ask(_ caller: Caller, at now: Monotonic) -> Duration? {
+    /// A user whose call was denied a moment ago is not asked about: what Belvo denies may be his alone.
+    mutating func ask(_ caller: Caller, of party: UInt64 = 0, at now: Monotonic) -> Duration? {
         guard isOn else { return nil }
         if now < nextTry[caller] { return nextTry[caller] - now }
+        if let last = triedInVain[party], now < last + Self.partyPause { return last + Self.partyPause - now }
         nextTry[caller] = now + Self.pause(of: caller)
         return nil
     }
 
     /// Takes note of a denial; gives the alarm that has to be raised, if it was not raised lately.
-    /// One party's calls with a user's text count once.
+    /// Of one party a person's calls, and calls with a user's text, count once.
     mutating func noteDenied(
-        _ status: Int, _ call: Call, of party: UInt64 = 0, target: String, at now: Monotonic
+        _ status: Int, _ call: Call, _ caller: Caller = .background, of party: UInt64 = 0, target: String,
+        at now: Monotonic
     ) -> Alarm? {
         denials += 1
         let hasContent = call.kind == .creating || call.kind == .moving
         if status == 403, hasContent { return raise(.content, at: now) }
         if isOn {
             self.status = status
+            if party != 0, triedInVain.count < Self.triedMax { triedInVain[party] = now }
         } else {
             if status == 401 {
-                if !hasContent || party == 0 || deniedParties.insert(party).inserted { inARow += 1 }
+                let isCountedOnce = party != 0 && (hasContent || caller == .person)
+                if !isCountedOnce || deniedParties.insert(party).inserted { inARow += 1 }
             } else if forbidden.insert(target).inserted {
                 inARow += 1
             }
@@ -79,6 +90,7 @@ struct CredentialLockout: Sendable {
         if !deniedParties.isEmpty { deniedParties.removeAll() }
         guard isOn else { return false }
         status = nil
+        triedInVain.removeAll()
         raised[.credentials] = nil
         return true
     }

@@ -52,6 +52,21 @@ import Transport
         #expect(alarm == .credentials)
     }
 
+    @Test func `what is denied to one user again and again locks nobody out, and he does not keep a lock-out up`() {
+        var lockout = CredentialLockout()
+        for _ in 0..<100 { _ = lockout.noteDenied(401, .readEnrollment, .person, of: 7, target: "/", at: at(0)) }
+        #expect(!lockout.isOn)
+        for party: UInt64 in 8...9 {
+            _ = lockout.noteDenied(401, .readEnrollment, .person, of: party, target: "/", at: at(0))
+        }
+        #expect(lockout.isOn)
+        #expect(lockout.ask(.person, of: 7, at: at(1)) == nil)
+        _ = lockout.noteDenied(401, .readEnrollment, .person, of: 7, target: "/", at: at(1))
+        #expect(lockout.ask(.person, of: 7, at: at(2)) == .seconds(9))
+        #expect(lockout.ask(.person, of: 1, at: at(2)) == nil, "another user's call finds out")
+        #expect(lockout.ask(.person, of: 7, at: at(11)) == nil)
+    }
+
     @Test func `the same alarm is raised again after an hour, not before`() {
         var (lockout, _) = denied(3)
         let early = lockout.noteDenied(401, .readEnrollment, target: "/", at: at(3_599))
