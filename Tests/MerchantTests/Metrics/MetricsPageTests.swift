@@ -234,9 +234,14 @@ import Transport
     @Test func `a lock-out and a silence of Belvo's are shown, and operators are warned of them`() async throws {
         try await TestHarness.open { harness in
             let client = try await AppClient.arrive(on: harness)
+            // Belvo's denials of one user's calls count once, whatever their number.
+            let others = [
+                try await AppClient.arrive(on: harness, as: "bia", taxID: "111.444.777-35"),
+                try await AppClient.arrive(on: harness, as: "caio", taxID: "123.456.789-09"),
+            ]
             let operators = App(client: harness.admin, token: nil)
             harness.sandbox.next(.refused(401, code: "authentication_failed"), on: nil, count: nil)
-            for _ in 0..<3 { try await client.app.send(.post, "/v1/widget-token") }
+            for user in [client] + others { try await user.app.send(.post, "/v1/widget-token") }
             var page = try await harness.metrics()
             #expect(page.value("merchant_belvo_denials_total") == 3)
             #expect(page.value("merchant_belvo_locked_out") == 1)
