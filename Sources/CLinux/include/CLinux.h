@@ -1,4 +1,4 @@
-// What Swift's Glibc module does not show: epoll, eventfd, signalfd, accept4, and macros.
+// What Swift's Glibc module does not show: epoll, eventfd, signalfd, accept4, getrandom, and macros.
 // Each function here is a plain call of the system's function of the same name.
 #pragma once
 
@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/random.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>

@@ -121,9 +121,12 @@ import Testing
         }
     }
 
-    @Test func `a made request id tells nothing of how many came before`() {
+    @Test func `a made request id is hexadecimal and tells nothing of how many came before`() {
         let ids = (0..<1_000).map { _ in RequestID.made() }
+        let digits = Set("0123456789abcdef")
         #expect(Set(ids).count == 1_000 && ids.allSatisfy { $0.utf8.count == 32 })
+        // Each digit is among 32,000.
+        #expect(Set(ids.joined()) == digits)
         // Neither half goes up, or stays as it is.
         for half in [{ (id: String) in id.prefix(16) }, { $0.suffix(16) }] {
             let numbers = ids.compactMap { UInt64(half($0), radix: 16) }
