@@ -58,7 +58,7 @@ package final class API: Sendable {
         let match = router.match(request.method, request.target.path)
         let answered = Answered(
             route: RequestCounts.Route(match, request.method), requestID: inbound.requestID,
-            trace: request.headers["traceparent"].flatMap { TraceParent($0) }?.traceID ?? made,
+            trace: TraceParent(of: request)?.traceID ?? made,
             client: inbound.client, sharing: access.crossOrigin.sharing(with: request))
         guard case .operation(let operation, let id) = match, operation != .live else {
             do {
@@ -110,9 +110,9 @@ package final class API: Sendable {
         response.headers.append(RequestID.field, answered.requestID)
         access.transportSecurity.apply(to: &response)
         answered.sharing?.apply(to: &response)
-        let duration = Monotonic.now() - start
+        let nanoseconds = Monotonic.now().nanoseconds - start.nanoseconds
         let status = response.status
-        counts.count(answered.route, status, took: duration)
+        counts.count(answered.route, status, nanoseconds: nanoseconds)
         // Only when the setting asks for it: what an operator must know has a line of its own, and no stranger may be
         // able to fill the log.
         dependencies.log.log(
@@ -120,7 +120,7 @@ package final class API: Sendable {
             metadata: [
                 "request_id": "\(answered.requestID)", "trace_id": "\(answered.trace)", "client": "\(answered.client)",
                 "operation": "\(answered.route.name)", "status": "\(status.code)",
-                "milliseconds": "\(duration.wholeNanoseconds / 1_000_000)",
+                "milliseconds": "\(nanoseconds / 1_000_000)",
             ])
     }
 
@@ -244,7 +244,7 @@ extension API {
     func callContext(_ inbound: Inbound, _ actor: Cause.Actor = .app) -> CallContext {
         CallContext(
             cause: Cause(actor: actor, requestID: inbound.requestID),
-            trace: inbound.request.headers["traceparent"].flatMap { TraceParent($0) })
+            trace: TraceParent(of: inbound.request))
     }
 
     func digest(_ value: JSONValue, for purpose: LookupPurpose) -> [UInt8] {

@@ -63,9 +63,9 @@ package final class RequestCounts: Sendable {
     private let places = Route.allCases.map { _ in Place() }
 
     /// Counts an answer that took so long to make.
-    func count(_ route: Route, _ status: HTTP.Status, took duration: Duration) {
+    func count(_ route: Route, _ status: HTTP.Status, nanoseconds: Int64) {
         count(route, status)
-        places[route.index].latencies.record(nanoseconds: UInt64(max(0, duration.wholeNanoseconds)))
+        places[route.index].latencies.record(nanoseconds: UInt64(max(0, nanoseconds)))
     }
 
     /// Counts an answer to what was no request: it has no moment of arrival.

@@ -1,3 +1,4 @@
+import Belvo
 import HTTP
 import MerchantModel
 
@@ -20,5 +21,15 @@ extension RequestID {
             true
         default: false
         }
+    }
+}
+
+extension TraceParent {
+    private static let field: HeaderName = "traceparent"
+
+    /// The trace that the request belongs to, where its header names one.
+    init?(of request: Request) {
+        guard let text = request.headers[Self.field] else { return nil }
+        self.init(text)
     }
 }
