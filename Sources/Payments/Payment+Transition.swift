@@ -13,6 +13,8 @@ extension Payment {
         case authorizationNotLetIn
         /// Belvo was read, or answered with the payment.
         case reported(Report)
+        /// A charge or a transaction of it has collected money.
+        case collected
         /// Belvo refused to create it, or never got the call.
         case refused(Failure)
         /// The state has lasted too long, and Belvo has just been read.
@@ -135,6 +137,7 @@ extension Payment {
         var next = self
         switch (state, event) {
         case (_, .reported(let report)): next.apply(report)
+        case (_, .collected): next.noteCollected()
         // A foreign record is not signed or canceled from here, nor given up by time.
         case (.succeeded, _), (.failed, _), (.foreign, _): throw refusal(of: event)
 
@@ -231,6 +234,16 @@ extension Payment {
         }
     }
 
+    /// Money was collected for it: it was signed, whatever Belvo shows of the intent. Belvo's FAILED is contradicted, and
+    /// an operator has to find out which is true.
+    private mutating func noteCollected() {
+        switch (state, isClosedAtBelvo) {
+        case (.succeeded, _): break
+        case (_, true): contradiction = contradiction ?? Contradiction()
+        case (_, false): wasSeenSigned = true
+        }
+    }
+
     /// Takes over what Belvo shows a foreign payment to be: it was not asked for here, so the latest reading counts.
     /// Where it differs from the one before, its status counts only when the next one shows the same.
     private mutating func takeForeignTerms(_ report: Report) {
@@ -279,6 +292,7 @@ extension Payment.Event {
         case .authorizationKeptBack: "authorization_kept_back"
         case .authorizationNotLetIn: "authorization_not_let_in"
         case .reported: "reported"
+        case .collected: "collected"
         case .refused: "refused"
         case .timedOut: "timed_out"
         case .acknowledged: "acknowledged"

@@ -114,13 +114,22 @@ extension PaymentWorkflow {
     ) -> RemoteCreation<PaymentWorkflow> {
         RemoteCreation(workflow: self, context: context, key: request) { payment, belvo in
             guard let wanted = try NewPaymentIntent(payment) else { return nil }
-            let intent: Belvo.PaymentIntent
+            var intent: Belvo.PaymentIntent
             do {
                 intent = try await belvo.createPaymentIntent(wanted, trace: context.trace)
             } catch {
                 // Whatever was answered, the enrollment may be why: it is read again before the next payment.
                 if let payer = payment.parties.enrollment { dependencies.usableEnrollments.forget(payer) }
                 throw error
+            }
+            // An answer without our name for it might be another creation's, whose challenge must not be signed. The
+            // intent itself shows whose it is; where it cannot be read now, whatever the reason, it is polled.
+            if intent.externalID == nil {
+                let reading = belvo.within(dependencies.timeouts.readOnceDeadline)
+                guard let read = try? await reading.readPaymentIntent(intent.id, trace: context.trace) else {
+                    return .acknowledged(intent.id.uuid)
+                }
+                intent = read
             }
             let report = try await raisingAlarms(about: report(intent), against: payment)
             // An intent that differs from what was asked for is not signed. It is polled until Belvo shows it right. An

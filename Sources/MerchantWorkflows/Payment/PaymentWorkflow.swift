@@ -122,6 +122,19 @@ extension PaymentWorkflow: PolledWorkflow {
         return report
     }
 
+    /// Records that a charge or a transaction of an intent has collected money, by this transfer where it names one.
+    ///
+    /// Belvo may show the intent as FAILED or unsigned all the same. From then on the payment keeps its reference, is
+    /// polled, and where it had failed an operator is asked (promise 1). What an operator has settled is not asked anew.
+    func noteCollected(_ intent: UUID, by transfer: EndToEndID?, cause: Cause) async throws {
+        guard let stored = try await dependencies.store.payment(belvoID: intent) else { return }
+        let payment = stored.record
+        try await raiseIfPaidTwice(payment, by: transfer)
+        guard try payment.transition(on: .collected) != payment else { return }
+        if payment.isClosedAtBelvo, try await dependencies.store.hasSettled(.contradiction, of: payment.id) { return }
+        try await recordEvent(.collected, on: stored, cause: cause)
+    }
+
     /// Raises the alarm where a transfer has paid once more what another one has paid.
     func raiseIfPaidTwice(_ payment: Payment, by transfer: EndToEndID?) async throws {
         guard let further = payment.furtherTransfer(transfer) else { return }

@@ -159,7 +159,8 @@ package struct Reconciliation: Sendable {
             if let payment, let centavos = charge.amountCentavos, payment.amount.centavos != centavos {
                 differs(.chargeAmount, payment.amount.description, Money(centavos: centavos).description)
             }
-            if let payment { try await raiseIfPaidTwice(payment, by: charge.endToEndID) }
+            try await PaymentWorkflow(dependencies: dependencies).noteCollected(
+                intent.uuid, by: charge.endToEndID.flatMap { EndToEndID($0) }, cause: Cause(actor: .operator, requestID: nil))
         }
         for (intent, count) in collected where count > 1 {
             differences.append(

@@ -90,8 +90,8 @@ package struct WebhookWorkflow: Sendable {
 
     /// Where a charge or a transaction belongs.
     enum Movement: Sendable {
-        /// `by`: the transfer of a charge that has collected the money.
-        case belongs(to: UUID, by: EndToEndID?)
+        /// `hasCollected`: whether it is a charge that has collected the money; `by`: its transfer.
+        case belongs(to: UUID, hasCollected: Bool, by: EndToEndID?)
         /// To no intent, or it could not be read.
         case ends(Reading)
     }
@@ -107,26 +107,27 @@ package struct WebhookWorkflow: Sendable {
                     } else {
                         try await dependencies.belvo.readTransaction(Transaction.ID(id)).paymentIntent
                     }
-                let transfer = charge?.status == "SUCCEEDED" ? charge?.endToEndID.flatMap { EndToEndID($0) } : nil
-                return intent.map { .belongs(to: $0.uuid, by: transfer) } ?? .ends(.read(isOurs: false))
+                let hasCollected = charge?.status == "SUCCEEDED"
+                let transfer = hasCollected ? charge?.endToEndID.flatMap { EndToEndID($0) } : nil
+                return intent.map { .belongs(to: $0.uuid, hasCollected: hasCollected, by: transfer) }
+                    ?? .ends(.read(isOurs: false))
             }
         } catch {
             return .ends(await reading(id) { throw error })
         }
     }
 
-    /// The reading of an intent, after the alarm was raised where a movement that belongs to it has paid it once more.
-    /// The movement was read; but Belvo's transactions name no transfer, only their webhooks do.
+    /// The reading of an intent, after what its movement has collected was recorded, or has raised an alarm. The
+    /// movement was read; but Belvo's transactions name no direction and no transfer, only their webhooks do.
     func noting(
-        _ receipt: WebhookReceipt, by transfer: EndToEndID?, for intent: UUID, after reading: Reading
+        _ receipt: WebhookReceipt, hasCollected: Bool, by transfer: EndToEndID?, for intent: UUID,
+        after reading: Reading
     ) async -> Reading {
-        guard case .read(isOurs: true, _) = reading,
-            let transfer = transfer ?? (receipt.tellsOfInflow ? receipt.statement.endToEndID : nil)
-        else { return reading }
+        guard case .read(isOurs: true, _) = reading, hasCollected || receipt.tellsOfInflow else { return reading }
         return await self.reading(intent) {
-            if let payment = try await dependencies.store.payment(belvoID: intent)?.record {
-                try await PaymentWorkflow(dependencies: dependencies).raiseIfPaidTwice(payment, by: transfer)
-            }
+            try await PaymentWorkflow(dependencies: dependencies).noteCollected(
+                intent, by: transfer ?? (receipt.tellsOfInflow ? receipt.statement.endToEndID : nil),
+                cause: .webhook)
             return reading
         }
     }

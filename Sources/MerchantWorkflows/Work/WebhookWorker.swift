@@ -88,10 +88,10 @@ private struct WebhookPass {
         await read(zip(left, named).compactMap { receipt, target in target.map { ($0, receipt) } })
         for (receipt, target) in zip(left, named) {
             guard let target, let reading = readings[target] else { continue }
-            // An intent that a movement's webhook only named may be false, and what is paid may be paid once more: the
-            // movement itself is read, unless it repeats what is known by then.
+            // An intent that a movement's webhook only named may be false, and what is paid may be paid once more, or
+            // be shown as unpaid: the movement itself is read, unless it repeats what is known by then.
             if receipt.record.isOfMovement,
-                !reading.hasFoundOurs || reading.showsPaid && receipt.record.tellsOfPayment
+                !reading.hasFoundOurs || !reading.showsMovingMoney && receipt.record.tellsOfPayment
             {
                 continue
             }
@@ -120,16 +120,17 @@ private struct WebhookPass {
             if let movement = receipt.record.object.flatMap({ known[$0] }) { found.append((receipt, movement)) }
         }
         let targets = found.compactMap { receipt, movement -> (WebhookWorkflow.Target, Stored<WebhookReceipt>)? in
-            guard case .belongs(let intent, _) = movement else { return nil }
+            guard case .belongs(let intent, _, _) = movement else { return nil }
             return (WebhookWorkflow.Target(kind: .intent, id: intent), receipt)
         }
         await read(targets)
         for (receipt, movement) in found {
             switch movement {
             case .ends(let reading): settle(receipt, after: reading)
-            case .belongs(let intent, let transfer):
+            case .belongs(let intent, let hasCollected, let transfer):
                 guard let reading = readings[.init(kind: .intent, id: intent)] else { continue }
-                let noted = await workflow.noting(receipt.record, by: transfer, for: intent, after: reading)
+                let noted = await workflow.noting(
+                    receipt.record, hasCollected: hasCollected, by: transfer, for: intent, after: reading)
                 settle(receipt, after: noted)
             }
         }
@@ -217,7 +218,13 @@ extension WebhookWorkflow.Reading {
     fileprivate var hasFoundOurs: Bool {
         if case .read(isOurs: true, _) = self { true } else { false }
     }
-    fileprivate var showsPaid: Bool { if case .read(isOurs: true, .succeeded?) = self { true } else { false } }
+    /// Whether it shows an intent that was signed and has not ended: its money may be on the way.
+    fileprivate var showsMovingMoney: Bool {
+        switch self {
+        case .read(isOurs: true, .processing?), .read(isOurs: true, .unknown?): true
+        default: false
+        }
+    }
 }
 
 extension Stored<WebhookReceipt> {

@@ -1,0 +1,86 @@
+import BelvoSandbox
+import HTTP
+import MerchantModel
+import Payments
+import Postgres
+import Testing
+
+@testable import MerchantServer
+
+/// A charge or a transaction that Belvo shows as collected is money, whatever Belvo shows of its intent.
+@Suite struct CollectedTests {
+    private static func alarms(_ harness: TestHarness) async throws -> [String] {
+        try await MayBelvoStillPayTests.alarms(on: harness)
+    }
+
+    /// Belvo's webhook about the movement of a payment that was collected; it names no intent.
+    private static func tell(
+        _ type: String, of payment: AppClient.OpenedPayment, _ harness: TestHarness
+    ) async throws {
+        let inflow = type == "TRANSACTIONS" ? #", "transaction_type": "INFLOW""# : ""
+        try await harness.tell(
+            type, of: #require(harness.sandbox.movement(type, of: payment.belvoID)),
+            data: #""status": "SUCCEEDED""# + inflow)
+        try await harness.work()
+    }
+
+    /// From now on Belvo shows the intent in this status, whatever becomes of its money.
+    private static func show(_ status: String, on harness: TestHarness) {
+        harness.sandbox.next(
+            .altered([Fault.Alteration("/status", "\"\(status)\"")]), on: .getPaymentIntent, count: nil)
+    }
+
+    @Test(arguments: ["CHARGES", "TRANSACTIONS"])
+    func `what was collected after FAILED is an alarm, and its reference is not paid again`(type: String) async throws {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            try await TakenBackTests.failed(harness, &client, payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            Self.show("FAILED", on: harness)
+            try await Self.tell(type, of: payment, harness)
+            #expect(try await Self.alarms(harness) == ["contradiction"])
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").string("code") == "payment_in_doubt")
+            #expect(try await client.payment(payment).string("status") == "FAILED")
+
+            // Once it is settled, Belvo's FAILED counts, and the same movement is not asked about anew.
+            try await harness.database.execute(
+                "UPDATE money_alarms SET settled_at = app_now(), settled_by = 'rosa: it went back'")
+            for _ in 0..<2 { try await harness.pass(.seconds(10)) }
+            try await Self.tell(type, of: payment, harness)
+            #expect(try await Self.alarms(harness).isEmpty)
+            #expect(try await client.requestPayment(enrollment, key: "tap-3").status == 201)
+        }
+    }
+
+    @Test func `what was collected for a payment that was given up unsigned keeps its reference`() async throws {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            _ = try await client.cancel(payment)
+            try harness.sandbox.turn(intent: payment.belvoID, to: "PROCESSING")
+            try harness.sandbox.settle(intent: payment.belvoID)
+            Self.show("PENDING", on: harness)
+            try await Self.tell("CHARGES", of: payment, harness)
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").string("code") == "payment_in_doubt")
+
+            harness.sandbox.clearFaults()
+            try await harness.poll()
+            #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
+            #expect(try await Self.alarms(harness) == ["late_success"])
+        }
+    }
+
+    @Test func `the comparison of a day finds what was collected after FAILED, and asks an operator`() async throws {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            try await TakenBackTests.failed(harness, &client, payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            Self.show("FAILED", on: harness)
+            harness.sandbox.next(
+                .altered([Fault.Alteration("/results/*/status", #""FAILED""#)]), on: .listPaymentIntents, count: nil)
+            let differences = try await harness.operate { try await $0.reconcile(UTCDay(of: WallClock.now())) }
+            #expect(differences.map(\.kind) == [.chargeStatus])
+            #expect(try await Self.alarms(harness) == ["contradiction"])
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").string("code") == "payment_in_doubt")
+        }
+    }
+}
