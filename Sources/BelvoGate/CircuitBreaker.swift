@@ -45,6 +45,9 @@ package struct CircuitBreaker: Sendable {
 
     /// So many failures of one user's calls count within a window: what one person asks for may be what fails.
     static let failuresOfPartyMax = 3
+    /// Of so many parties calls have to fail within a window: what one user has under way is read for the user, and for
+    /// the webhooks that name it.
+    static let failingPartiesMin = 3
 
     /// The counts of one second.
     private struct Second: Sendable {
@@ -102,6 +105,15 @@ package struct CircuitBreaker: Sendable {
         return .closed(after: now - openedAt)
     }
 
+    /// Whether so many failures say something of Belvo, and not of what one user asks for: calls of several parties
+    /// failed, or as many of no party in particular as would do by themselves.
+    private func speaksOfAll(_ failures: Int) -> Bool {
+        let parties = Set(seconds.flatMap(\.failuresByParty.keys))
+        let known = seconds.reduce(0) { $0 + $1.failuresByParty.values.reduce(0, +) }
+        return parties.count >= Self.failingPartiesMin
+            || Double(failures - known) >= Double(Self.callsMin) * Self.failureShare
+    }
+
     private mutating func count(failed: Bool, of party: UInt64, at now: Monotonic, jitter: Double) -> Change? {
         let number = now.nanoseconds / 1_000_000_000
         if seconds.last?.number != number {
@@ -119,7 +131,8 @@ package struct CircuitBreaker: Sendable {
         seconds[seconds.count - 1].failures += 1
         let calls = seconds.reduce(0) { $0 + $1.calls }
         let failures = seconds.reduce(0) { $0 + $1.failures }
-        guard calls >= Self.callsMin, Double(failures) >= Double(calls) * Self.failureShare else { return nil }
+        guard calls >= Self.callsMin, Double(failures) >= Double(calls) * Self.failureShare, speaksOfAll(failures)
+        else { return nil }
         openedAt = now
         openings += 1
         isProbing = false

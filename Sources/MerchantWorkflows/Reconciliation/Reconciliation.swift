@@ -160,7 +160,8 @@ package struct Reconciliation: Sendable {
                 differs(.chargeAmount, payment.amount.description, Money(centavos: centavos).description)
             }
             try await PaymentWorkflow(dependencies: dependencies).noteCollected(
-                intent.uuid, by: charge.endToEndID.flatMap { EndToEndID($0) }, cause: Cause(actor: .operator, requestID: nil))
+                intent.uuid, by: charge.endToEndID.flatMap { EndToEndID($0) },
+                cause: Cause(actor: .operator, requestID: nil))
         }
         for (intent, count) in collected where count > 1 {
             differences.append(

@@ -48,24 +48,30 @@ extension Dependencies {
                 name: "customers", table: .customers, limit: 64, width: 8, log: log, gate: gate, window: window,
                 claim: { try await store.claimDueCustomers(limit: $0, lease: lease) },
                 poll: { try await CustomerWorkflow(dependencies: self).poll($0) },
-                reschedule: { try await store.reschedule($0, in: .customers) }, id: { $0.id.uuid }),
-            redirects(named: "redirects", in: .redirectReceipts, limit: 64, width: 8, window: window, lease: lease),
+                reschedule: { try await store.reschedule($0, in: .customers) }, id: { $0.id.uuid },
+                owner: { $0.subject }),
+            redirects(
+                named: "redirects", in: .redirectReceipts, limit: 64, width: 8, passesMax: 4, window: window,
+                lease: lease),
             // Few at a time: the sender who has the next turn waits for the end of a pass.
             redirects(
-                named: "unknown_redirects", in: .unknownRedirects, limit: 8, width: 4, window: window, lease: lease),
+                named: "unknown_redirects", in: .unknownRedirects, limit: 8, width: 4, passesMax: 1, window: window,
+                lease: lease),
             WebhookWorker(dependencies: self, lease: lease, window: window),
             Poller<Enrollment>(
                 name: "enrollments", table: .enrollments, limit: 128, width: 16, log: log, gate: gate, window: window,
                 claim: { try await store.claimDueEnrollments(limit: $0, lease: lease) },
                 poll: { try await EnrollmentWorkflow(dependencies: self).poll($0) },
-                reschedule: { try await store.reschedule($0, in: .enrollments) }, id: { $0.id.uuid }),
+                reschedule: { try await store.reschedule($0, in: .enrollments) }, id: { $0.id.uuid },
+                owner: { $0.subject }),
             PaymentPoller(
                 dependencies: self, polling: listPolling,
                 poller: Poller<Payment>(
                     name: "payments", table: .payments, limit: 128, width: 16, log: log, gate: gate, window: window,
                     claim: { try await store.claimDuePayments(limit: $0, lease: lease) },
                     poll: { try await PaymentWorkflow(dependencies: self).poll($0) },
-                    reschedule: { try await store.reschedule($0, in: .payments) }, id: { $0.id.uuid })),
+                    reschedule: { try await store.reschedule($0, in: .payments) }, id: { $0.id.uuid },
+                    owner: { $0.subject })),
             Poller<MoneyAlarm>(
                 name: "money_alarms", table: .moneyAlarms, limit: 64, width: 4, log: log, gate: nil, window: window,
                 claim: { try await store.claimDueAlarms(limit: $0, lease: lease) },
@@ -78,11 +84,12 @@ extension Dependencies {
     }
 
     private func redirects(
-        named name: String, in table: DueTable, limit: Int, width: Int, window: Duration, lease: Duration
+        named name: String, in table: DueTable, limit: Int, width: Int, passesMax: Int, window: Duration,
+        lease: Duration
     ) -> Poller<RedirectReceipt> {
         Poller<RedirectReceipt>(
-            name: name, table: table, limit: limit, width: width, log: log, gate: gate, window: window,
-            claim: { try await store.claimDueReceipts(in: table, limit: $0, lease: lease) },
+            name: name, table: table, limit: limit, width: width, passesMax: passesMax, log: log, gate: gate,
+            window: window, claim: { try await store.claimDueReceipts(in: table, limit: $0, lease: lease) },
             poll: { try await RedirectionWorkflow(dependencies: self).process($0) },
             reschedule: { try await store.reschedule($0, in: table) }, id: { $0.id }, turn: { $0.turn })
     }

@@ -7,7 +7,8 @@ import Transport
 /// Has workers make passes when there is something for them, until the task is cancelled.
 ///
 /// One statement for all tables asks what is due, and again after a pause: while little is going on, asking is most of
-/// the work. A worker that has much to do continues at once, and keeps no other from beginning.
+/// the work. A worker that has much to do continues at once, and keeps no other from beginning. Nor does a pass that
+/// waits for a slow poll keep the next one of its worker from beginning.
 package struct DueLoop: Sendable {
     let workers: [any DueWorker]
     /// Tells in which of the tables something is due.
@@ -34,10 +35,10 @@ package struct DueLoop: Sendable {
         let busy = Busy()
         try await withThrowingDiscardingTaskGroup { group in
             while true {
-                for worker in await dueWorkers() where busy.begin(worker.name) {
+                for worker in await dueWorkers() where busy.begin(worker) {
                     group.addTask {
                         await makePasses(worker, on: loop)
-                        busy.end(worker.name)
+                        busy.end(worker)
                     }
                 }
                 try await sleep(pause)
@@ -74,13 +75,19 @@ package struct DueLoop: Sendable {
         log.warning("work.failed", metadata: ["worker": "\(worker)", "reason": "\(error)"])
     }
 
-    /// The workers that are at a pass.
+    /// The passes that are under way, by the names of their workers.
     private final class Busy: Sendable {
-        private let names = Mutex<Set<String>>([])
+        private let passes = Mutex<[String: Int]>([:])
 
-        /// False when it is at one already.
-        func begin(_ name: String) -> Bool { names.withLock { $0.insert(name).inserted } }
+        /// False when the worker has as many as it may.
+        func begin(_ worker: any DueWorker) -> Bool {
+            passes.withLock { passes in
+                guard passes[worker.name, default: 0] < worker.passesMax else { return false }
+                passes[worker.name, default: 0] += 1
+                return true
+            }
+        }
 
-        func end(_ name: String) { names.withLock { _ = $0.remove(name) } }
+        func end(_ worker: any DueWorker) { passes.withLock { $0[worker.name, default: 1] -= 1 } }
     }
 }

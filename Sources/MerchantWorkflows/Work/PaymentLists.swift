@@ -16,6 +16,7 @@ import Transport
 struct PaymentPoller: DueWorker {
     let name = "payments"
     let table = DueTable.payments
+    var passesMax: Int { poller.passesMax }
     let dependencies: Dependencies
     let polling: ListPolling
     /// Reads one by one.

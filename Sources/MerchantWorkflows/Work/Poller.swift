@@ -3,6 +3,8 @@ import FoundationEssentials
 import Logging
 import MerchantModel
 import MerchantStore
+import Payments
+import Synchronization
 import Transport
 
 /// Polls every record whose poll is due: claims them for a while, polls several at once, records what it finds.
@@ -14,6 +16,7 @@ struct Poller<Record: Sendable>: DueWorker {
     let table: DueTable
     /// Polls at a time: each waits for Belvo most of its life.
     let width: Int
+    let passesMax: Int
     let log: Logger
     /// The gate that the polls pass on their way to Belvo; nil where they go elsewhere.
     let gate: BelvoGate?
@@ -26,19 +29,25 @@ struct Poller<Record: Sendable>: DueWorker {
     let id: @Sendable (Record) -> UUID
     /// Records with a lower one are polled first; of the same turn the older one.
     let turn: @Sendable (Record) -> Int64
+    /// The user whose record it is: users have their polls in turn, so that one whose records Belvo is slow to show
+    /// keeps no others waiting.
+    let owner: @Sendable (Record) -> UserSubject?
+    private let owners = PollsByOwner()
     private let batchSizer: BatchSizer
 
     /// - Parameter limit: records of one pass at most.
     init(
-        name: String, table: DueTable, limit: Int, width: Int, log: Logger, gate: BelvoGate?,
+        name: String, table: DueTable, limit: Int, width: Int, passesMax: Int = 4, log: Logger, gate: BelvoGate?,
         window: Duration = .seconds(5), claim: @escaping @Sendable (_ limit: Int) async throws -> [Stored<Record>],
         poll: @escaping @Sendable (Stored<Record>) async throws -> PollOutcome,
         reschedule: @escaping @Sendable ([Reschedule]) async throws -> Void, id: @escaping @Sendable (Record) -> UUID,
-        turn: @escaping @Sendable (Record) -> Int64 = { _ in 0 }
+        turn: @escaping @Sendable (Record) -> Int64 = { _ in 0 },
+        owner: @escaping @Sendable (Record) -> UserSubject? = { _ in nil }
     ) {
         self.name = name
         self.table = table
         self.width = width
+        self.passesMax = passesMax
         self.log = log
         self.gate = gate
         self.window = window
@@ -47,6 +56,7 @@ struct Poller<Record: Sendable>: DueWorker {
         self.reschedule = reschedule
         self.id = id
         self.turn = turn
+        self.owner = owner
         batchSizer = BatchSizer(max: limit, min: width)
     }
 
@@ -54,26 +64,32 @@ struct Poller<Record: Sendable>: DueWorker {
         let isShut = gate?.isShut ?? false
         let limit = isShut ? min(batchSizer.limit, pollsWhileShut) : batchSizer.limit
         let start = Monotonic.now()
-        // UPDATE … RETURNING gives rows in whatever order they were reached: by id, which is by age, the same records
-        // are polled in the same order again.
-        var left = try await claim(limit).sorted {
-            (turn($0.record), id($0.record)) < (turn($1.record), id($1.record))
-        }[...]
+        var left = inTurn(try await claim(limit))
         guard !left.isEmpty else { return Pass() }
         var pass = Pass(wasFull: left.count == limit && !isShut)
         var reschedules: [Reschedule] = []
-        await withTaskGroup { group in
-            for stored in left.prefix(width) { group.addTask { await attempt(stored) } }
-            left = left.dropFirst(width)
+        await withTaskGroup(of: Attempt.self) { group in
+            var underWay = 0
+            func fill() {
+                while underWay < width, let place = left.firstIndex(where: { owners.begin(owner($0.record)) }) {
+                    let next = left.remove(at: place)
+                    underWay += 1
+                    group.addTask {
+                        defer { owners.end(owner(next.record)) }
+                        return await attempt(next)
+                    }
+                }
+            }
+            fill()
             for await attempt in group {
+                underWay -= 1
                 pass.examined += 1
                 switch attempt {
                 case .failed: pass.failed += 1
                 case .done: break
                 case .rescheduled(let reschedule): reschedules.append(reschedule)
                 }
-                guard Monotonic.now() - start < window, let next = left.popFirst() else { continue }
-                group.addTask { await self.attempt(next) }
+                if Monotonic.now() - start < window { fill() }
             }
         }
         batchSizer.note(begun: pass.examined, left: left.count)
@@ -81,6 +97,19 @@ struct Poller<Record: Sendable>: DueWorker {
         reschedules += left.map { Reschedule(id: id($0.record), version: $0.version, wait: .zero) }
         if !reschedules.isEmpty { try await reschedule(reschedules) }
         return pass
+    }
+
+    /// UPDATE … RETURNING gives rows in whatever order they were reached: by id, which is by age, the same records are
+    /// polled in the same order again. Each user's first record comes before any second one.
+    private func inTurn(_ claimed: [Stored<Record>]) -> [Stored<Record>] {
+        var polls: [UserSubject: Int] = [:]
+        let byAge = claimed.sorted { (turn($0.record), id($0.record)) < (turn($1.record), id($1.record)) }
+        let places = byAge.enumerated().map { place, stored in
+            guard let owner = owner(stored.record) else { return (round: 0, place: place) }
+            polls[owner, default: 0] += 1
+            return (round: polls[owner, default: 1], place: place)
+        }
+        return places.sorted { ($0.round, $0.place) < ($1.round, $1.place) }.map { byAge[$0.place] }
     }
 
     private enum Attempt {
@@ -103,6 +132,32 @@ struct Poller<Record: Sendable>: DueWorker {
             log.warning(
                 "poll.failed", metadata: ["worker": "\(name)", "record_id": "\(id)", "reason": "\(error)"])
             return .failed
+        }
+    }
+}
+
+/// How many polls each user's records have under way, in all passes of one poller.
+private final class PollsByOwner: Sendable {
+    /// However many records of one user Belvo does not show in time, the calls are left to the others.
+    private static let mostOfOne = 3
+
+    private let counts = Mutex<[UserSubject: Int]>([:])
+
+    /// False where the user has as many as one may have; what belongs to no user may always begin.
+    func begin(_ owner: UserSubject?) -> Bool {
+        guard let owner else { return true }
+        return counts.withLock { counts in
+            guard counts[owner, default: 0] < Self.mostOfOne else { return false }
+            counts[owner, default: 0] += 1
+            return true
+        }
+    }
+
+    func end(_ owner: UserSubject?) {
+        guard let owner else { return }
+        counts.withLock { counts in
+            let rest = counts[owner, default: 1] - 1
+            counts[owner] = rest > 0 ? rest : nil
         }
     }
 }

@@ -13,6 +13,7 @@ import Transport
 struct WebhookWorker: DueWorker {
     let name = "webhooks"
     let table = DueTable.webhookReceipts
+    let passesMax = 4
     let dependencies: Dependencies
     let lease: Duration
     /// For how long after the claim readings may begin, so that each ends before the lease does.
@@ -180,7 +181,7 @@ private struct WebhookPass {
         }
     }
 
-    /// The outcomes of readings, sixteen at a time, since each mostly waits for Belvo. Those for which there was no
+    /// The outcomes of readings, 32 at a time, since each mostly waits for Belvo. Those for which there was no
     /// time are missing.
     private func gathered<Item: Sendable, Key: Sendable, Value: Sendable>(
         _ items: [Item], _ body: @escaping @Sendable (Item) async -> (Key, Value)
@@ -191,8 +192,8 @@ private struct WebhookPass {
         return await withTaskGroup(of: (Key, Value).self) { group in
             var rest = items[...]
             var found: [(Key, Value)] = []
-            for item in rest.prefix(16) { group.addTask { await traced(item) } }
-            rest = rest.dropFirst(16)
+            for item in rest.prefix(32) { group.addTask { await traced(item) } }
+            rest = rest.dropFirst(32)
             for await value in group {
                 found.append(value)
                 if Monotonic.now() < end, let next = rest.popFirst() { group.addTask { await traced(next) } }

@@ -16,6 +16,9 @@ package protocol Worker: Sendable {
 /// A worker whose records say in one table when they are due: it has nothing to do while none of them is.
 package protocol DueWorker: Worker {
     var table: DueTable { get }
+    /// How many of its passes may be under way at a time: a pass ends with its slowest poll, and what has become due
+    /// meanwhile does not wait for that.
+    var passesMax: Int { get }
 }
 
 /// The counts of one pass.

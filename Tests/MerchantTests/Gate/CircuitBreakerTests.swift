@@ -51,6 +51,18 @@ import Transport
         #expect(circuit.state(at: at(1)) == .open)
     }
 
+    @Test func `what one user has under way opens nothing, though it is read for webhooks as well`() {
+        var circuit = CircuitBreaker()
+        for _ in 0..<4 { _ = circuit.note(failed: false, probe: false, at: at(0), jitter: 0) }
+        for party in [1, 7] as [UInt64] {
+            for _ in 0..<20 { _ = circuit.note(failed: true, probe: false, of: party, at: at(0), jitter: 0) }
+        }
+        #expect(circuit.state(at: at(0)) == .closed)
+        // What fails for a third one as well is no single user's matter.
+        _ = circuit.note(failed: true, probe: false, of: 8, at: at(0), jitter: 0)
+        #expect(circuit.state(at: at(0)) == .open)
+    }
+
     @Test func `open, it lets nothing pass and says when to come again`() {
         var circuit = failing(10)
         #expect(circuit.ask(changing: false, at: at(0)) == .stay(.seconds(2)))

@@ -15,6 +15,7 @@ import Transport
     private struct ScriptedWorker: DueWorker {
         let name = "scripted"
         let table = DueTable.payments
+        var passesMax = 1
         let passes: Box<Int>
         let pass: @Sendable (_ number: Int) -> Pass
 
@@ -52,6 +53,70 @@ import Transport
         let (passes, pauses) = try await play { Pass(examined: 8, failed: 7, wasFull: $0 < 50) }
         #expect(passes >= 50)
         #expect(pauses < 50)
+    }
+
+    /// Waits in every pass for what the test gives.
+    private struct WaitingWorker: DueWorker {
+        let name = "waiting"
+        let table = DueTable.payments
+        let passesMax: Int
+        let begun: Box<Int>
+        let ends: AsyncStream<Void>
+
+        func runOnce() async throws -> Pass {
+            begun.update { $0 += 1 }
+            for await _ in ends {}
+            return Pass(examined: 1)
+        }
+    }
+
+    @Test func `a pass that waits for a slow poll keeps the next one from beginning only where there are enough`()
+        async throws
+    {
+        let (begun, pauses) = (Box(0), Box(0))
+        let (ends, end) = AsyncStream.makeStream(of: Void.self)
+        let worker = WaitingWorker(passesMax: 3, begun: begun, ends: ends)
+        var due = DueLoop(workers: [worker], due: { Set($0) }, pause: .seconds(1), log: log)
+        due.sleep = { _ in
+            pauses.update { $0 += 1 }
+            for _ in 0..<100 { await Task.yield() }
+            guard pauses.value >= 10 else { return }
+            #expect(begun.value == 3)
+            end.finish()
+            throw CancellationError()
+        }
+        _ = try await withLoop { [due] loop in
+            await #expect(throws: CancellationError.self) { try await due.run(on: loop) }
+        }
+    }
+
+    @Test func `however many records of one user Belvo does not show, another one's are polled meanwhile`() async throws
+    {
+        let clock = DatabaseClock(reading: Timestamp(microsecondsSince1970: 0), monotonic: Monotonic.now)
+        let (polled, ends) = (Box<[Int]>([]), AsyncStream.makeStream(of: Void.self))
+        let (ana, bob) = (try UserSubject("ana"), try UserSubject("bob"))
+        let poller = Poller<Int>(
+            name: "test", table: .payments, limit: 40, width: 8, log: log, gate: nil,
+            claim: { limit in
+                (0..<limit).map {
+                    Stored(
+                        record: $0, version: 1, updatedAt: Timestamp(microsecondsSince1970: 0), deadline: nil,
+                        clock: clock)
+                }
+            },
+            poll: { stored in
+                polled.update { $0.append(stored.record) }
+                // The last one is another user's: with it the others' readings end.
+                if stored.record == 39 { ends.continuation.finish() }
+                for await _ in ends.stream {}
+                return .recorded
+            },
+            reschedule: { _ in },
+            id: { UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8($0))) },
+            owner: { $0 == 39 ? ana : bob })
+        let pass = try await onLoop { try await poller.runOnce() }
+        #expect(pass.examined == 40)
+        #expect(polled.value.firstIndex(of: 39)! < 4)
     }
 
     @Test func `a worker of its own rests as well while every look fails`() async throws {
