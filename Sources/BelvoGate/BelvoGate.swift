@@ -18,7 +18,8 @@ import Transport
 package final class BelvoGate: Sendable {
     /// How long a call may wait for its turn, and at most half of its own time. A user is better served by an
     /// early refusal; a poll that comes late is better than one more claim of the same record.
-    static let turnWaitMax = PerCaller(person: Duration.seconds(2), background: .seconds(5), stranger: .seconds(2))
+    package static let turnWaitMax = PerCaller(
+        person: Duration.seconds(2), background: .seconds(5), stranger: .seconds(2))
     /// How many calls of each kind may stand in line.
     static let lineMax = PerCaller(person: 512, background: 512, stranger: 64)
     /// How many of them may be one user's.
@@ -111,6 +112,7 @@ package final class BelvoGate: Sendable {
     }
 
     private let state: Mutex<State>
+    private let turnWaitMax: PerCaller<Duration>
     /// How long Belvo took to answer, for each call by itself.
     private let latencies: [Call: LatencyHistogram]
     private let log: Logger
@@ -123,7 +125,8 @@ package final class BelvoGate: Sendable {
     /// - Parameter callsMax: calls in flight at a time.
     /// - Parameter random: a number from 0 to 1, for jitter.
     package init(
-        rate: Int, userRate: Int = 0, strangerRate: Int = 0, callsMax: Int, log: Logger,
+        rate: Int, userRate: Int = 0, strangerRate: Int = 0, callsMax: Int,
+        turnWaitMax: PerCaller<Duration> = BelvoGate.turnWaitMax, log: Logger,
         now: @escaping @Sendable () -> Monotonic = Monotonic.now,
         random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
     ) {
@@ -131,6 +134,7 @@ package final class BelvoGate: Sendable {
             State(
                 limiter: CallLimiter(rate: rate, strangerRate: strangerRate, callsMax: callsMax),
                 shares: UserShares(rate: userRate, callsMax: callsMax)))
+        self.turnWaitMax = turnWaitMax
         latencies = Dictionary(uniqueKeysWithValues: Call.allCases.map { ($0, LatencyHistogram()) })
         self.log = log
         self.now = now
@@ -185,7 +189,7 @@ package final class BelvoGate: Sendable {
         let start = Monotonic.now()
         let hasTurn = state.withLock { state in state.take(turn, at: now()) }
         if !hasTurn {
-            let wait = min(Self.turnWaitMax[turn.caller], timeout / 2)
+            let wait = min(turnWaitMax[turn.caller], timeout / 2)
             guard await self.wait(for: turn, within: wait) else {
                 count(call, .heldBack)
                 throw CallHeldBack(reason: "the budget of calls is used up", retryAfter: .seconds(1))

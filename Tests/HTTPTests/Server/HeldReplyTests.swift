@@ -125,18 +125,21 @@ import Transport
     }
 
     @Test func `draining gives every held reply at once, and closes`() async throws {
-        // A reply that its time gives says so, before the client has waited too long.
-        let waiting = Waiting(for: .seconds(10))
+        let waiting = Waiting()
         try await RunningServer.run(handler: waiting.handler) { server in
             let client = try server.connect()
             try client.send(get("/wait"))
             await waiting.isClaimed.pass()
-            async let draining: Void = server.drain()
+            let draining = server.loop.task { await server.drain() }
+            await server.loop.comeToRest()
+            #expect(waiting.reasons == [.draining], "a held reply waits on while its server drains")
+            // Where it does, the test need not wait with it.
+            try await waiting.wake(on: server.loop)
             let answer = try await onThread { try client.receiveToEnd() }
             #expect(transcript(answer) == ["200 draining"])
             #expect(answer.contains("\r\nconnection: close\r\n"))
             client.hangUp()
-            await draining
+            try await draining.value
         }
     }
 
@@ -152,26 +155,32 @@ import Transport
             let client = try server.connect()
             try client.send(get("/wait"))
             await isBegun.pass()
-            async let draining: Void = server.drain()
-            try await server.loop.task {}.value
+            let draining = server.loop.task { await server.drain() }
+            await server.loop.comeToRest()
             gate.open()
+            await server.loop.comeToRest()
+            #expect(waiting.reasons == [.draining], "a reply is held though its server drains")
+            try await waiting.wake(on: server.loop)
             let answer = try await onThread { try client.receiveToEnd() }
             #expect(transcript(answer) == ["200 draining"])
             client.hangUp()
-            await draining
+            try await draining.value
         }
     }
 
     @Test func `a reply that holds on while the server drains hangs up`() async throws {
-        let isClaimed = Gate()
-        let handler: Server.Handler = { _, _ in stubborn(isClaimed) }
-        try await RunningServer.run(handler: handler) { server in
+        let waiting = Waiting(holdsOn: true)
+        try await RunningServer.run(handler: waiting.handler) { server in
             let client = try server.connect()
             try client.send(get("/wait"))
-            await isClaimed.pass()
-            await server.drain()
+            await waiting.isClaimed.pass()
+            let draining = server.loop.task { await server.drain() }
+            await server.loop.comeToRest()
+            #expect(waiting.reasons == [.draining], "a held reply waits on while its server drains")
+            try await waiting.wake(on: server.loop)
             let answer = try await onThread { try client.receiveToEnd() }
             #expect(answer.isEmpty)
+            try await draining.value
         }
     }
 
@@ -217,14 +226,6 @@ private enum HangUp: CaseIterable {
     case close, finish, reset
 }
 
-/// Holds on, whatever it is asked.
-private func stubborn(_ isClaimed: Gate) -> Reply {
-    guard let loop = EventLoop.current else { return .raw([]) }
-    isClaimed.open()
-    return .held(
-        HeldReply(signal: LoopBound(WakeSignal(), on: loop), until: .now() + .seconds(60)) { _ in stubborn(isClaimed) })
-}
-
 /// A handler that holds `/wait` and answers everything else with its path; and what the test sees of it.
 private final class Waiting: Sendable {
     let isClaimed = Gate()
@@ -232,11 +233,14 @@ private final class Waiting: Sendable {
     let signal = Box<LoopBound<WakeSignal>?>(nil)
     private let time: Duration
     private let ringsFirst: Bool
+    private let holdsOn: Bool
     private let seen = Mutex<(paths: [String], reasons: [HeldReply.Reason])>(([], []))
 
-    init(for time: Duration = .seconds(60), ringsFirst: Bool = false) {
+    /// `holdsOn`: whether it goes on holding, whatever it is asked.
+    init(for time: Duration = .seconds(60), ringsFirst: Bool = false, holdsOn: Bool = false) {
         self.time = time
         self.ringsFirst = ringsFirst
+        self.holdsOn = holdsOn
     }
 
     var paths: [String] { seen.withLock { $0.paths } }
@@ -258,13 +262,17 @@ private final class Waiting: Sendable {
             let kept = Kept(isLetGo)
             if ringsFirst { signal.value.wake() }
             isClaimed.open()
-            return .held(
-                HeldReply(signal: signal, until: .now() + time) { [self] reason in
-                    withExtendedLifetime(kept) {}
-                    seen.withLock { $0.reasons.append(reason) }
-                    return .response(Response(.ok, body: Array("\(reason)".utf8)))
-                })
+            return held(signal, keeping: kept)
         }
+    }
+
+    private func held(_ signal: LoopBound<WakeSignal>, keeping kept: Kept) -> Reply {
+        .held(
+            HeldReply(signal: signal, until: .now() + time) { [self] reason in
+                seen.withLock { $0.reasons.append(reason) }
+                return holdsOn
+                    ? held(signal, keeping: kept) : .response(Response(.ok, body: Array("\(reason)".utf8)))
+            })
     }
 }
 

@@ -1,6 +1,7 @@
-import HTTP
 import TestSupport
 import Transport
+
+@testable import HTTP
 
 /// A server on a loop of its own and a free port, for the time of one test.
 struct RunningServer: Sendable {
@@ -55,6 +56,17 @@ struct RunningServer: Sendable {
 
     /// Bytes of requests that are counted because they have not come to the end.
     var unfinishedBytes: Int { server.unfinishedReading.bytes }
+
+    /// Bytes of answers that clients have not taken yet.
+    var unsentBytes: Int { server.unsentReading.bytes }
+
+    /// Until when each connection has to be done with what it does.
+    func deadlines() async throws -> [Monotonic] {
+        try await loop.task {
+            try loop.local(for: server) { () throws -> LoopServer in throw SocketFailure("the server does not listen") }
+                .connections.map(\.deadline)
+        }.value
+    }
 
     func replaceTLS(_ context: TLSContext) {
         server.replaceTLS(context)

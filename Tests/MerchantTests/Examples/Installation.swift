@@ -69,5 +69,10 @@ import Testing
 
     static let shopToken = "shop-token-of-the-tests"
 
-    static let network: Line = { try await URLSession.shared.data(for: $0) }
+    /// No connection outlives its request: the server would wait for its end when it drains.
+    static let network: Line = { request in
+        var request = request
+        request.setValue("close", forHTTPHeaderField: "Connection")
+        return try await URLSession.shared.data(for: request)
+    }
 }

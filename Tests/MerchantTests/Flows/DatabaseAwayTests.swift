@@ -20,17 +20,26 @@ import Testing
                 let reply = try client.decide(enrollment)
                 try await cluster.stop(mode)
 
-                for (method, path, body) in [
-                    (HTTP.Method.get, "/v1/enrollments/\(enrollment.id)", nil), (.get, "/v1/enrollments", nil),
+                // All at once: those that come first wait for a connection, for as long as a restart may take.
+                let requests: [(HTTP.Method, String, String?)] = [
+                    (.get, "/v1/enrollments/\(enrollment.id)", nil),
                     (.put, "/v1/customer", AppClient.customerBody()), (.post, "/v1/enrollments", client.enrollmentBody),
                     (.post, "/v1/enrollments/complete-redirection", String(decoding: reply.body, as: UTF8.self)),
                     (.post, "/v1/payment-intents", client.paymentBody(enrollment)),
-                ] {
-                    let answer = try await client.app.send(method, path, body, headers: ["idempotency-key": "tap"])
-                    #expect(answer.status == 503, "\(method) \(path)")
-                    #expect(try answer.string("code") == "database_unavailable", "\(method) \(path)")
-                    #expect(answer.response.headers["retry-after"] == "2", "\(method) \(path)")
+                ]
+                try await withThrowingDiscardingTaskGroup { [app = client.app] group in
+                    for (method, path, body) in requests {
+                        group.addTask(executorPreference: harness.loop) {
+                            let answer = try await app.send(method, path, body, headers: ["idempotency-key": "tap"])
+                            #expect(answer.status == 503, "\(method) \(path)")
+                            #expect(try answer.string("code") == "database_unavailable", "\(method) \(path)")
+                            #expect(answer.response.headers["retry-after"] == "2", "\(method) \(path)")
+                        }
+                    }
                 }
+                let again = try await client.app.send(.get, "/v1/enrollments")
+                #expect(again.status == 503)
+                #expect(try again.string("code") == "database_unavailable")
                 let page = try await harness.browser().follow(reply)
                 #expect(page.status == 503 && page.text.contains("<h1>Just a moment</h1>"))
                 // Nothing was asked of Belvo that could not be remembered.

@@ -204,9 +204,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ["null", #""another""#])
+    @Test(arguments: [("null", 1), (#""another""#, 1), (#""another""#, 2)])
     func `a payment that is being made here is not imported beside itself, whatever Belvo calls it`(
-        name: String
+        name: String, readings: Int
     ) async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
@@ -219,8 +219,9 @@ import Testing
             let intent = try #require(
                 try await harness.merchant.dependencies.belvo.findPaymentIntents(externalID: id).named.first
             ).id.description
-            // Belvo does not show our name once: whose it is cannot be told, and is asked again.
-            harness.sandbox.next(.altered([Fault.Alteration("/external_id", name)]), on: .getPaymentIntent)
+            // Belvo does not show our name once or twice: whose it is cannot be told, and is asked again.
+            harness.sandbox.next(
+                .altered([Fault.Alteration("/external_id", name)]), on: .getPaymentIntent, count: readings)
             try await harness.tell("PAYMENT_INTENTS", of: intent)
             try await harness.work()
             #expect(try await harness.lines(Self.outcomes) == ["received"])

@@ -44,6 +44,44 @@ import Transport
         }
     }
 
+    @Test func `no payment of another user for an order begins beside one that may be paid, whoever writes it`()
+        async throws
+    {
+        try await MayBelvoStillPayTests.open(orders: "required") { harness, client, enrollment in
+            _ = try await TakenBackTests.put(harness, for: "ana")
+            let payment = try await MayBelvoStillPayTests.ordered(client, enrollment)
+            try await TakenBackTests.failed(harness, &client, payment)
+            #expect(try await TakenBackTests.put(harness, for: "bia").status == 200)
+            let columns: SQL = """
+                enrollment_id, amount_centavos, description, statement_description, belvo_customer_id,
+                belvo_enrollment_id, beneficiary_bank_account, created_at, updated_at
+                """
+            func begin() async throws {
+                try await harness.database.execute(
+                    """
+                    INSERT INTO payments (id, subject, state, reference, priced_by_order, belvo_idempotency_key,
+                        next_poll_at, deadline_at, \(fragment: columns))
+                    SELECT gen_random_uuid(), 'bia', 'creating', reference, true, gen_random_uuid(), app_now(),
+                        app_now(), \(fragment: columns)
+                    FROM payments WHERE subject = 'ana'
+                    """)
+            }
+            // Belvo takes the end back.
+            try harness.sandbox.turn(intent: payment.belvoID, to: "PROCESSING")
+            try await harness.hear(of: payment.belvoID)
+            #expect(try await TakenBackTests.alarms(harness).contains("contradiction"))
+            await #expect(throws: DatabaseError.self) { try await begin() }
+            #expect(try await harness.lines("SELECT subject AS line FROM payments") == ["ana"])
+            var other = try await AppClient.arrive(on: harness, as: "bia", taxID: "111.444.777-35")
+            let theirs = try await other.app.send(
+                .post, "/v1/payment-intents",
+                #"{"enrollment": "\#(try await other.enroll().id)", "reference": "order-1"}"#,
+                headers: ["idempotency-key": "tap-1"])
+            #expect(theirs.status == 409)
+            #expect(!theirs.text.contains(payment.id), "a user learns the id of another user's payment")
+        }
+    }
+
     @Test func `an order whose payer is erased stays paid, without an alarm`() async throws {
         try await MayBelvoStillPayTests.open(orders: "required") { harness, client, enrollment in
             _ = try await TakenBackTests.put(harness, for: "ana")

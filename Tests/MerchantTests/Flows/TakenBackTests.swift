@@ -162,6 +162,20 @@ import Transport
             """)
     }
 
+    @Test func `a contradiction that an operator has settled is read again at once`() async throws {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            try await Self.failed(harness, &client, payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            try await harness.hear(of: payment.belvoID)
+            #expect(try await Self.alarms(harness) == ["contradiction"])
+            let isDue: SQL = "SELECT (next_poll_at <= app_now())::text AS line FROM payments"
+            #expect(try await harness.lines(isDue) == ["false"])
+            try await Self.settleAlarms(harness)
+            #expect(try await harness.lines(isDue) == ["true"])
+        }
+    }
+
     @Test func `a contradiction that an operator found to be true is paid, without another alarm`() async throws {
         try await ShopDouble.serving { shop in
             try await MayBelvoStillPayTests.open(orders: "required", shop.environment) { harness, client, enrollment in

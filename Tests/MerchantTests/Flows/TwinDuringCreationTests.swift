@@ -55,6 +55,11 @@ import Transport
             let id = try answer.string("id")
             let foreign = try await other.openPaymentBySDK(from: theirs.atBelvo(), named: id, centavos: 1990)
             try harness.sandbox.settle(intent: "\(foreign)")
+            try await harness.tell("PAYMENT_INTENTS", of: "\(foreign)")
+            try await harness.work()
+            #expect(
+                try await harness.lines("SELECT subject AS line FROM payments WHERE origin <> 'own'") == ["bia"],
+                "another user's intent counts as the payment whose name it bears")
             harness.sandbox.variants.listLagMilliseconds = 0
             try await harness.pass(.seconds(60))
             let shown = try await client.app.send(.get, "/v1/payment-intents/\(id)")

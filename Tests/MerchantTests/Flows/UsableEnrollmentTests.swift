@@ -50,6 +50,17 @@ import Testing
         }
     }
 
+    @Test func `an enrollment is read again before the payment that follows on a failed creation`() async throws {
+        try await Self.open { harness, client, enrollment in
+            harness.sandbox.next(.dropAnswer, on: .createPaymentIntent)
+            let first = try await client.requestPayment(enrollment)
+            let before = harness.countCalls(.getEnrollment)
+            let second = try await client.requestPayment(enrollment, reference: "order-2", key: "tap-2")
+            #expect(first.status == 201 && second.status == 201)
+            #expect(harness.countCalls(.getEnrollment) == before + 1)
+        }
+    }
+
     @Test func `an enrollment that was taken back a moment ago is refused by Belvo, and the app hears the reason`()
         async throws
     {

@@ -1,5 +1,6 @@
 import BelvoSandbox
 import HTTP
+import SoftwareAuthenticator
 import Testing
 
 @testable import MerchantAPI
@@ -169,6 +170,31 @@ import Testing
                 #expect(try answer.each("field", in: "errors") == ["/callback_url"], "\(url)")
             }
             #expect(harness.countCalls(.createEnrollment) == 0)
+        }
+    }
+
+    @Test(arguments: [(Flaw.challenge, "wrong_challenge"), (.type, "wrong_ceremony")])
+    func `what answers another challenge or ceremony is not sent to Belvo, and the right answer still is`(
+        flaw: Flaw, code: String
+    ) async throws {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let enrollment = try await client.reachFingerprint()
+            let unregistered = try await client.confirm(enrollment, with: flaw)
+            #expect(unregistered.status == 400)
+            #expect(try unregistered.each("code", in: "errors") == [code])
+            #expect(harness.countCalls(.confirmEnrollment) == 0)
+            #expect(try await client.confirm(enrollment).status == 204)
+            try harness.sandbox.settle(enrollment: enrollment.belvoID)
+            try await harness.poll()
+
+            let payment = try await client.openPayment(enrollment)
+            let unsigned = try await client.authorize(payment, with: flaw)
+            #expect(unsigned.status == 400)
+            #expect(try unsigned.each("code", in: "errors") == [code])
+            #expect(try unsigned.each("field", in: "errors") == ["/assertion/response/clientDataJSON"])
+            #expect(harness.countCalls(.authorizePaymentIntent) == 0)
+            #expect(try await client.authorize(payment).status == 204)
         }
     }
 }

@@ -24,6 +24,22 @@ import Transport
         }
     }
 
+    @Test func `a token that its user may hold is not forgotten until two minutes after its end`() async throws {
+        try await TestHarness.open(clock: HandClock().intervals) { harness in
+            try await harness.stopClock()
+            #expect(try await harness.app(of: "ana").send(.post, "/v1/widget-token").status == 201)
+            let left = try await harness.lines(
+                "SELECT extract(epoch FROM expires_at - app_now())::bigint::text AS line FROM widget_tokens")
+            let life = try #require(left.first.flatMap { Int($0) })
+            try await harness.advance(by: .seconds(life + 118))
+            await #expect(throws: DatabaseError.self) {
+                try await harness.database.execute("DELETE FROM widget_tokens")
+            }
+            try await harness.advance(by: .seconds(4))
+            #expect(try await harness.database.execute("DELETE FROM widget_tokens").affectedCount == 1)
+        }
+    }
+
     @Test func `a token is given again until a minute before it ends`() async throws {
         try await TestHarness.open { harness in
             let app = try await harness.app(of: "ana")

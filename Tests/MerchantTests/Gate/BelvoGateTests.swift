@@ -1,6 +1,8 @@
 import Belvo
 import HTTP
 import Logging
+import MerchantModel
+import Payments
 import Synchronization
 import TestSupport
 import Testing
@@ -19,26 +21,30 @@ import Transport
     @Test func `people and looks that wait for the same place share it four to one, each in their order`() async throws
     {
         try await withLoop { loop in
-            let gate = gate(callsMax: 1)
+            let gate = BelvoGate.patient(callsMax: 1)
             let wire = Wire()
             let carry = gate.carriers(by: wire.send)
-            try await withThrowingTaskGroup(of: Void.self) { group in
+            do {
+                var calls: [Task<Void, any Error>] = []
+                defer { wire.answerAll() }
                 func call(_ caller: Caller, _ path: String) {
-                    group.addTask(executorPreference: loop) {
-                        _ = try await carry[caller](.readPaymentIntent, request(path), .seconds(60))
-                    }
+                    calls.append(
+                        loop.task {
+                            _ = try await carry[caller](.readPaymentIntent, request(path), .seconds(60))
+                        })
                 }
                 call(.background, "/first")
-                await wire.hasLeft(1)
+                try await wire.hasLeft(1)
                 for number in 1...10 { call(.background, "/b\(number)") }
                 for number in 1...10 { call(.person, "/p\(number)") }
-                while gate.snapshot.waiting != PerCaller(person: 10, background: 10, stranger: 0) { await Task.yield() }
+                await loop.comeToRest()
+                try #require(gate.snapshot.waiting == PerCaller(person: 10, background: 10, stranger: 0))
                 for count in 2...21 {
                     wire.answer()
-                    await wire.hasLeft(count)
+                    try await wire.hasLeft(count)
                 }
                 wire.answer()
-                try await group.waitForAll()
+                for call in calls { try await call.value }
             }
             let people = wire.left.dropFirst().prefix(10)
             #expect(
@@ -49,13 +55,67 @@ import Transport
         }
     }
 
+    @Test(arguments: [Caller.person, .background, .stranger])
+    func `so many calls of each kind stand in line, and one more is told at once that nothing left`(caller: Caller)
+        async throws
+    {
+        try await withLoop { loop in
+            let gate = BelvoGate.patient(callsMax: 1)
+            let wire = Wire()
+            let carry = gate.carriers(by: wire.send)
+            let refused = Box<[String]>([])
+            do {
+                var calls: [Task<Void, any Error>] = []
+                defer { wire.answerAll() }
+                func call(_ caller: Caller, _ path: String) throws {
+                    // Each is another user's, or another address's: it is not their own lines that are full.
+                    let origin =
+                        caller == .stranger
+                        ? CallOrigin.address(try #require(IPAddress("2001:db8:0:\(path)::1")))
+                        : .user(try UserSubject("user-\(path)"))
+                    calls.append(
+                        loop.task {
+                            do {
+                                _ = try await CallOrigin.$current.withValue(origin) {
+                                    try await carry[caller](.readPaymentIntent, request("/\(path)"), .seconds(7200))
+                                }
+                            } catch is CallHeldBack { refused.update { $0.append(path) } }
+                        })
+                }
+                try call(caller, "1000")
+                try await wire.hasLeft(1)
+                for number in 0..<BelvoGate.lineMax[caller] { try call(caller, "\(number)") }
+                await loop.comeToRest()
+                try #require(gate.snapshot.waiting[caller] == BelvoGate.lineMax[caller])
+                #expect(refused.value.isEmpty)
+                try call(caller, "2000")
+                await loop.comeToRest()
+                #expect(refused.value == ["2000"], "the line of calls is longer than its bound")
+                for other in Caller.allCases where other != caller {
+                    try call(other, "3000")
+                    await loop.comeToRest()
+                    #expect(gate.snapshot.waiting[other] == 1, "one kind of call fills the line of another")
+                }
+                wire.answerAll()
+                await loop.comeToRest()
+                try #require(
+                    gate.snapshot.waiting == PerCaller(person: 0, background: 0, stranger: 0),
+                    "calls wait for turns that nobody has")
+                for call in calls { try await call.value }
+            }
+            #expect(refused.value == ["2000"])
+            #expect(wire.left.count == BelvoGate.lineMax[caller] + 3)
+        }
+    }
+
     @Test func `who has no turn in time is told that nothing left`() async throws {
         try await withLoop { loop in
             let gate = gate(callsMax: 1)
             let wire = Wire()
+            defer { wire.answerAll() }
             let carry = gate.carry(for: .person, by: wire.send)
             let first = loop.task { try await carry(.readEnrollment, request("/first"), .seconds(60)) }
-            await wire.hasLeft(1)
+            try await wire.hasLeft(1)
             // A call that has no more than a moment waits for half of it.
             let second = loop.task { try await carry(.createPaymentIntent, request("/second"), .milliseconds(20)) }
             await #expect(throws: CallHeldBack.self) { try await second.value }

@@ -1,3 +1,5 @@
+import Belvo
+import HTTP
 import Testing
 import Transport
 
@@ -91,6 +93,25 @@ import Transport
         #expect(circuit.ask(changing: false, at: at(2)) == .probe)
         circuit.giveUpProbe()
         #expect(circuit.ask(changing: false, at: at(2)) == .probe)
+    }
+
+    @Test func `a probe that a lock-out keeps back leaves its place to the next call`() {
+        var belvo = BelvoAvailability()
+        func hear(_ outcome: CallOutcome.Kind, times count: Int, _ seconds: Double) {
+            for _ in 0..<count {
+                _ = belvo.learn(
+                    from: CallOutcome(outcome), .readPaymentIntent, .background, target: "/", isProbe: false,
+                    at: at(seconds), jitter: { 0 })
+            }
+        }
+        func entry(_ seconds: Double) -> BelvoAvailability.Entry {
+            belvo.enter(.readPaymentIntent, .background, at: at(seconds))
+        }
+        hear(.denied, times: CredentialLockout.denialsMin, 0)
+        hear(.timedOut, times: CircuitBreaker.callsMin, 1)
+        // The circuit would let it find out, and the lock-out lets workers try every 30 seconds.
+        #expect(entry(4) != .go(isProbe: true))
+        #expect(entry(30) == .go(isProbe: true), "the circuit waits for a probe that nobody makes")
     }
 
     @Test func `however long Belvo is away, somebody finds out every two seconds`() {

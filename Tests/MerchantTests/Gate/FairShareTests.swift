@@ -37,33 +37,36 @@ import Transport
     @Test func `users who wait have their turns one after the other, however many calls one of them has`() async throws
     {
         try await withLoop { loop in
-            let gate = BelvoGate(rate: 0, callsMax: 8, log: LogRecorder().logger, random: { 0 })
+            let gate = BelvoGate.patient(callsMax: 8)
             let wire = Wire()
             let carry = gate.carry(for: .person, by: wire.send)
             let (ana, bia) = (try user("ana"), try user("bia"))
-            try await withThrowingTaskGroup(of: Void.self) { group in
+            do {
+                var calls: [Task<Void, any Error>] = []
+                defer { wire.answerAll() }
                 func call(_ origin: CallOrigin, _ path: String) {
-                    group.addTask(executorPreference: loop) {
-                        _ = try await CallOrigin.$current.withValue(origin) {
-                            try await carry(.readPaymentIntent, request(path), .seconds(60))
-                        }
-                    }
+                    calls.append(
+                        loop.task {
+                            _ = try await CallOrigin.$current.withValue(origin) {
+                                try await carry(.readPaymentIntent, request(path), .seconds(60))
+                            }
+                        })
                 }
                 // Two of eight places at a time are one user's, and ana has them.
                 for number in 1...6 { call(ana, "/a\(number)") }
-                await wire.hasLeft(2)
-                while gate.snapshot.waiting.person < 4 { await Task.yield() }
+                try await wire.hasLeft(2)
+                #expect(gate.snapshot.waiting.person == 4)
                 call(bia, "/b1")
-                await wire.hasLeft(3)
+                try await wire.hasLeft(3)
                 #expect(wire.left.last == "/b1")
                 #expect(gate.snapshot.underWay.person == 3)
                 // Each that ends makes room for the next one of the same user.
                 for (count, answered) in [(4, 1), (5, 1), (6, 2), (7, 1)] {
                     for _ in 0..<answered { wire.answer() }
-                    await wire.hasLeft(count)
+                    try await wire.hasLeft(count)
                 }
                 for _ in 0..<2 { wire.answer() }
-                try await group.waitForAll()
+                for call in calls { try await call.value }
             }
             #expect(wire.left == ["/a1", "/a2", "/b1", "/a3", "/a4", "/a5", "/a6"])
         }
@@ -73,113 +76,164 @@ import Transport
         async throws
     {
         try await withLoop { loop in
-            let gate = BelvoGate(rate: 0, callsMax: 8, log: LogRecorder().logger, random: { 0 })
+            let gate = BelvoGate.patient(callsMax: 8)
             let wire = Wire()
             let carry = gate.carry(for: .person, by: wire.send)
             let refused = Box<[String]>([])
-            await withTaskGroup(of: Void.self) { group in
+            let (ana, bia) = (try user("ana"), try user("bia"))
+            do {
+                var calls: [Task<Void, any Error>] = []
+                defer { wire.answerAll() }
                 func call(_ origin: CallOrigin, _ path: String) {
-                    group.addTask(executorPreference: loop) {
-                        do {
-                            _ = try await CallOrigin.$current.withValue(origin) {
-                                try await carry(.readPaymentIntent, request(path), .seconds(60))
-                            }
-                        } catch { refused.update { $0.append(path) } }
-                    }
+                    calls.append(
+                        loop.task {
+                            do {
+                                _ = try await CallOrigin.$current.withValue(origin) {
+                                    try await carry(.readPaymentIntent, request(path), .seconds(60))
+                                }
+                            } catch is CallHeldBack { refused.update { $0.append(path) } }
+                        })
                 }
-                func settled() -> Int {
-                    gate.snapshot.waiting.person + gate.snapshot.underWay.person + refused.value.count
-                }
-                guard let ana = try? user("ana"), let bia = try? user("bia") else { return }
                 for _ in 0..<2 { call(ana, "/ana") }
-                await wire.hasLeft(2)
+                try await wire.hasLeft(2)
                 for _ in 0..<BelvoGate.lineOfUserMax { call(ana, "/ana") }
-                while settled() < 2 + BelvoGate.lineOfUserMax { await Task.yield() }
+                await loop.comeToRest()
+                #expect(gate.snapshot.waiting.person == BelvoGate.lineOfUserMax)
                 #expect(refused.value.isEmpty)
                 call(ana, "/one-too-many")
-                while settled() < 3 + BelvoGate.lineOfUserMax { await Task.yield() }
+                await loop.comeToRest()
                 #expect(refused.value == ["/one-too-many"], "one user's line is longer than its bound")
                 // Three of bia's: two leave, and the third stands in line.
                 for _ in 0..<3 { call(bia, "/bia") }
-                while settled() < 6 + BelvoGate.lineOfUserMax { await Task.yield() }
-                #expect(!refused.value.contains("/bia"))
-                let all = 6 + BelvoGate.lineOfUserMax - refused.value.count
-                for count in 1...all {
-                    await wire.hasLeft(count)
-                    wire.answer()
-                }
+                try await wire.hasLeft(4)
+                #expect(gate.snapshot.waiting.person == BelvoGate.lineOfUserMax + 1)
+                #expect(refused.value == ["/one-too-many"])
+                wire.answerAll()
+                await loop.comeToRest()
+                try #require(gate.snapshot.waiting.person == 0, "calls wait for turns that nobody has")
+                for call in calls { try await call.value }
             }
         }
     }
 
     @Test func `a user who has asked for little lately goes before those who have asked for much`() async throws {
         try await withLoop { loop in
-            let gate = BelvoGate(rate: 0, callsMax: 8, log: LogRecorder().logger, random: { 0 })
+            let gate = BelvoGate.patient(callsMax: 8)
             let wire = Wire()
             let carry = gate.carry(for: .person, by: wire.send)
-            try await withThrowingTaskGroup(of: Void.self) { group in
+            do {
+                var calls: [Task<Void, any Error>] = []
+                defer { wire.answerAll() }
                 func call(_ origin: CallOrigin, _ path: String) {
-                    group.addTask(executorPreference: loop) {
-                        _ = try await CallOrigin.$current.withValue(origin) {
-                            try await carry(.readPaymentIntent, request(path), .seconds(60))
-                        }
-                    }
+                    calls.append(
+                        loop.task {
+                            _ = try await CallOrigin.$current.withValue(origin) {
+                                try await carry(.readPaymentIntent, request(path), .seconds(60))
+                            }
+                        })
                 }
                 // Seven places are people's, two at a time each user's.
                 for name in ["ana", "bia", "caio", "duda"] {
                     for _ in 0..<10 { call(try user(name), "/\(name)") }
                 }
-                while gate.snapshot.waiting.person + gate.snapshot.underWay.person < 40 { await Task.yield() }
+                try await wire.hasLeft(7)
+                #expect(gate.snapshot.waiting.person == 33)
                 for count in 8...20 {
                     wire.answer()
-                    await wire.hasLeft(count)
+                    try await wire.hasLeft(count)
                 }
                 for _ in 0..<6 { call(try user("eva"), "/eva") }
-                while gate.snapshot.waiting.person < 26 { await Task.yield() }
+                await loop.comeToRest()
+                #expect(gate.snapshot.waiting.person == 26)
                 // Each answer is to one of the others, until hers are the oldest.
                 for count in 21...24 {
                     wire.answer()
-                    await wire.hasLeft(count)
+                    try await wire.hasLeft(count)
                 }
                 #expect(wire.left.suffix(4).prefix(2) == ["/eva", "/eva"])
                 for count in 25...52 {
                     wire.answer()
-                    await wire.hasLeft(min(46, count))
+                    try await wire.hasLeft(min(46, count))
                 }
                 wire.answer()
-                try await group.waitForAll()
+                for call in calls { try await call.value }
             }
             // Rounds ahead are few: then she has one turn in each as the others.
             #expect(wire.left.dropFirst(20).prefix(16).count { $0 == "/eva" } == 6)
         }
     }
 
-    @Test func `users whose calls are not answered leave most places to others`() async throws {
+    @Test func `a user who has not asked for long goes first for a few turns, and then takes turns`() async throws {
         try await withLoop { loop in
-            let gate = BelvoGate(rate: 0, callsMax: 64, log: LogRecorder().logger, random: { 0 })
+            let gate = BelvoGate.patient(callsMax: 1)
             let wire = Wire()
             let carry = gate.carry(for: .person, by: wire.send)
-            try await withThrowingTaskGroup(of: Void.self) { group in
+            let (ana, eva) = (try user("ana"), try user("eva"))
+            do {
+                var calls: [Task<Void, any Error>] = []
+                defer { wire.answerAll() }
                 func call(_ origin: CallOrigin, _ path: String) {
-                    group.addTask(executorPreference: loop) {
-                        _ = try await CallOrigin.$current.withValue(origin) {
-                            try await carry(.readEnrollment, request(path), .seconds(60))
-                        }
-                    }
+                    calls.append(
+                        loop.task {
+                            _ = try await CallOrigin.$current.withValue(origin) {
+                                try await carry(.readPaymentIntent, request(path), .seconds(60))
+                            }
+                        })
+                }
+                for count in 1...20 {
+                    call(ana, "/ana")
+                    try await wire.hasLeft(count)
+                    wire.answer()
+                    await loop.comeToRest()
+                }
+                for _ in 0..<9 { call(ana, "/ana") }
+                try await wire.hasLeft(21)
+                for _ in 0..<8 { call(eva, "/eva") }
+                await loop.comeToRest()
+                try #require(gate.snapshot.waiting.person == 16)
+                for count in 22...37 {
+                    wire.answer()
+                    try await wire.hasLeft(count)
+                }
+                wire.answer()
+                for call in calls { try await call.value }
+            }
+            let turns = wire.left.dropFirst(21)
+            // The rounds that she has ahead, and the present one.
+            #expect(turns.prefix { $0 == "/eva" }.count == FairQueue.roundsAheadMax + 1)
+            #expect(turns.dropFirst(FairQueue.roundsAheadMax + 1).prefix(4) == ["/ana", "/eva", "/ana", "/eva"])
+        }
+    }
+
+    @Test func `users whose calls are not answered leave most places to others`() async throws {
+        try await withLoop { loop in
+            let gate = BelvoGate.patient(callsMax: 64)
+            let wire = Wire()
+            let carry = gate.carry(for: .person, by: wire.send)
+            do {
+                var calls: [Task<Void, any Error>] = []
+                defer { wire.answerAll() }
+                func call(_ origin: CallOrigin, _ path: String) {
+                    calls.append(
+                        loop.task {
+                            _ = try await CallOrigin.$current.withValue(origin) {
+                                try await carry(.readEnrollment, request(path), .seconds(60))
+                            }
+                        })
                 }
                 for name in ["ana", "bia", "caio", "duda"] {
                     for _ in 0..<16 { call(try user(name), "/hangs") }
                 }
-                while gate.snapshot.waiting.person + gate.snapshot.underWay.person < 64 { await Task.yield() }
+                await loop.comeToRest()
                 #expect(gate.snapshot.underWay.person == 16)
                 call(try user("eva"), "/eva")
-                await wire.hasLeft(17)
+                try await wire.hasLeft(17)
                 #expect(wire.left.last == "/eva")
                 for count in 1...65 {
-                    await wire.hasLeft(count)
+                    try await wire.hasLeft(count)
                     wire.answer()
                 }
-                try await group.waitForAll()
+                for call in calls { try await call.value }
             }
         }
     }
@@ -274,30 +328,37 @@ import Transport
 
     @Test func `a user past his rate waits for it, and others pass him`() async throws {
         try await withLoop { loop in
-            let gate = BelvoGate(rate: 0, userRate: 50, callsMax: 64, log: LogRecorder().logger, random: { 0 })
-            let carry = gate.carry(for: .person) { _, _ in Response(.ok, body: Array("{}".utf8)) }
-            let (ana, bia) = (try user("ana"), try user("bia"))
-            let start = Monotonic.now()
-            let slow = loop.task {
-                for _ in 0..<110 {
-                    _ = try await CallOrigin.$current.withValue(ana) {
-                        try await carry(.readPaymentIntent, request("/a"), .seconds(60))
-                    }
-                }
-                return Monotonic.now()
+            let clock = HandClock()
+            let gate = BelvoGate.patient(userRate: 50, callsMax: 64, now: clock.intervals.now)
+            let sent = Box<[String]>([])
+            let carry = gate.carry(for: .person) { request, _ in
+                sent.update { $0.append(request.target.path) }
+                return Response(.ok, body: Array("{}".utf8))
             }
-            while gate.snapshot.waiting.person == 0 { await Task.yield() }
-            let before = Monotonic.now()
-            try await loop.task {
-                for _ in 0..<100 {
-                    _ = try await CallOrigin.$current.withValue(bia) {
-                        try await carry(.readPaymentIntent, request("/b"), .seconds(60))
-                    }
+            @Sendable func call(_ origin: CallOrigin, _ path: String) async throws {
+                _ = try await CallOrigin.$current.withValue(origin) {
+                    try await carry(.readPaymentIntent, request(path), .seconds(60))
                 }
-            }.value
-            #expect(Monotonic.now() - before < .milliseconds(180))
-            // 100 at once, and 10 at 50 a second.
-            #expect(try await slow.value - start >= .milliseconds(199))
+            }
+            let (ana, bia, caio) = (try user("ana"), try user("bia"), try user("caio"))
+            let slow = loop.task { for _ in 0..<110 { try await call(ana, "/ana") } }
+            await loop.comeToRest()
+            try #require(gate.snapshot.waiting.person == 1)
+            #expect(sent.value.count == 100)
+            for _ in 0..<100 { try await call(bia, "/bia") }
+            #expect(sent.value.count { $0 == "/bia" } == 100)
+            // 10 of hers are left, at 50 a second.
+            for number in 1...10 {
+                clock.advance(by: .milliseconds(19))
+                try await call(caio, "/caio")
+                await loop.comeToRest()
+                #expect(sent.value.count { $0 == "/ana" } == 99 + number, "a user's rate is exceeded")
+                clock.advance(by: .milliseconds(1))
+                try await call(caio, "/caio")
+                await loop.comeToRest()
+                try #require(sent.value.count { $0 == "/ana" } == 100 + number, "a user's turn is not given")
+            }
+            try await slow.value
         }
     }
 

@@ -1,6 +1,8 @@
 import Belvo
 import HTTP
 import Synchronization
+import TestSupport
+import Testing
 import Transport
 
 @testable import BelvoGate
@@ -10,42 +12,50 @@ final class Wire: Sendable {
     private struct State {
         var left: [String] = []
         var open: [CheckedContinuation<Response, any Error>] = []
-        var waiting: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+        var answersAll = false
     }
     private let state = Mutex(State())
 
     @Sendable func send(_ request: Request, _ timeout: Duration) async throws -> Response {
         try await withCheckedThrowingContinuation { continuation in
-            let ready = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+            let answersAll = state.withLock { state in
                 state.left.append(request.target.path)
-                state.open.append(continuation)
-                let count = state.left.count
-                let ready = state.waiting.filter { $0.count <= count }.map(\.continuation)
-                state.waiting.removeAll { $0.count <= count }
-                return ready
+                if !state.answersAll { state.open.append(continuation) }
+                return state.answersAll
             }
-            for continuation in ready { continuation.resume() }
+            if answersAll { continuation.resume(returning: Self.answer) }
         }
     }
 
     var left: [String] { state.withLock { $0.left } }
 
-    /// Returns as soon as so many calls have left in all.
-    func hasLeft(_ count: Int) async {
-        await withCheckedContinuation { continuation in
-            let isReady = state.withLock { state in
-                if state.left.count >= count { return true }
-                state.waiting.append((count, continuation))
-                return false
-            }
-            if isReady { continuation.resume() }
-        }
+    /// Lets the calls of the present loop go as far as they can, and fails unless so many have left in all.
+    func hasLeft(_ count: Int) async throws {
+        await EventLoop.current?.comeToRest()
+        try #require(left.count >= count, "calls wait for turns that nobody has")
     }
 
     /// Answers the call that has waited longest.
-    func answer(_ result: Result<Response, any Error> = .success(Response(.ok, body: Array("{}".utf8)))) {
-        state.withLock { $0.open.removeFirst() }.resume(with: result)
+    func answer() {
+        let first = state.withLock { $0.open.isEmpty ? nil : $0.open.removeFirst() }
+        guard let first else {
+            Issue.record("no call has left that could be answered")
+            return
+        }
+        first.resume(returning: Self.answer)
     }
+
+    /// Answers all that wait and all that follow, so that a test that has failed comes to its end.
+    func answerAll() {
+        let open = state.withLock { state in
+            state.answersAll = true
+            defer { state.open = [] }
+            return state.open
+        }
+        for continuation in open { continuation.resume(returning: Self.answer) }
+    }
+
+    private static let answer = Response(.ok, body: Array("{}".utf8))
 }
 
 extension BelvoGate {
@@ -57,4 +67,14 @@ extension BelvoGate {
     }
 
     typealias Carrier = @Sendable (_ call: Call, _ request: Request, _ timeout: Duration) async throws -> Response
+
+    /// A gate at which calls wait for longer than any test takes.
+    static func patient(
+        userRate: Int = 0, callsMax: Int, now: @escaping @Sendable () -> Monotonic = Monotonic.now
+    ) -> BelvoGate {
+        BelvoGate(
+            rate: 0, userRate: userRate, callsMax: callsMax,
+            turnWaitMax: PerCaller(person: .seconds(3600), background: .seconds(3600), stranger: .seconds(3600)),
+            log: LogRecorder().logger, now: now, random: { 0 })
+    }
 }

@@ -91,14 +91,14 @@ struct AppClient {
         String(decoding: try await confirming(enrollment).body, as: UTF8.self)
     }
 
-    private mutating func confirming(_ enrollment: Enrollment) async throws -> AppRequest {
+    private mutating func confirming(_ enrollment: Enrollment, with flaw: Flaw? = nil) async throws -> AppRequest {
         let options = try await app.send(.readRegistrationOptions(of: enrollment.id))
-        return .confirmEnrollment(enrollment.id, confirmationData: try phone.register(try options.json))
+        return .confirmEnrollment(enrollment.id, confirmationData: try phone.register(try options.json, with: flaw))
     }
 
     @discardableResult
-    mutating func confirm(_ enrollment: Enrollment) async throws -> Answer {
-        try await app.send(confirming(enrollment))
+    mutating func confirm(_ enrollment: Enrollment, with flaw: Flaw? = nil) async throws -> Answer {
+        try await app.send(confirming(enrollment, with: flaw))
     }
 
     /// The phone can pay.
@@ -155,15 +155,15 @@ struct AppClient {
         String(decoding: try authorizing(payment).body, as: UTF8.self)
     }
 
-    private mutating func authorizing(_ payment: OpenedPayment) throws -> AppRequest {
+    private mutating func authorizing(_ payment: OpenedPayment, with flaw: Flaw? = nil) throws -> AppRequest {
         let pix = try payment.answer.json["payment_method_information"]?["open_finance_biometric_pix"]
-        let assertion = try phone.sign(try #require(pix?["fido_options"]))
+        let assertion = try phone.sign(try #require(pix?["fido_options"]), with: flaw)
         return .authorizePayment(payment.id, riskSignals: Array(signals.utf8), assertion: assertion)
     }
 
     @discardableResult
-    mutating func authorize(_ payment: OpenedPayment) async throws -> Answer {
-        try await app.send(authorizing(payment))
+    mutating func authorize(_ payment: OpenedPayment, with flaw: Flaw? = nil) async throws -> Answer {
+        try await app.send(authorizing(payment, with: flaw))
     }
 
     /// Gives the payment up.

@@ -159,14 +159,20 @@ struct TestHarness: Sendable {
             "UPDATE test_clock SET ahead = ahead + \(duration.wholeNanoseconds / 1_000) * interval '1 microsecond'")
     }
 
+    /// Stops the database's clock: from now on it moves by `advance(by:)` alone, however slow the machine is. Only what
+    /// the server measures itself since it has read that clock goes on.
+    func stopClock() async throws {
+        try await database.execute("UPDATE test_clock SET stopped_at = clock_timestamp()")
+    }
+
     /// Puts a clock that can be moved behind the one function that tells the time.
     private static func installClock(in database: Database) async throws {
         try await database.execute(all: [
-            "CREATE TABLE test_clock (ahead interval NOT NULL)",
+            "CREATE TABLE test_clock (ahead interval NOT NULL, stopped_at timestamptz)",
             "INSERT INTO test_clock VALUES ('0')",
             """
             CREATE OR REPLACE FUNCTION app_now() RETURNS timestamptz LANGUAGE sql STABLE
-            AS 'SELECT clock_timestamp() + ahead FROM test_clock'
+            AS 'SELECT coalesce(stopped_at, clock_timestamp()) + ahead FROM test_clock'
             """,
         ])
     }

@@ -182,6 +182,36 @@ import Testing
         #expect(try paid.transition(on: .reported(report(of: payment, .failed))) == paid)
     }
 
+    @Test func `a settled contradiction ends by one reading of SUCCEEDED, and of FAILED by a second one`() throws {
+        let open = try payment(.authorizing)
+        let failed = try open.transition(on: .reported(report(of: open, .failed)))
+        var taken = try failed.transition(on: .reported(report(of: failed, .processing)))
+        func reading(_ status: ProviderStatus) throws -> Payment {
+            try taken.transition(on: .reported(report(of: taken, status)))
+        }
+        for status in [ProviderStatus.succeeded, .failed] { #expect(try reading(status).contradiction != nil) }
+        taken.contradiction?.isSettled = true
+        let paid = try reading(.succeeded)
+        #expect(paid.state == .succeeded && paid.contradiction == nil)
+        #expect(try reading(.failed).contradiction != nil, "one reading, which may lag, ends a contradiction")
+        taken.contradiction?.wasFailureShown = true
+        let ended = try reading(.failed)
+        #expect(ended.state == .failed && ended.contradiction == nil)
+    }
+
+    @Test func `what Belvo has shown of a payment stays when a later reading leaves it out`() throws {
+        let payment = try payment(.authorizing)
+        var whole = report(of: payment, .processing)
+        whole.facts = Payment.ProviderFacts(
+            provider: "bank", consentID: "consent", endToEndID: whole.facts.endToEndID,
+            externalPaymentID: "external", providerRequestID: "request")
+        var bare = whole
+        bare.facts = Payment.ProviderFacts()
+        let known = try payment.transition(on: .reported(whole))
+        #expect(known.facts == whole.facts)
+        #expect(try known.transition(on: .reported(bare)).facts == whole.facts)
+    }
+
     @Test func `a payment goes on to its signature once the options are there`() throws {
         let payment = try payment(.creating)
         let waiting = try payment.transition(on: .reported(report(of: payment, .pending)))
