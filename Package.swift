@@ -87,6 +87,7 @@ let package = Package(
                 .embedInCode("0041_keep_webhooks_by_month.sql"),
                 .embedInCode("0042_keep_events_by_month.sql"),
                 .embedInCode("0043_keep_the_history_by_year.sql"),
+                .embedInCode("0044_make_and_drop_partitions.sql"),
             ],
             swiftSettings: strict
         ),

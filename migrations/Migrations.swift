@@ -74,6 +74,7 @@ public let migrations: [Migration] = [
     Migration("0041_keep_webhooks_by_month", PackageResources._041_keep_webhooks_by_month_sql),
     Migration("0042_keep_events_by_month", PackageResources._042_keep_events_by_month_sql),
     Migration("0043_keep_the_history_by_year", PackageResources._043_keep_the_history_by_year_sql),
+    Migration("0044_make_and_drop_partitions", PackageResources._044_make_and_drop_partitions_sql),
 ]
 
 extension Migration {
