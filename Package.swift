@@ -81,6 +81,13 @@ let package = Package(
                 .embedInCode("0035_keep_the_reference_for_the_name_of_a_webhook.sql"),
                 .embedInCode("0036_tell_totals_of_what_others_made_apart.sql"),
                 .embedInCode("0037_keep_the_reference_for_a_movement.sql"),
+                .embedInCode("0038_bound_what_only_grows_in_time.sql"),
+                .embedInCode("0039_check_what_only_grows_in_time.sql"),
+                .embedInCode("0040_know_a_webhook_again_within_its_day.sql"),
+                .embedInCode("0041_keep_webhooks_by_month.sql"),
+                .embedInCode("0042_keep_events_by_month.sql"),
+                .embedInCode("0043_keep_the_history_by_year.sql"),
+                .embedInCode("0044_make_and_drop_partitions.sql"),
             ],
             swiftSettings: strict
         ),

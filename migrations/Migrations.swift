@@ -67,6 +67,14 @@ public let migrations: [Migration] = [
         PackageResources._036_tell_totals_of_what_others_made_apart_sql),
     Migration(
         "0037_keep_the_reference_for_a_movement", PackageResources._037_keep_the_reference_for_a_movement_sql),
+    Migration("0038_bound_what_only_grows_in_time", PackageResources._038_bound_what_only_grows_in_time_sql),
+    Migration("0039_check_what_only_grows_in_time", PackageResources._039_check_what_only_grows_in_time_sql),
+    Migration(
+        "0040_know_a_webhook_again_within_its_day", PackageResources._040_know_a_webhook_again_within_its_day_sql),
+    Migration("0041_keep_webhooks_by_month", PackageResources._041_keep_webhooks_by_month_sql),
+    Migration("0042_keep_events_by_month", PackageResources._042_keep_events_by_month_sql),
+    Migration("0043_keep_the_history_by_year", PackageResources._043_keep_the_history_by_year_sql),
+    Migration("0044_make_and_drop_partitions", PackageResources._044_make_and_drop_partitions_sql),
 ]
 
 extension Migration {

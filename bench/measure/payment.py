@@ -174,13 +174,15 @@ class Payments:
             SELECT json_object_agg(place, bytes) FROM (
                 SELECT CASE
                         WHEN found.relkind = 'i' THEN 'indexes of ' || owner.relname
-                        ELSE coalesce(found.relname, 'ends of transactions and the rest') END AS place,
+                        ELSE coalesce(owner.relname, 'ends of transactions and the rest') END AS place,
                     sum(record_length) AS bytes
                 FROM pg_get_wal_records_info('{first}', '{last}')
                 LEFT JOIN pg_class AS found
                     ON relfilenode = (regexp_match(block_ref, 'rel [0-9]+/[0-9]+/([0-9]+)'))[1]::oid
                 LEFT JOIN pg_index ON indexrelid = found.oid
-                LEFT JOIN pg_class AS owner ON owner.oid = indrelid GROUP BY 1) AS places"""))
+                LEFT JOIN pg_inherits ON inhrelid = coalesce(indrelid, found.oid)
+                LEFT JOIN pg_class AS owner ON owner.oid = coalesce(inhparent, indrelid, found.oid)
+                GROUP BY 1) AS places"""))
         self.places[name] = {place: bytes / cost.payments for place, bytes in places.items()}
         return Cost(cost.payments, cost.calls, int(commits), cost.log_bytes, int(wal_bytes), int(page_bytes))
 

@@ -59,6 +59,18 @@ class Scale:
         self._pay(finished, "most", crowd, self.amounts.most_users, "after_ms:0", 100)
         self._wait(finished, crowd)
 
+    def _part_by_month(self) -> None:
+        """Has partitions for the sixty days, as a database has that has been in use for so long."""
+        query = self.site.database.query
+        for table in ("webhook_receipts", "events"):
+            query(f"ALTER TABLE {table} DETACH PARTITION {table}_first")
+            for months in (2, 1, 0):
+                query("CREATE OR REPLACE FUNCTION app_now() RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE "
+                      f"AS 'SELECT now() - interval ''{months} months'''; SELECT make_partitions('{table}')")
+            query(f"INSERT INTO {table} SELECT * FROM {table}_first; DROP TABLE {table}_first")
+        query("CREATE OR REPLACE FUNCTION app_now() RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE "
+              "AS 'SELECT now()'")
+
     def _enrolled(self, users: int) -> OrderTaker:
         merchant = self.site.start_merchant()
         say(f"Enrolling {users} phones ...")
@@ -69,6 +81,7 @@ class Scale:
         time.sleep(5)
         crowd.order("end")
         self.site.stop(merchant)
+        self._part_by_month()
         return crowd
 
     def _vary(self, **variants: object) -> None:
@@ -113,12 +126,13 @@ class Scale:
                 ) AS steps (state_before, state_after, caused_by);
                 INSERT INTO webhook_receipts (
                     id, digest, webhook_type, webhook_code, object_id, body_ciphertext, outcome, attempts, received_at,
-                    last_received_at, processed_at)
+                    last_received_at, processed_at, stored_on)
                 SELECT
                     (left(replace(first_id_at(moment)::text, '-', ''), 12) || left(md5(n || kind), 20))::uuid,
                     decode(md5(n || kind) || md5(kind || n), 'hex'), kind, 'STATUS_UPDATE',
                     CASE kind WHEN 'PAYMENT_INTENTS' THEN md5(n || 'b')::uuid ELSE md5(n || kind || 'o')::uuid END,
-                    decode(repeat(md5(n || kind || 'y'), 22), 'hex'), 'done', 1, moment, moment, moment
+                    decode(repeat(md5(n || kind || 'y'), 22), 'hex'), 'done', 1, moment, moment, moment,
+                    (moment AT TIME ZONE 'UTC')::date
                 FROM filled, unnest(ARRAY['PAYMENT_INTENTS', 'CHARGES', 'TRANSACTIONS']) AS kind;
                 INSERT INTO events (
                     id, record_type, record_id, type, body, created_at, attempts, delivered_at, version,

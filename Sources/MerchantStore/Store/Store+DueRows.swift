@@ -31,6 +31,11 @@ package enum DueTable: Sendable, CaseIterable {
         }
     }
 
+    /// The columns that find a row: of a partitioned table the partition's key as well, so that one partition is read.
+    fileprivate var key: SQL {
+        self == .webhookReceipts ? "id, stored_on" : "id"
+    }
+
     /// The columns that a claim changes beside the lease. A payment keeps the moment at which it was due: neither the
     /// lease nor the version is in an index, so that a claim writes nothing but a few bytes of the row.
     fileprivate func claimed(for lease: Duration) -> SQL {
@@ -81,8 +86,8 @@ extension Store {
             version = version + 1,
             leased_until = app_now() + \(lease.wholeMicroseconds) * interval '1 microsecond'
             \(fragment: table.claimed(for: lease))
-        WHERE id IN (
-            SELECT id FROM \(fragment: table.name)
+        WHERE (\(fragment: table.key)) IN (
+            SELECT \(fragment: table.key) FROM \(fragment: table.name)
             WHERE \(fragment: table.condition)
                 AND next_poll_at <= app_now() AND (leased_until IS NULL OR leased_until <= app_now())
             ORDER BY \(fragment: table.order)

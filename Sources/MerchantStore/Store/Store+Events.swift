@@ -36,8 +36,8 @@ extension Store {
                 version = version + 1, attempts = attempts + 1,
                 leased_until = app_now() + \(lease.wholeMicroseconds) * interval '1 microsecond',
                 next_attempt_at = app_now() + \(lease.wholeMicroseconds) * interval '1 microsecond'
-            WHERE id IN (
-                SELECT id FROM events
+            WHERE (id, created_at) IN (
+                SELECT id, created_at FROM events
                 WHERE next_attempt_at <= app_now() AND (leased_until IS NULL OR leased_until <= app_now())
                     AND NOT EXISTS (
                         SELECT FROM events AS earlier
@@ -72,6 +72,16 @@ extension Store {
             """)
     }
 
+    /// The condition for an event's row, if it has not been changed since it was claimed.
+    ///
+    /// The time leads to one partition. In a subquery its value is not known when the statement is planned, so that
+    /// PostgreSQL plans it once a session and not for each call.
+    private static func isAsClaimed(_ event: Stored<OutgoingEvent>) -> SQL {
+        """
+        id = \(event.record.id) AND version = \(event.version) AND created_at = (SELECT \(event.record.createdAt))
+        """
+    }
+
     /// The shop has it.
     package func noteDelivery(of event: Stored<OutgoingEvent>) async throws {
         try await database.execute(
@@ -79,7 +89,7 @@ extension Store {
             UPDATE events SET
                 delivered_at = app_now(), next_attempt_at = NULL, leased_until = NULL, last_problem = NULL,
                 version = version + 1
-            WHERE id = \(event.record.id) AND version = \(event.version)
+            WHERE \(fragment: Self.isAsClaimed(event))
             """)
     }
 
@@ -91,7 +101,7 @@ extension Store {
                 last_problem = \(problem), leased_until = NULL, version = version + 1,
                 next_attempt_at = app_now() + \(next.map(\.wholeMicroseconds)) * interval '1 microsecond',
                 parked_at = CASE WHEN \(next == nil) THEN app_now() END
-            WHERE id = \(event.record.id) AND version = \(event.version)
+            WHERE \(fragment: Self.isAsClaimed(event))
             """)
     }
 }

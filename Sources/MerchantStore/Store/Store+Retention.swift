@@ -10,10 +10,12 @@ package struct RetentionPeriods: Sendable {
     /// One that belongs to no enrollment known here and that Belvo did not take is most likely invented; a bank's code
     /// has long lapsed by then.
     var unknownRedirects = Duration.seconds(3_600)
-    /// Webhooks help to find out what Belvo said and when.
-    var webhooks = Duration.seconds(90 * 86_400)
-    /// Delivered and parked events, for the same reason.
-    var events = Duration.seconds(90 * 86_400)
+    /// Webhooks help to find out what Belvo said and when, events what the shop was told. They go with their month's
+    /// partition, so long after its end: 60 to 91 days after they came.
+    var partitions = Duration.seconds(60 * 86_400)
+    /// Webhooks and events that do not go with their partition go one by one: those of a month in which something is
+    /// yet to be done, those of a month without a partition, and those from before there were partitions.
+    var leftovers = Duration.seconds(92 * 86_400)
     /// The data that an enrollment or a payment needed on its way: options, addresses, the payer's account of a failed
     /// one.
     var steps = Duration.seconds(30 * 86_400)
@@ -28,6 +30,31 @@ extension Store {
             done.append((name, rows.count))
         }
         return done
+    }
+
+    /// Makes the partitions of this period and the next, and drops the webhooks' and events' that are past their time
+    /// and in which nothing is left to do. Says which.
+    ///
+    /// Each table has a transaction of its own, since its locks keep others waiting until it ends. The functions do
+    /// without a partition that they get no lock for within half a second; the next pass tries again.
+    package func keepPartitions(_ periods: RetentionPeriods) async throws -> (made: [String], dropped: [String]) {
+        func names(_ statement: SQL) async throws -> [String] {
+            try await database.transaction { transaction in
+                try await transaction.execute(statement).map { try $0.decode("name") }
+            }
+        }
+        var (made, dropped): ([String], [String]) = ([], [])
+        for table in ["webhook_receipts", "events", "state_history"] {
+            made += try await names("SELECT make_partitions(\(table)) AS name")
+        }
+        for table in ["webhook_receipts", "events"] {
+            dropped += try await names(
+                """
+                SELECT drop_partitions(
+                    \(table), \(periods.partitions.wholeMicroseconds) * interval '1 microsecond') AS name
+                """)
+        }
+        return (made, dropped)
     }
 
     /// The condition that a row has not changed for so long. An id is never newer than the row's last change, so the id
@@ -71,7 +98,7 @@ extension Store {
                 """
                 DELETE FROM webhook_receipts WHERE id IN (
                     SELECT id FROM webhook_receipts
-                    WHERE outcome <> 'received' AND \(fragment: Self.hasStood("last_received_at", periods.webhooks))
+                    WHERE outcome <> 'received' AND \(fragment: Self.hasStood("last_received_at", periods.leftovers))
                     ORDER BY id LIMIT \(limit)
                 ) RETURNING 1 AS gone
                 """
@@ -82,7 +109,7 @@ extension Store {
                 DELETE FROM events WHERE id IN (
                     SELECT id FROM events
                     WHERE next_attempt_at IS NULL
-                        AND created_at < app_now() - \(periods.events.wholeMicroseconds) * interval '1 microsecond'
+                        AND created_at < app_now() - \(periods.leftovers.wholeMicroseconds) * interval '1 microsecond'
                     ORDER BY created_at LIMIT \(limit)
                 ) RETURNING 1 AS gone
                 """

@@ -26,6 +26,8 @@ package struct WebhookReceipt: Sendable {
     package let object: UUID?
     let outcome: Outcome
     package let lastReceivedAt: Timestamp
+    /// The day on which it came first, in days since 2000-01-01: its partition.
+    let storedOn: Int
     /// Its content beside the object's name.
     package let statement: WebhookStatement
 }
@@ -64,12 +66,14 @@ package struct WebhookSettlement: Sendable {
     package let id: UUID
     package let version: Int64
     package let outcome: WebhookReceipt.Outcome
+    let storedOn: Int
     /// Until it is worked on again; nil where it is settled.
     package let nextPoll: Duration?
 
     package init(of receipt: Stored<WebhookReceipt>, outcome: WebhookReceipt.Outcome, nextPoll: Duration? = nil) {
         id = receipt.record.id
         version = receipt.version
+        storedOn = receipt.record.storedOn
         self.outcome = outcome
         self.nextPoll = nextPoll
     }
@@ -77,13 +81,15 @@ package struct WebhookSettlement: Sendable {
 
 extension Store {
     private static let webhookColumns: SQL = """
-        id, webhook_type, object_id, body_ciphertext, outcome, last_received_at, version, app_now() AS read_at
+        id, webhook_type, object_id, body_ciphertext, outcome, last_received_at, stored_on - date '2000-01-01' AS day,
+        version, app_now() AS read_at
         """
 
     /// Stands for none, since array parameters cannot hold NULL.
     private static let noName = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
 
-    /// Stores a webhook before it is answered. The same webhook again counts up, and is processed once more.
+    /// Stores a webhook before it is answered. The same webhook again counts up, and is processed once more; on another
+    /// day it is another row, which comes to the same.
     package func insertWebhook(_ webhook: NewWebhook) async throws {
         try await database.execute(
             """
@@ -143,6 +149,9 @@ extension Store {
 
     /// Settles webhooks, or has them worked on again after a pause: one statement for all of them. Nothing happens to
     /// one that came once more meanwhile, or that another worker has: then it is processed anyway.
+    ///
+    /// The day leads to one partition. In subqueries the arrays say nothing of their lengths, so that PostgreSQL plans
+    /// the statement once a session and not for each call, which took longer than the statement itself.
     package func settle(_ webhooks: [WebhookSettlement]) async throws {
         guard !webhooks.isEmpty else { return }
         // Array parameters cannot hold NULL: -1 means none.
@@ -154,9 +163,11 @@ extension Store {
                 next_poll_at = CASE WHEN wait >= 0 THEN app_now() + wait * interval '1 microsecond' END,
                 processed_at = CASE WHEN settled_as <> 'received' THEN app_now() END
             FROM unnest(
-                \(webhooks.map(\.id)), \(webhooks.map(\.version)), \(webhooks.map(\.outcome.rawValue)), \(waits)
-            ) AS settled (settled_id, settled_version, settled_as, wait)
-            WHERE id = settled_id AND version = settled_version
+                (SELECT \(webhooks.map(\.id))), (SELECT \(webhooks.map(\.version))),
+                (SELECT \(webhooks.map(\.outcome.rawValue))), (SELECT \(waits)),
+                (SELECT \(webhooks.map(\.storedOn)))
+            ) AS settled (settled_id, settled_version, settled_as, wait, day)
+            WHERE stored_on = date '2000-01-01' + day::integer AND id = settled_id AND version = settled_version
             """)
     }
 
@@ -168,7 +179,7 @@ extension Store {
         return Stored(
             record: WebhookReceipt(
                 id: id, type: try row.decode("webhook_type"), object: try row.decode("object_id"),
-                outcome: try row.decode("outcome"), lastReceivedAt: receivedAt,
+                outcome: try row.decode("outcome"), lastReceivedAt: receivedAt, storedOn: try row.decode("day"),
                 statement: body.map { WebhookStatement(body: $0) } ?? WebhookStatement()),
             version: try row.decode("version"), updatedAt: receivedAt, deadline: nil,
             clock: try clock(row))

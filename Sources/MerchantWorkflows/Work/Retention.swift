@@ -2,7 +2,7 @@ import Logging
 import MerchantStore
 
 /// Lets go of what is past its time, and encrypts what servers of an earlier version write in plain, a bounded number
-/// of rows in each pass (LGPD, articles 15 and 46).
+/// of rows in each pass (LGPD, articles 15 and 46). Makes the partitions of the next month or year, and drops old ones.
 package struct Retention: Worker {
     let store: Store
     let log: Logger
@@ -34,6 +34,9 @@ package struct Retention: Worker {
             pass.examined += count
             pass.wasFull = pass.wasFull || count == limit
         }
+        let (made, dropped) = try await store.keepPartitions(periods)
+        for name in made { log.info("retention.partition_made", metadata: ["partition": "\(name)"]) }
+        for name in dropped { log.info("retention.partition_dropped", metadata: ["partition": "\(name)"]) }
         return pass
     }
 }

@@ -223,7 +223,8 @@ import Transport
             #expect(page.value("merchant_records_pending", ["record": "events"]) == 0)
             let plan = try await harness.lines(
                 """
-                SELECT indexname::text AS line FROM pg_indexes WHERE indexdef LIKE '%WHERE (parked_at IS NOT NULL)'
+                SELECT indexname::text AS line FROM pg_indexes
+                WHERE tablename = 'events' AND indexdef LIKE '%WHERE (parked_at IS NOT NULL)'
                 """)
             #expect(plan == ["events_parked"])
             try await harness.database.execute("UPDATE events SET parked_at = NULL, next_attempt_at = app_now()")

@@ -67,7 +67,7 @@ import Testing
             let plan = try await harness.database.execute("EXPLAIN \(fragment: store.askingForTheLatestChange)")
                 .map { try $0.decode("QUERY PLAN", as: String.self) }.joined(separator: "\n")
             #expect(plan.contains("history_of_a_record"), "\(plan)")
-            #expect(!plan.contains("Seq Scan on state_history"), "\(plan)")
+            #expect(!plan.contains("Seq Scan on state_history_first"), "\(plan)")
         }
     }
 
