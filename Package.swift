@@ -88,6 +88,7 @@ let package = Package(
                 .embedInCode("0042_keep_events_by_month.sql"),
                 .embedInCode("0043_keep_the_history_by_year.sql"),
                 .embedInCode("0044_make_and_drop_partitions.sql"),
+                .embedInCode("0045_hold_nothing_for_what_is_not_shown.sql"),
             ],
             swiftSettings: strict
         ),

@@ -75,6 +75,8 @@ public let migrations: [Migration] = [
     Migration("0042_keep_events_by_month", PackageResources._042_keep_events_by_month_sql),
     Migration("0043_keep_the_history_by_year", PackageResources._043_keep_the_history_by_year_sql),
     Migration("0044_make_and_drop_partitions", PackageResources._044_make_and_drop_partitions_sql),
+    Migration(
+        "0045_hold_nothing_for_what_is_not_shown", PackageResources._045_hold_nothing_for_what_is_not_shown_sql),
 ]
 
 extension Migration {

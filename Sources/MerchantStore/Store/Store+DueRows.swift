@@ -44,8 +44,14 @@ package enum DueTable: Sendable, CaseIterable {
     }
 
     /// In which order due rows are claimed.
+    ///
+    /// Webhooks that have been worked on in vain come behind the others: made-up ones must not keep true ones waiting.
     fileprivate var order: SQL {
-        self == .unknownRedirects ? "turn, id" : "next_poll_at"
+        switch self {
+        case .unknownRedirects: "turn, id"
+        case .webhookReceipts: "attempts > 3, next_poll_at"
+        default: "next_poll_at"
+        }
     }
 
     /// The column that says when; each has an index of its own, which holds no finished row.

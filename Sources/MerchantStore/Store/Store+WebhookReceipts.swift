@@ -69,13 +69,19 @@ package struct WebhookSettlement: Sendable {
     let storedOn: Int
     /// Until it is worked on again; nil where it is settled.
     package let nextPoll: Duration?
+    /// Whether Belvo answers that it does not have the object.
+    let isAbsent: Bool
 
-    package init(of receipt: Stored<WebhookReceipt>, outcome: WebhookReceipt.Outcome, nextPoll: Duration? = nil) {
+    package init(
+        of receipt: Stored<WebhookReceipt>, outcome: WebhookReceipt.Outcome, nextPoll: Duration? = nil,
+        isAbsent: Bool = false
+    ) {
         id = receipt.record.id
         version = receipt.version
         storedOn = receipt.record.storedOn
         self.outcome = outcome
         self.nextPoll = nextPoll
+        self.isAbsent = isAbsent
     }
 }
 
@@ -105,7 +111,7 @@ extension Store {
             ON CONFLICT ON CONSTRAINT one_receipt_per_webhook DO UPDATE SET
                 received_count = webhook_receipts.received_count + 1, last_received_at = app_now(),
                 outcome = excluded.outcome, next_poll_at = excluded.next_poll_at,
-                processed_at = excluded.processed_at, leased_until = NULL,
+                processed_at = excluded.processed_at, leased_until = NULL, absent_since = NULL,
                 version = webhook_receipts.version + 1
             """)
     }
@@ -134,7 +140,7 @@ extension Store {
             ON CONFLICT ON CONSTRAINT one_receipt_per_webhook DO UPDATE SET
                 received_count = webhook_receipts.received_count + excluded.received_count,
                 last_received_at = app_now(), outcome = excluded.outcome, next_poll_at = excluded.next_poll_at,
-                leased_until = excluded.leased_until,
+                leased_until = excluded.leased_until, absent_since = NULL,
                 processed_at = NULL, version = webhook_receipts.version + 1
             RETURNING \(fragment: Self.webhookColumns)
             """)
@@ -161,12 +167,13 @@ extension Store {
             UPDATE webhook_receipts SET
                 outcome = settled_as, attempts = attempts + 1, version = version + 1, leased_until = NULL,
                 next_poll_at = CASE WHEN wait >= 0 THEN app_now() + wait * interval '1 microsecond' END,
-                processed_at = CASE WHEN settled_as <> 'received' THEN app_now() END
+                processed_at = CASE WHEN settled_as <> 'received' THEN app_now() END,
+                absent_since = CASE WHEN is_absent = 1 THEN coalesce(absent_since, app_now()) END
             FROM unnest(
                 (SELECT \(webhooks.map(\.id))), (SELECT \(webhooks.map(\.version))),
                 (SELECT \(webhooks.map(\.outcome.rawValue))), (SELECT \(waits)),
-                (SELECT \(webhooks.map(\.storedOn)))
-            ) AS settled (settled_id, settled_version, settled_as, wait, day)
+                (SELECT \(webhooks.map(\.storedOn))), (SELECT \(webhooks.map { $0.isAbsent ? 1 : 0 }))
+            ) AS settled (settled_id, settled_version, settled_as, wait, day, is_absent)
             WHERE stored_on = date '2000-01-01' + day::integer AND id = settled_id AND version = settled_version
             """)
     }

@@ -139,6 +139,7 @@ package struct WebhookWorkflow: Sendable {
     func settlement(of receipt: Stored<WebhookReceipt>, after reading: Reading) -> WebhookSettlement? {
         let age = receipt.clock.now - receipt.record.lastReceivedAt
         let failure: any Error
+        var isAbsent = false
         switch reading {
         case .interrupted: return nil
         case .read(isOurs: true, let status?) where receipt.record.isAhead(of: status):
@@ -154,7 +155,9 @@ package struct WebhookWorkflow: Sendable {
             failure = BelvoError.malformedAnswer(reason: "it shows less than the webhook says")
         case .read(let isOurs, _): return WebhookSettlement(of: receipt, outcome: isOurs ? .done : .notOurs)
         case .absent where age >= WebhookKind.lagMax: return WebhookSettlement(of: receipt, outcome: .notOurs)
-        case .absent(let error): failure = error
+        case .absent(let error):
+            isAbsent = true
+            failure = error
         case .failed(let error): failure = error
         }
         guard age < Self.retryMax else {
@@ -163,7 +166,8 @@ package struct WebhookWorkflow: Sendable {
         }
         dependencies.log.warning(
             "webhook.unreadable", metadata: ["webhook_id": "\(receipt.record.id)", "reason": "\(failure)"])
-        return WebhookSettlement(of: receipt, outcome: .received, nextPoll: pause(after: age, failure))
+        return WebhookSettlement(
+            of: receipt, outcome: .received, nextPoll: pause(after: age, failure), isAbsent: isAbsent)
     }
 
     /// How long a webhook rests whose reading has failed: 1 s, 2 s and 4 s, however rarely records are polled; then

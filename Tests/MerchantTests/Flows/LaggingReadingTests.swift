@@ -2,6 +2,9 @@ import Belvo
 import BelvoSandbox
 import FoundationEssentials
 import HTTP
+import MerchantModel
+import MerchantStore
+import MerchantWorkflows
 import Postgres
 import Testing
 
@@ -115,6 +118,7 @@ import Testing
             #expect(try await client.cancel(payment).status == 200)
             try harness.sandbox.settle(intent: payment.belvoID)
             harness.sandbox.next(Self.pending, on: .getPaymentIntent, count: nil)
+            harness.sandbox.next(.statusAfter(503), on: .getTransaction, count: nil)
             let transaction = try #require(harness.sandbox.movement("TRANSACTIONS", of: payment.belvoID))
             let data = #""payment_intent": "\#(payment.belvoID)", "transaction_type": "INFLOW""#
             try await harness.tell("TRANSACTIONS", of: transaction, data: data)
@@ -160,6 +164,35 @@ import Testing
             #expect(refused.status == 503)
             #expect(try refused.string("code") == "busy")
             #expect(harness.countCalls(.authorizePaymentIntent) == 0)
+        }
+    }
+
+    @Test func `an object that a webhook names and Belvo does not have keeps a payment unsigned for a minute`()
+        async throws
+    {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let payment = try await client.openPayment(try await client.enroll())
+            try await harness.tell("PAYMENT_INTENTS", of: UUID().uuidString, named: payment.id)
+            try await harness.work()
+            #expect(try await client.authorize(payment).string("code") == "busy")
+            try await harness.pass(.seconds(61))
+            #expect(try await Self.outcome(harness) == "received")
+            #expect(try await client.authorize(payment).status == 204)
+        }
+    }
+
+    @Test func `webhooks that were worked on in vain come behind those that have just come`() async throws {
+        try await TestHarness.open { harness in
+            for _ in 0..<20 { try await harness.tell("PAYMENT_INTENTS", of: UUID().uuidString) }
+            for _ in 0..<4 { try await harness.pass(.seconds(60)) }
+            try await harness.advance(by: .seconds(600))
+            let fresh = UUID().uuidString
+            try await harness.tell("PAYMENT_INTENTS", of: fresh)
+            let taken = try await harness.operate { operators in
+                try await operators.dependencies.store.claimDueWebhooks(limit: 1, lease: .seconds(60))
+            }
+            #expect(taken.map(\.record.object) == [UUID(uuidString: fresh)])
         }
     }
 

@@ -41,13 +41,13 @@ import Transport
         UNION ALL SELECT concat_ws(' ', state_after, detail) FROM ops.history
         """
 
-    /// All that stands on the tables and views but partitions: columns, constraints, indexes, triggers, comments and
+    /// All that stands on the tables and views but partitions and what is new in them: columns, constraints, indexes, triggers, comments and
     /// grants.
     private static let shape: SQL = """
         SELECT concat_ws(' ', relname, attname, format_type(atttypid, atttypmod), attnotnull,
             col_description(attrelid, attnum)) AS line
         FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
-        WHERE attnum > 0 AND attname <> 'stored_on' AND (relnamespace = 'ops'::regnamespace
+        WHERE attnum > 0 AND attname NOT IN ('stored_on', 'absent_since') AND (relnamespace = 'ops'::regnamespace
             OR attrelid IN ('webhook_receipts'::regclass, 'events'::regclass, 'state_history'::regclass))
         UNION ALL
         SELECT concat_ws(' ', relname, relacl, CASE relkind WHEN 'v' THEN obj_description(oid, 'pg_class') END)
