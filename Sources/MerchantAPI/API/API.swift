@@ -185,7 +185,16 @@ package final class API: Sendable {
         return try await CallOrigin.$current.withValue(origin) { [inbound] in
             // Also where there is no connection to keep it.
             defer { withExtendedLifetime(permit) {} }
-            guard operation.isRead else { return .response(try await perform(operation, inbound)) }
+            guard operation.isRead else {
+                // A repetition changes nothing: what it answers may be a commit that no standby has yet, because the
+                // wait for one was cancelled.
+                return .response(
+                    try await dependencies.store.confirming {
+                        try await perform(operation, inbound)
+                    } where: {
+                        $0.status.isSuccess
+                    })
+            }
             return try await access.readTurns.run(for: user) {
                 if let reply = try await waitForChange(operation, inbound) { return reply }
                 return .response(try await perform(operation, inbound))

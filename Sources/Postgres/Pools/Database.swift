@@ -40,8 +40,14 @@ public final class Database: Sendable {
     /// Changes something, and gives back what the statement returns and how many rows it changed.
     @discardableResult
     public nonisolated(nonsending) func execute(_ sql: SQL, within limit: Duration? = nil) async throws -> Rows {
-        guard let interceptor = configuration.interceptor else { return try await write(sql, within: limit) }
-        return try await interceptor.intercept(.write, sql) { try await write($0, within: limit) }
+        let rows: Rows
+        if let interceptor = configuration.interceptor {
+            rows = try await interceptor.intercept(.write, sql) { try await write($0, within: limit) }
+        } else {
+            rows = try await write(sql, within: limit)
+        }
+        CommitWitness.note(rows)
+        return rows
     }
 
     /// Runs several statements in one transaction and one round trip: all of them are done or none.
