@@ -1,6 +1,6 @@
 -- A webhook that names an object which Belvo answers 404 for kept its payment's reference, and its payment from being
--- signed, for the hour for which it is read again. An object that was not shown by the first reading is most often there
--- a moment later, so it counts for a minute.
+-- signed, for the hour for which it is read again. An object that the first reading does not show is most often there a
+-- moment later, so it counts for a minute.
 ALTER TABLE webhook_receipts ADD COLUMN absent_since timestamptz;
 
 -- Partitions that are made later get the comment of the table's default partition.

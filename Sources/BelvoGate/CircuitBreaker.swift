@@ -45,8 +45,8 @@ package struct CircuitBreaker: Sendable {
 
     /// So many failures of one user's calls count within a window: what one person asks for may be what fails.
     static let failuresOfPartyMax = 3
-    /// Of so many parties calls have to fail within a window: what one user has under way is read for the user, and for
-    /// the webhooks that name it.
+    /// The number of parties whose calls have to fail within a window: what one user has under way is read for the
+    /// user, and for the webhooks that name it.
     static let failingPartiesMin = 3
 
     /// The counts of one second.

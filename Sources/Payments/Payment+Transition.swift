@@ -234,8 +234,8 @@ extension Payment {
         }
     }
 
-    /// Money was collected for it: it was signed, whatever Belvo shows of the intent. Belvo's FAILED is contradicted, and
-    /// an operator has to find out which is true.
+    /// Money was collected for it: it was signed, whatever Belvo shows of the intent. Belvo's FAILED is contradicted,
+    /// and an operator has to find out which is true.
     private mutating func noteCollected() {
         switch (state, isClosedAtBelvo) {
         case (.succeeded, _): break

@@ -125,7 +125,7 @@ extension PaymentWorkflow: PolledWorkflow {
     /// Records that a charge or a transaction of an intent has collected money, by this transfer where it names one.
     ///
     /// Belvo may show the intent as FAILED or unsigned all the same. From then on the payment keeps its reference, is
-    /// polled, and where it had failed an operator is asked (promise 1). What an operator has settled is not asked anew.
+    /// polled, and where it had failed an operator is asked (promise 1), once.
     func noteCollected(_ intent: UUID, by transfer: EndToEndID?, cause: Cause) async throws {
         guard let stored = try await dependencies.store.payment(belvoID: intent) else { return }
         let payment = stored.record

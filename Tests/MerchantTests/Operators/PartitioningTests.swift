@@ -41,8 +41,8 @@ import Transport
         UNION ALL SELECT concat_ws(' ', state_after, detail) FROM ops.history
         """
 
-    /// All that stands on the tables and views but partitions and what is new in them: columns, constraints, indexes, triggers, comments and
-    /// grants.
+    /// All that stands on the tables and views but partitions and what is new in them: columns, constraints, indexes,
+    /// triggers, comments and grants.
     private static let shape: SQL = """
         SELECT concat_ws(' ', relname, attname, format_type(atttypid, atttypmod), attnotnull,
             col_description(attrelid, attnum)) AS line
