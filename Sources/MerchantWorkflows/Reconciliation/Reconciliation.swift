@@ -162,6 +162,9 @@ package struct Reconciliation: Sendable {
             try await PaymentWorkflow(dependencies: dependencies).noteCollected(
                 intent.uuid, by: charge.endToEndID.flatMap { EndToEndID($0) },
                 cause: Cause(actor: .operator, requestID: nil))
+            if let payment, payment.status != .succeeded {
+                _ = try await dependencies.store.requeue(.payment, payment.id.uuid)
+            }
         }
         for (intent, count) in collected where count > 1 {
             differences.append(
