@@ -23,16 +23,23 @@ struct PaymentPoller: DueWorker {
     let poller: Poller<Payment>
 
     func runOnce() async throws -> Pass {
-        var listed = 0
-        do {
-            listed = try await pollByList()
-        } catch let error as BelvoError {
-            memory.mistrust(until: now + polling.mistrust)
-            dependencies.log.notice("payments.list_unreadable", metadata: ["reason": "\(error)"])
-        }
+        guard let listed = try await takeList() else { return Pass() }
         var pass = try await poller.runOnce()
         pass.examined += listed
         return pass
+    }
+
+    /// How many payments a list has shown; nil while another pass takes one, which may show what is due.
+    private func takeList() async throws -> Int? {
+        guard memory.beginList() else { return nil }
+        defer { memory.endList() }
+        do {
+            return try await pollByList()
+        } catch let error as BelvoError {
+            memory.mistrust(until: now + polling.mistrust)
+            dependencies.log.notice("payments.list_unreadable", metadata: ["reason": "\(error)"])
+            return 0
+        }
     }
 
     private var memory: ListMemory { dependencies.listMemory }

@@ -45,11 +45,22 @@ final class ListMemory: Sendable {
     private struct State {
         var mistrustedUntil: Monotonic?
         var wasUsed = false
+        var isUnderWay = false
         /// The payment that was last read beside a list.
         var sampled: UUID?
     }
 
     private let state = Mutex(State())
+
+    /// False while a list is being asked for. It may take seconds, and show what other passes would read one by one.
+    func beginList() -> Bool {
+        state.withLock { state in
+            defer { state.isUnderWay = true }
+            return !state.isUnderWay
+        }
+    }
+
+    func endList() { state.withLock { $0.isUnderWay = false } }
 
     /// Whether the last pass asked for a list.
     var wasUsed: Bool {
