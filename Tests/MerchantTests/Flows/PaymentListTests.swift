@@ -52,6 +52,22 @@ import Testing
         }
     }
 
+    @Test func `while a list is asked for another pass reads nothing that it may show`() async throws {
+        try await Self.open { harness, _, _ in
+            // The list answers late; meanwhile the worker has another pass.
+            harness.sandbox.next(.delayAnswer(.milliseconds(500)), on: .listPaymentIntents)
+            try await harness.advance(by: .seconds(3))
+            let before = Self.calls(harness)
+            var arrivals = harness.sandbox.arrivals().makeAsyncIterator()
+            async let first: Void = harness.work()
+            while let call = await arrivals.next(), call.endpoint != .listPaymentIntents {}
+            try await harness.work()
+            #expect(Self.calls(harness) == (before.lists + 1, before.readings))
+            try await first
+            #expect(Self.calls(harness) == (before.lists + 1, before.readings + 2))
+        }
+    }
+
     @Test func `a handful is read one by one`() async throws {
         try await Self.open(count: 7) { harness, _, _ in
             let before = Self.calls(harness)
