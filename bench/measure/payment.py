@@ -13,6 +13,7 @@ from .report import bullets, row, table
 from .site import Site
 
 _document = pathlib.Path("bench/payment.md")
+_plans_document = pathlib.Path("bench/payment-plans.md")
 _users = 8
 _most_calls = {"on": 3.3, "off": 4.0}
 _most_commits = {"on": 8.5, "off": 6.0}
@@ -295,8 +296,6 @@ class Payments:
         known = [place for place, bytes in sorted(self.places["on"].items(), key=lambda item: -item[1]) if bytes >= 50]
         places = table("bytes of log for each paid payment | webhooks on | webhooks off", [
             row(place, *(f"{self.places[name].get(place, 0):.0f}" for name in ("on", "off"))) for place in known])
-        plans = "\n\n".join(
-            f"`{_shown(query)}`\n\n```text\n{plan}\n```" for query, plan in self.plans.items())
         return report.reflow(f"""# What a payment costs
 
 Written by `./dev bench-payment`, which counts from outside what is done for payments that come to a good end: {_users}
@@ -352,12 +351,18 @@ program, not what a server bears.
 
 {_looked_into}
 
-## Their plans
+The plans of a payment's statements stand in [payment-plans.md](payment-plans.md).""") + "\n"
 
-Of one payment that was opened, signed, told of by three webhooks and paid, beside {on.payments + off.payments} finished
-ones: what `EXPLAIN (ANALYZE, BUFFERS, WAL)` says of each statement, taken by `auto_explain` while it was carried out,
-the last time where there were several. What triggers read and write is told as the time of their trigger
-alone.""") + f"\n\n{plans}\n"
+    def plans_report(self) -> str:
+        finished = sum(self.costs[webhooks].payments for webhooks in ("on", "off"))
+        plans = "\n\n".join(
+            f"`{_shown(query)}`\n\n```text\n{plan}\n```" for query, plan in self.plans.items())
+        return report.reflow(f"""# The plans of a payment's statements
+
+Written by `./dev bench-payment` beside [payment.md](payment.md), in the same run. Of one payment that was opened,
+signed, told of by three webhooks and paid, beside {finished} finished ones: what `EXPLAIN (ANALYZE, BUFFERS, WAL)` says
+of each statement, taken by `auto_explain` while it was carried out, the last time where there were several. What
+triggers read and write is told as the time of their trigger alone.""") + f"\n\n{plans}\n"
 
 
 # No run measures this: it was found out once, with the figures of that day.
@@ -377,7 +382,7 @@ What PostgreSQL needs for small statements, each a transaction of its own, of fo
 |---|---|
 | `SELECT 1` | 15 |
 | `SELECT id FROM payments` by its key | 20 |
-| `UPDATE payments` by its key, of three columns without an index | 256 |
+| an update of `payments` by its key, of three columns without an index | 256 |
 | the same without calls of `may_belvo_pay` in a condition and a constraint, and with a shorter condition | 223 |
 | and without the trigger `payments_are_authorized_alone`, whose condition is false | 195 |
 | and without `payments_that_arrive_are_checked`, whose condition is false | 177 |
@@ -418,4 +423,5 @@ def run(site: PaymentSite, seconds: int, pending: tuple[int, ...], keep: bool) -
     text = payments.report()
     if keep:
         report.write(_document, text)
+        report.write(_plans_document, payments.plans_report())
     return text
