@@ -351,7 +351,7 @@ program, not what a server bears.
 
 {_looked_into}
 
-The plans of a payment's statements stand in [payment-plans.md](payment-plans.md).""") + "\n"
+The plans of a payment's statements stand in [payment-plans.md](payment-plans.md).""")
 
     def plans_report(self) -> str:
         finished = sum(self.costs[webhooks].payments for webhooks in ("on", "off"))
