@@ -23,7 +23,9 @@ def main() -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda received, _: sys.exit(128 + received))
     try:
-        sites = {"night": night.NightSite, "payment": payment.PaymentSite, "scale": scale.ScaleSite}
+        sites = {
+            "attack": attack.AttackSite, "night": night.NightSite, "payment": payment.PaymentSite,
+            "scale": scale.ScaleSite}
         with sites.get(options.what, Site)(options.programs) as site:
             if options.what == "night":
                 text = night.run(site, keep=not options.least)

@@ -47,6 +47,17 @@ class Amounts:
                        customers=2, flood_seconds=2)
 
 
+class AttackSite(Site):
+    """Good clients, the database and the stand-in for Belvo come before attackers whenever they have anything to do.
+
+    That attackers have only the time that is left (`chrt --idle`) does not suffice: without real-time priority, those
+    who wake wait up to a tick of the kernel (4 ms at 250 Hz) for an attacker who runs.
+    """
+
+    def __init__(self, programs: pathlib.Path) -> None:
+        super().__init__(programs, urgent=True)
+
+
 def run(site: Site, amounts: Amounts, only_floods: bool, keep: bool) -> str:
     """Measures everything, and writes the report; or the floods alone, and writes their part of it."""
     if only_floods:
@@ -165,8 +176,7 @@ class Attack:
     def _begin(self, attack: str, target: Target, descriptors: int) -> Child:
         """Returns when the connections of the attack are open, and so the server has so many descriptors.
 
-        The server closes them again and again, and so the attack is begun again and again. It has only the time that is
-        left: what is measured is the server and not the competition of its clients for their processor.
+        The server closes them again and again, and so the attack is begun again and again.
         """
         path, options = _attacks[attack]
         child = self.site.children.start(
@@ -238,8 +248,13 @@ class Attack:
         return report.reflow(f"""# Results of `./dev attack`
 
 Written by `./dev attack`, which measures all of it anew: slowhttptest against the server, and what good clients
-notice.
-Medians, with the least and the greatest of {amounts.rounds} rounds in brackets.
+notice. Medians, with the least and the greatest of {amounts.rounds} rounds in brackets.
+
+The measure is fair in this: the servers that are attacked have a processor to themselves. Good clients, attackers, the
+database and the stand-in for Belvo share the other one, and there the attackers have only the time that the others
+leave (`chrt --idle`), and the others real-time priority (`chrt --rr`): without it, who wakes waits up to a tick of the
+kernel, 4 ms at 250 Hz, for an attacker who runs. So what good clients wait for is the server and not the attackers' own
+work.
 
 {machine}
 
@@ -248,16 +263,11 @@ Medians, with the least and the greatest of {amounts.rounds} rounds in brackets.
 ## Slow clients
 
 {amounts.attackers} connections each: request heads that never end, bodies that drip, and answers of {document_kib}
-KiB
-that are read byte by byte. They are opened anew as soon as the server has closed them, and have what processor time
-the
-good clients leave. Those are {amounts.good_clients} with {amounts.good_rate} requests per second each, authenticated,
-{amounts.round_seconds} s a round (h2load): alone, and at once again beside the attack. The ratio is that of each
-round
-with itself. nginx has the same answers as files, and the same attacks in turn with ours: what of a ratio is the
-clients'
-and the machine's is in its ratio too. Of slow readers this server keeps those whose answers fit into
-`HTTP_UNSENT_BYTES_PER_CLIENT_MAX`, and resets the others as often as they come. Memory and descriptors are the
+KiB that are read byte by byte. They are opened anew as soon as the server has closed them. The good clients are
+{amounts.good_clients} with {amounts.good_rate} requests per second each, authenticated, {amounts.round_seconds} s a
+round (h2load): alone, and at once again beside the attack. The ratio is that of each round with itself. nginx has the
+same answers as files, and the same attacks in turn with ours. Of slow readers this server keeps those whose answers fit
+into `HTTP_UNSENT_BYTES_PER_CLIENT_MAX`, and resets the others as often as they come. Memory and descriptors are the
 server's, {amounts.rest_seconds} s after the end of the attack beside before it.
 
 {attacks}

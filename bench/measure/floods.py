@@ -90,7 +90,6 @@ class Floods:
         self.figures.take_all(name, kib=status_field(merchant.pid, "VmRSS"), db_kib=float(size) / 1024)
 
     def _begin(self, flood: Flood) -> Child:
-        """It has only the time that the customers leave on their processor."""
         token = self.site.tokens(f"hostile-{flood.name.replace(' ', '-')}", 1).read_text().strip()
         enrollment = self._largest_enrollment(token) if flood.harm in ("user", "readers") else "{}"
         return self.site.children.start(
@@ -141,10 +140,8 @@ each payment of theirs of which a request was not granted. Each of {self.rounds}
 long beside the flood, and is compared with itself; Status 0
 is no answer.
 
-The measure is fair in this: the server has a processor to itself; customers, flood, database and stand-in share
-the other one, and there the flood has only the time that the others leave (`chrt --idle`), so that what customers
-wait for is the server and not the flood's own work. How much of a flood got through stands in its answers.
-{self.rest_seconds} s lie between its end and what is held after it.
+How much of a flood got through stands in its answers. {self.rest_seconds} s lie between its end and what is held after
+it.
 
 {served}
 

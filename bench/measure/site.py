@@ -36,18 +36,26 @@ class Placement:
 
     server: int
     other: int
+    #: Whether everything but what is measured and what is told otherwise has real-time priority.
+    urgent: bool = False
 
     @staticmethod
-    def choose() -> "Placement":
+    def choose(urgent: bool = False) -> "Placement":
         processors = sorted(os.sched_getaffinity(0))
-        placement = Placement(processors[0], processors[min(1, len(processors) - 1)])
+        placement = Placement(processors[0], processors[min(1, len(processors) - 1)], urgent)
         # This program itself, and what it calls in between.
         os.sched_setaffinity(0, {placement.other})
+        if urgent:
+            try:
+                os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+            except PermissionError as error:
+                raise Failure("this needs the right to give real-time priority (CAP_SYS_NICE), as root has.") from error
         return placement
 
     @property
     def on_server(self) -> list[str]:
-        return ["taskset", "--cpu-list", str(self.server)]
+        """What is measured never has more than ordinary priority."""
+        return ["taskset", "--cpu-list", str(self.server), *(["chrt", "--other", "0"] if self.urgent else [])]
 
     @property
     def on_other(self) -> list[str]:
@@ -91,6 +99,7 @@ class Site:
 
     programs: pathlib.Path
     settle_after_ms: int = 0
+    urgent: bool = False
     children: Children = field(default_factory=Children)
     # What follows is made at the beginning, and gone at the end.
     load_before: str = field(init=False)
@@ -112,7 +121,7 @@ class Site:
             kind = output_of("findmnt", "--noheadings", "--output", "FSTYPE", "--target", self.scratch)
             if kind in ("tmpfs", "ramfs"):
                 raise Failure(f"/var/tmp is memory ({kind}): there is no disk to commit to.")
-            self.placement = Placement.choose()
+            self.placement = Placement.choose(self.urgent)
             self.database = self.start_cluster(self.scratch)
             self._write_settings()
             output_of(self.programs / "merchant", "migrate", "--config", self.settings)
