@@ -99,7 +99,7 @@ package final class BelvoGate: Sendable {
     /// A call that waits for its turn, or has it.
     private struct Turn: Sendable {
         let caller: Caller
-        /// The party that waits in line; 0 is no user in particular.
+        /// The party that waits in line; 0 is no user in particular. Of a worker it is its line.
         let party: UInt64
         /// The user whose records the call is about: Belvo's answer may be due to them, and is held against Belvo only
         /// so far. 0 where there is none.
@@ -148,7 +148,8 @@ package final class BelvoGate: Sendable {
             let origin = CallOrigin.current
             let isStranger = origin?.isStranger ?? false
             let turn = Turn(
-                caller: isStranger ? .stranger : caller, party: caller == .background ? 0 : origin?.party ?? 0,
+                caller: isStranger ? .stranger : caller,
+                party: (caller == .background ? origin?.workLine : origin?.party) ?? 0,
                 owner: isStranger ? 0 : origin?.party ?? 0)
             return try await self.carry(call, request, within: timeout, for: turn, by: send)
         }

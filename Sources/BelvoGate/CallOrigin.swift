@@ -11,10 +11,13 @@ package struct CallOrigin: Sendable {
     package let party: UInt64
     /// Whether the call is for a stranger's redirect.
     let isStranger: Bool
+    /// Which of the lines of workers it waits in; they take turns. 0 is that of all but what has a line of its own.
+    let workLine: UInt64
 
-    private init(party: UInt64, isStranger: Bool) {
+    private init(party: UInt64, isStranger: Bool, workLine: UInt64 = 0) {
         self.party = party
         self.isStranger = isStranger
+        self.workLine = workLine
     }
 
     /// A user of the merchant's.
@@ -30,6 +33,10 @@ package struct CallOrigin: Sendable {
     /// A worker that reads what webhooks name. All of them are one party: who can have Belvo send webhooks of objects
     /// that Belvo cannot read is not to shut the gate by them.
     package static let webhooks = CallOrigin(party: 1, isStranger: false)
+
+    /// The same, of webhooks that waited in the database, or name nothing that is known here. However many they are,
+    /// they keep neither the others nor polls waiting for their turns.
+    package static let storedWebhooks = CallOrigin(party: 1, isStranger: false, workLine: 1)
 
     /// A worker that processes strangers' redirects.
     package static let strangersWorker = CallOrigin(party: 0, isStranger: true)

@@ -117,7 +117,9 @@ extension Store {
     }
 
     /// Stores several that are to be worked on, each with how often it came, by one statement. No two of them are the
-    /// same. With a lease they come back claimed for so long, which need not be written again; without they are due.
+    /// same. With a lease those that name what is known here come back claimed for so long, which need not be written
+    /// again; the others are due, and so are all without. In subqueries the arrays say nothing of their lengths: see
+    /// `settle`.
     package func insertWebhooks(
         _ webhooks: [(NewWebhook, copies: Int)], lease: Duration?
     ) async throws -> [Stored<WebhookReceipt>] {
@@ -129,22 +131,32 @@ extension Store {
                 id, digest, webhook_type, webhook_code, object_id, external_id, body_ciphertext, received_count,
                 next_poll_at, leased_until)
             SELECT id, digest, type, code, object, nullif(name, \(Self.noName)), body, copies,
-                app_now() + \(microseconds) * interval '1 microsecond',
-                CASE WHEN \(isLeased) THEN app_now() + \(microseconds) * interval '1 microsecond' END
+                coalesce(claimed_until, app_now()), claimed_until
             FROM unnest(
-                \(told.map(\.id)), \(told.map { ByteString($0.digest) }), \(told.map(\.type)), \(told.map(\.code)),
-                \(told.compactMap(\.object)), \(told.map { $0.externalID ?? Self.noName }),
-                \(told.map { ByteString(vault.seal($0.body, in: .webhookReceiptsBody, of: $0.id)) }),
-                \(webhooks.map(\.copies))) AS told (id, digest, type, code, object, name, body, copies)
+                (SELECT \(told.map(\.id))), (SELECT \(told.map { ByteString($0.digest) })),
+                (SELECT \(told.map(\.type))), (SELECT \(told.map(\.code))),
+                (SELECT \(told.compactMap(\.object))), (SELECT \(told.map { $0.externalID ?? Self.noName })),
+                (SELECT \(told.map { ByteString(vault.seal($0.body, in: .webhookReceiptsBody, of: $0.id)) })),
+                (SELECT \(webhooks.map(\.copies)))) AS told (id, digest, type, code, object, name, body, copies),
+                LATERAL (
+                    SELECT CASE WHEN \(isLeased) AND (
+                        EXISTS (SELECT FROM payments WHERE belvo_id = told.object)
+                        OR EXISTS (SELECT FROM payments WHERE belvo_id = told.name)
+                        OR EXISTS (SELECT FROM payments WHERE payments.id = told.name)
+                        OR EXISTS (SELECT FROM enrollments WHERE belvo_id = told.object)
+                        OR EXISTS (SELECT FROM enrollments WHERE enrollments.id = told.name)
+                    ) THEN app_now() + \(microseconds) * interval '1 microsecond' END AS claimed_until
+                ) AS claim
             ORDER BY 2
             ON CONFLICT ON CONSTRAINT one_receipt_per_webhook DO UPDATE SET
                 received_count = webhook_receipts.received_count + excluded.received_count,
                 last_received_at = app_now(), outcome = excluded.outcome, next_poll_at = excluded.next_poll_at,
                 leased_until = excluded.leased_until, absent_since = NULL,
                 processed_at = NULL, version = webhook_receipts.version + 1
-            RETURNING \(fragment: Self.webhookColumns)
+            RETURNING \(fragment: Self.webhookColumns), leased_until IS NOT NULL AS is_claimed
             """)
-        return isLeased ? readEach(rows, of: "webhook_receipts", readWebhook) : []
+        let claimed = try rows.filter { try $0.decode("is_claimed") }
+        return readEach(claimed, of: "webhook_receipts", readWebhook)
     }
 
     /// Takes up to `limit` webhooks that are due, for so long, oldest first. See `claimDue`.

@@ -35,7 +35,7 @@ package struct Store: Sendable {
     /// Reads each row by itself: one that is damaged, or encrypted under a key that is gone, must not keep the others
     /// from being polled.
     func readEach<Record>(
-        _ rows: Rows, of table: String, _ read: (Row) throws -> Stored<Record>
+        _ rows: some Sequence<Row>, of table: String, _ read: (Row) throws -> Stored<Record>
     ) -> [Stored<Record>] {
         rows.compactMap { row in
             do {

@@ -13,9 +13,12 @@ import Payments
 /// done without a reading (`onlyRepeats`), and one that is ahead of Belvo's readings is kept for a while (`isAhead`).
 package struct WebhookWorkflow: Sendable {
     let dependencies: Dependencies
+    /// On whose behalf objects are read.
+    let origin: CallOrigin
 
-    package init(dependencies: Dependencies) {
+    package init(dependencies: Dependencies, origin: CallOrigin = .webhooks) {
         self.dependencies = dependencies
+        self.origin = origin
     }
 
     /// The content of a webhook.
@@ -99,7 +102,7 @@ package struct WebhookWorkflow: Sendable {
     /// Reads a charge or a transaction, to learn which intent it belongs to.
     func readMovement(_ id: UUID, _ kind: WebhookKind) async -> Movement {
         do {
-            return try await CallOrigin.$current.withValue(.webhooks) {
+            return try await CallOrigin.$current.withValue(origin) {
                 let charge = try await kind == .charges ? dependencies.belvo.readCharge(Charge.ID(id)) : nil
                 let intent =
                     if let charge {
@@ -187,7 +190,7 @@ package struct WebhookWorkflow: Sendable {
 
     private func reading(_ object: UUID, _ body: () async throws -> Reading) async -> Reading {
         do {
-            return try await CallOrigin.$current.withValue(.webhooks) { try await body() }
+            return try await CallOrigin.$current.withValue(origin) { try await body() }
         } catch let error as BelvoError {
             if case .notFound = error { return .absent(error) }
             return .failed(error)

@@ -57,7 +57,8 @@ extension Dependencies {
             redirects(
                 named: "unknown_redirects", in: .unknownRedirects, limit: 8, width: 4, passesMax: 1, window: window,
                 lease: lease),
-            WebhookWorker(dependencies: self, lease: lease, window: window),
+            WebhookWorker(of: .handed, dependencies: self, lease: lease, window: window),
+            WebhookWorker(of: .stored, dependencies: self, lease: lease, window: window),
             Poller<Enrollment>(
                 name: "enrollments", table: .enrollments, limit: 128, width: 16, log: log, gate: gate, window: window,
                 claim: { try await store.claimDueEnrollments(limit: $0, lease: lease) },

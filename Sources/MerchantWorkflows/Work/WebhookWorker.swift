@@ -8,19 +8,28 @@ import Transport
 /// Works on the webhooks that wait: those that lead to one object are settled together, by one reading of it, and all
 /// of a pass by one statement.
 ///
+/// There are two of them. One takes what was handed over by the intake of this server: webhooks of what is known here,
+/// as they come. The other takes what waits in the database, and may be invented: it has few passes, and a line of its
+/// own before Belvo.
+///
 /// Three webhooks name a payment's end, for its intent, its charge and its transaction. The intent is read; the other
 /// two belong to it, or repeat what is known by then. Only a movement that leads to no payment here is read itself.
 struct WebhookWorker: DueWorker {
-    let name = "webhooks"
+    enum Source { case handed, stored }
+
+    let source: Source
     let table = DueTable.webhookReceipts
-    let passesMax = 4
     let dependencies: Dependencies
     let lease: Duration
     /// For how long after the claim readings may begin, so that each ends before the lease does.
     let window: Duration
     private let batchSizer = BatchSizer(max: 128, min: 16)
 
-    init(dependencies: Dependencies, lease: Duration, window: Duration) {
+    var name: String { source == .handed ? "webhooks" : "stored_webhooks" }
+    var passesMax: Int { source == .handed ? 4 : 2 }
+
+    init(of source: Source, dependencies: Dependencies, lease: Duration, window: Duration) {
+        self.source = source
         self.dependencies = dependencies
         self.lease = lease
         self.window = window
@@ -30,12 +39,16 @@ struct WebhookWorker: DueWorker {
         let isShut = dependencies.gate.isShut
         let limit = isShut ? min(batchSizer.limit, pollsWhileShut) : batchSizer.limit
         let begin = Monotonic.now()
-        let handed = try await takeHanded(limit: limit)
-        let waiting = try await
-            (handed + dependencies.store.claimDueWebhooks(limit: limit - handed.count, lease: lease))
-            .sorted { $0.record.id < $1.record.id }
+        let (taken, origin) =
+            switch source {
+            case .handed: (try await takeHanded(limit: limit), CallOrigin.webhooks)
+            case .stored:
+                (try await dependencies.store.claimDueWebhooks(limit: limit, lease: lease), .storedWebhooks)
+            }
+        let waiting = taken.sorted { $0.record.id < $1.record.id }
         guard !waiting.isEmpty else { return Pass() }
-        var work = WebhookPass(waiting, for: WebhookWorkflow(dependencies: dependencies), until: begin + window)
+        var work = WebhookPass(
+            waiting, for: WebhookWorkflow(dependencies: dependencies, origin: origin), until: begin + window)
         try await work.run()
         batchSizer.note(begun: waiting.count - work.left.count, left: work.left.count)
         try await dependencies.store.settle(work.settlements)

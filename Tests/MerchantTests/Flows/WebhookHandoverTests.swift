@@ -54,6 +54,37 @@ import Transport
         }
     }
 
+    @Test func `what names nothing that is known here is due for everybody, and keeps no place before the worker`()
+        async throws
+    {
+        try await Self.open { harness, client, payment in
+            _ = try await Self.isDue(harness)
+            try await Self.tell(harness, "5a1cc9e5-47f5-4c8b-b7f3-4f0f4d1c6c11")
+            #expect(try await Self.lines(harness) == ["received 1"])
+            try await Self.tell(harness, payment.belvoID)
+            #expect(try await Self.lines(harness).sorted() == ["received 1", "received 1 leased"])
+        }
+    }
+
+    @Test func `invented webhooks that are being read keep no true one waiting`() async throws {
+        try await Self.open { harness, client, payment in
+            let workers = harness.merchant.dependencies.workers.filter { $0.table == .webhookReceipts }
+            #expect(workers.map(\.name) == ["webhooks", "stored_webhooks"])
+            let before = harness.countCalls(.getPaymentIntent)
+            harness.sandbox.next(.delayAnswer(.seconds(60)), on: .getPaymentIntent, count: 3)
+            for number in 1...3 { try await Self.tell(harness, "5a1cc9e5-47f5-4c8b-b7f3-4f0f4d1c6c1\(number)") }
+            let reading = harness.loop.task { try await workers[1].runOnce() }
+            defer { reading.cancel() }
+            while harness.countCalls(.getPaymentIntent) < before + 3 {
+                try await harness.loop.sleep(for: .milliseconds(5))
+            }
+            _ = try await Self.isDue(harness)
+            try await Self.tell(harness, payment.belvoID)
+            _ = try await harness.loop.task { try await workers[0].runOnce() }.value
+            #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
+        }
+    }
+
     @Test func `what comes while no worker is there is due for everybody`() async throws {
         try await Self.open { harness, _, payment in
             _ = harness.merchant.dependencies.webhookIntake.attend(at: .now() + .seconds(-4))
