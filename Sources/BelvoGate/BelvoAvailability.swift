@@ -53,9 +53,9 @@ struct BelvoAvailability: Sendable {
         case .stay(let rest): return .heldBack(CallHeldBack(reason: "the circuit is open", retryAfter: rest))
         }
         if let rest = lockout.ask(caller, of: party, at: now) {
-            if isProbe { circuit.giveUpProbe() }
             return .heldBack(CallHeldBack(reason: "Belvo does not let these credentials in", retryAfter: rest))
         }
+        if isProbe { circuit.noteProbe(at: now) }
         return .go(isProbe: isProbe)
     }
 

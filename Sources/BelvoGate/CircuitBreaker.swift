@@ -2,8 +2,9 @@ import Transport
 
 /// Whether Belvo as a whole seems to be there: a circuit breaker with a handed-in clock.
 ///
-/// Closed, everything passes and is counted. Open, nothing passes for a moment. Then, half open, one call at a time
-/// passes to find out: the first one that is answered closes it, one that is not opens it again.
+/// Closed, everything passes and is counted. Open, nothing passes for a moment. Then, half open, one call passes to
+/// find out, and with it the next moment begins: the first one that is answered closes it. One that hangs keeps none
+/// of the next from finding out.
 package struct CircuitBreaker: Sendable {
     /// The time within which calls count: long enough to hold several timed-out calls, short enough that
     /// a trouble that has passed is forgotten before the next call.
@@ -13,8 +14,8 @@ package struct CircuitBreaker: Sendable {
     static let callsMin = 10
     /// The part of a window's calls that has to fail. Where more succeed, trying is still worth it.
     static let failureShare = 0.5
-    /// How long it is open each time. One call in two seconds is no load on a server that comes back, however long it
-    /// was away, and a user waits for the end of it (reliability.md, promise 14).
+    /// How long it is open each time, and a quarter more at most. One call in two seconds is no load on a server that
+    /// comes back, however long it was away, and a user waits for the end of it (reliability.md, promise 14).
     static let pause = Duration.seconds(2)
     /// How long a half-open circuit waits for a read before it lets a call try that changes something: what such a
     /// call leaves unknown has to be found out by reads anyway, and an authorize moves money. Workers make a pass
@@ -30,7 +31,7 @@ package struct CircuitBreaker: Sendable {
     /// The decision about one call.
     enum Answer: Sendable, Equatable {
         case pass
-        /// Pass, and say with `note` how it ended: everybody waits for it.
+        /// Pass, say so with `noteProbe`, and with `note` how it ended: everybody waits for it.
         case probe
         /// Wait, and ask again after this time.
         case stay(Duration)
@@ -62,8 +63,8 @@ package struct CircuitBreaker: Sendable {
     private(set) var openings = 0
     private var seconds: [Second] = []
     private var openedAt: Monotonic?
+    private var pauseNow = Self.pause
     private var probesFrom = Monotonic(nanoseconds: 0)
-    private var isProbing = false
 
     func state(at now: Monotonic) -> State {
         guard openedAt != nil else { return .closed }
@@ -71,19 +72,17 @@ package struct CircuitBreaker: Sendable {
     }
 
     /// Asks for leave to make a call.
-    mutating func ask(changing: Bool, at now: Monotonic) -> Answer {
+    func ask(changing: Bool, at now: Monotonic) -> Answer {
         guard openedAt != nil else { return .pass }
         if now < probesFrom { return .stay(probesFrom - now) }
         let readsEnd = probesFrom + Self.readsFirst
-        if isProbing { return .stay(.seconds(1)) }
         if changing, now < readsEnd { return .stay(readsEnd - now) }
-        isProbing = true
         return .probe
     }
 
-    /// A probe that was not sent after all.
-    mutating func giveUpProbe() {
-        isProbing = false
+    /// Takes note of a probe that leaves now.
+    mutating func noteProbe(at now: Monotonic) {
+        probesFrom = now + pauseNow
     }
 
     /// Takes note of how a call ended. `jitter`, from 0 to 1, keeps several servers from trying at the same moment.
@@ -94,12 +93,7 @@ package struct CircuitBreaker: Sendable {
     ) -> Change? {
         guard let openedAt else { return count(failed: failed, of: party, at: now, jitter: jitter) }
         // What was in flight when it opened comes too late to say anything new.
-        guard probe else { return nil }
-        isProbing = false
-        if failed {
-            probesFrom = now + Self.pause * (1 + jitter / 4)
-            return nil
-        }
+        guard probe, !failed else { return nil }
         self.openedAt = nil
         seconds.removeAll()
         return .closed(after: now - openedAt)
@@ -135,8 +129,8 @@ package struct CircuitBreaker: Sendable {
         else { return nil }
         openedAt = now
         openings += 1
-        isProbing = false
-        probesFrom = now + Self.pause * (1 + jitter / 4)
+        pauseNow = Self.pause * (1 + jitter / 4)
+        probesFrom = now + pauseNow
         return .opened(failures: failures, calls: calls)
     }
 }

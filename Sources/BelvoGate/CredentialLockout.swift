@@ -10,12 +10,13 @@ import Transport
 struct CredentialLockout: Sendable {
     /// One denial may be a hiccup of Belvo's. Three in a row that nothing contradicts are not.
     static let denialsMin = 3
-    /// How often a worker tries while locked out: a new password takes minutes to be set.
-    static let backgroundPause = Duration.seconds(30)
+    /// How often a worker tries while locked out: one small call, and webhooks and results wait for the end of it.
+    static let backgroundPause = Duration.seconds(5)
     /// How often a waiting user's call does, so that the first users after the end notice it.
     static let personPause = Duration.seconds(1)
-    /// For how long a user whose call was denied leaves it to others to find out.
-    static let partyPause = Duration.seconds(10)
+    /// For how long a user whose call was denied leaves it to others to find out: where there are no others, the end
+    /// is noticed so late (reliability.md, promise 14).
+    static let partyPause = Duration.seconds(4)
     /// The users who are remembered for that.
     private static let triedMax = 1_024
     /// How often the same alarm is raised while nothing gets better.

@@ -66,7 +66,7 @@ import Transport
     }
 
     @Test func `open, it lets nothing pass and says when to come again`() {
-        var circuit = failing(10)
+        let circuit = failing(10)
         #expect(circuit.ask(changing: false, at: at(0)) == .stay(.seconds(2)))
         #expect(circuit.ask(changing: false, at: at(1.5)) == .stay(.seconds(0.5)))
     }
@@ -75,7 +75,8 @@ import Transport
         var circuit = failing(10)
         #expect(circuit.state(at: at(2)) == .halfOpen)
         #expect(circuit.ask(changing: false, at: at(2)) == .probe)
-        #expect(circuit.ask(changing: false, at: at(2)) == .stay(.seconds(1)))
+        circuit.noteProbe(at: at(2))
+        #expect(circuit.ask(changing: false, at: at(2)) == .stay(.seconds(2)))
         #expect(circuit.note(failed: false, probe: true, at: at(2.5), jitter: 0) == .closed(after: .seconds(2.5)))
         #expect(circuit.ask(changing: true, at: at(2.5)) == .pass)
         // The failures from before are forgotten.
@@ -83,16 +84,21 @@ import Transport
     }
 
     @Test func `a call that changes something finds out only when no read has come`() {
-        var circuit = failing(10)
+        let circuit = failing(10)
         #expect(circuit.ask(changing: true, at: at(2)) == .stay(CircuitBreaker.readsFirst))
         #expect(circuit.ask(changing: true, at: at(3.25)) == .probe)
     }
 
-    @Test func `a probe that was not sent leaves its place to the next`() {
+    @Test func `a probe that hangs keeps nobody from finding out two seconds later`() {
         var circuit = failing(10)
-        #expect(circuit.ask(changing: false, at: at(2)) == .probe)
-        circuit.giveUpProbe()
-        #expect(circuit.ask(changing: false, at: at(2)) == .probe)
+        circuit.noteProbe(at: at(2))
+        #expect(circuit.ask(changing: false, at: at(3.5)) == .stay(.seconds(0.5)))
+        #expect(circuit.ask(changing: false, at: at(4)) == .probe)
+        circuit.noteProbe(at: at(4))
+        #expect(circuit.note(failed: false, probe: true, at: at(4.5), jitter: 0) == .closed(after: .seconds(4.5)))
+        // The first one ends when its time is over, and is one failure among others.
+        #expect(circuit.note(failed: true, probe: true, at: at(5), jitter: 0) == nil)
+        #expect(circuit.state(at: at(5)) == .closed)
     }
 
     @Test func `a probe that a lock-out keeps back leaves its place to the next call`() {
@@ -109,15 +115,16 @@ import Transport
         }
         hear(.denied, times: CredentialLockout.denialsMin, 0)
         hear(.timedOut, times: CircuitBreaker.callsMin, 1)
-        // The circuit would let it find out, and the lock-out lets workers try every 30 seconds.
+        // The circuit would let it find out, and the lock-out lets workers try every five seconds.
         #expect(entry(4) != .go(isProbe: true))
-        #expect(entry(30) == .go(isProbe: true), "the circuit waits for a probe that nobody makes")
+        #expect(entry(5) == .go(isProbe: true), "the circuit waits for a probe that nobody makes")
     }
 
     @Test func `however long Belvo is away, somebody finds out every two seconds`() {
         var circuit = failing(10)
         for moment in stride(from: 2.0, to: 200, by: 2) {
             #expect(circuit.ask(changing: false, at: at(moment)) == .probe)
+            circuit.noteProbe(at: at(moment))
             #expect(circuit.note(failed: true, probe: true, at: at(moment), jitter: 0) == nil)
             #expect(circuit.ask(changing: false, at: at(moment)) == .stay(.seconds(2)))
         }

@@ -33,14 +33,14 @@ import Transport
         #expect(!lockout.isOn)
     }
 
-    @Test func `locked out, a worker tries every 30 seconds and people every second`() {
+    @Test func `locked out, a worker tries every five seconds and people every second`() {
         var (lockout, _) = denied(3)
-        #expect(lockout.ask(.background, at: at(29)) == .seconds(1))
-        #expect(lockout.ask(.background, at: at(30)) == nil)
-        #expect(lockout.ask(.background, at: at(31)) == .seconds(29))
-        #expect(lockout.ask(.person, at: at(31)) == nil)
-        #expect(lockout.ask(.person, at: at(31.5)) == .seconds(0.5))
-        #expect(lockout.ask(.person, at: at(32)) == nil)
+        #expect(lockout.ask(.background, at: at(4)) == .seconds(1))
+        #expect(lockout.ask(.background, at: at(5)) == nil)
+        #expect(lockout.ask(.background, at: at(6)) == .seconds(4))
+        #expect(lockout.ask(.person, at: at(6)) == nil)
+        #expect(lockout.ask(.person, at: at(6.5)) == .seconds(0.5))
+        #expect(lockout.ask(.person, at: at(7)) == nil)
     }
 
     @Test func `the first call that is let in ends it, and the next lock-out raises a new alarm`() {
@@ -62,9 +62,9 @@ import Transport
         #expect(lockout.isOn)
         #expect(lockout.ask(.person, of: 7, at: at(1)) == nil)
         _ = lockout.noteDenied(401, .readEnrollment, .person, of: 7, target: "/", at: at(1))
-        #expect(lockout.ask(.person, of: 7, at: at(2)) == .seconds(9))
+        #expect(lockout.ask(.person, of: 7, at: at(2)) == .seconds(3))
         #expect(lockout.ask(.person, of: 1, at: at(2)) == nil, "another user's call finds out")
-        #expect(lockout.ask(.person, of: 7, at: at(11)) == nil)
+        #expect(lockout.ask(.person, of: 7, at: at(5)) == nil)
     }
 
     @Test func `the same alarm is raised again after an hour, not before`() {
