@@ -11,7 +11,11 @@ struct BelvoAvailability: Sendable {
     private(set) var quiet = ThrottleBackoff()
     /// The silence of workers: what they are told does not keep people waiting, until a person's call is told the same.
     private var workersQuiet = ThrottleBackoff()
+    /// The silences of single parties: for their own calls, and for those that workers make for them.
     private var partyQuiet = PartyBackoff()
+    private var workersPartyQuiet = PartyBackoff()
+    /// The silence of workers upon what one party was told: a moment, after which a call for another finds out.
+    private static let pauseUponOneParty = ThrottleBackoff.pauseMin
 
     /// The decision about a call that has its turn.
     enum Entry: Sendable, Equatable {
@@ -42,12 +46,12 @@ struct BelvoAvailability: Sendable {
 
     /// Asks for leave to make a call.
     mutating func enter(_ call: Call, _ caller: Caller, of party: UInt64 = 0, at now: Monotonic) -> Entry {
-        let isChanging = call.kind == .creating || call.kind == .moving
-        if let rest = partyQuiet.rest(call, of: party, at: now) ?? silence(of: caller, changing: isChanging, at: now) {
+        let ofParty = (caller == .background ? workersPartyQuiet : partyQuiet).rest(call, of: party, at: now)
+        if let rest = ofParty ?? silence(of: caller, changing: call.isChanging, at: now) {
             return .heldBack(CallHeldBack(reason: "Belvo has asked for silence", retryAfter: rest))
         }
         let isProbe: Bool
-        switch circuit.ask(changing: isChanging, at: now) {
+        switch circuit.ask(changing: call.isChanging, at: now) {
         case .pass: isProbe = false
         case .probe: isProbe = true
         case .stay(let rest): return .heldBack(CallHeldBack(reason: "the circuit is open", retryAfter: rest))
@@ -82,8 +86,12 @@ struct BelvoAvailability: Sendable {
         switch outcome.kind {
         case .answered, .refused:
             quiet.noteAdmitted(at: now)
-            partyQuiet.noteAdmitted(call, caller, of: party, at: now)
-            if caller == .background { workersQuiet.noteAdmitted(at: now) }
+            if caller == .background {
+                workersQuiet.noteAdmitted(at: now)
+                workersPartyQuiet.noteAdmitted(call, of: party, at: now)
+            } else {
+                partyQuiet.noteAdmitted(call, of: party, at: now)
+            }
             if lockout.noteAdmitted() { events.append(.admitted(denials: lockout.denials)) }
         case .denied where call == .refreshWidgetToken:
             break  // What Belvo does not let in there is the token in the body, which ends by itself.
@@ -92,20 +100,33 @@ struct BelvoAvailability: Sendable {
             if let alarm = lockout.noteDenied(status, call, caller, of: party, target: "\(target)", at: now) {
                 events.append(.denied(alarm, status: status, denials: lockout.denials))
             }
-        case .throttled where partyQuiet.keeps(outcome.retryAfter, call, caller, of: party, at: now, jitter: jitter()):
-            break  // What one party sends or has may be why: the others' calls go on until most of them hear it too.
-        case .throttled where caller == .background:
-            if let length = workersQuiet.note(retryAfter: outcome.retryAfter, at: now, jitter: jitter()) {
-                events.append(.throttled(length))
-            }
         case .throttled:
-            let isConcluded = PartyBackoff.concerns(call, caller, of: party)
-            let wanted = outcome.retryAfter.map { isConcluded ? min($0, PartyBackoff.silenceOfAllMax) : $0 }
-            if let length = quiet.note(retryAfter: wanted, at: now, jitter: jitter()) {
+            if let length = silence(
+                uponThrottling: outcome.retryAfter, call, caller, of: party, at: now, jitter: jitter())
+            {
                 events.append(.throttled(length))
             }
         case .failed, .malformedAnswer, .timedOut, .lost, .notSent, .heldBack: break
         }
         return events
+    }
+
+    /// Takes note of a 429; gives the length of the silence of more than one party when it begins.
+    private mutating func silence(
+        uponThrottling retryAfter: Duration?, _ call: Call, _ caller: Caller, of party: UInt64, at now: Monotonic,
+        jitter: Double
+    ) -> Duration? {
+        // What one party sends or has may be why: the others' calls go on until most of them hear it too.
+        let isConcluded = PartyBackoff.concerns(call, of: party)
+        let ofAll = isConcluded ? retryAfter.map { min($0, PartyBackoff.silenceOfAllMax) } : retryAfter
+        guard caller == .background else {
+            if partyQuiet.keeps(retryAfter, call, of: party, at: now, jitter: jitter) { return nil }
+            return quiet.note(retryAfter: ofAll, at: now, jitter: jitter)
+        }
+        guard workersPartyQuiet.keeps(retryAfter, call, of: party, at: now, jitter: jitter) else {
+            return workersQuiet.note(retryAfter: ofAll, at: now, jitter: jitter)
+        }
+        // A worker makes many calls: not one after the other for each party to hear it.
+        return workersQuiet.note(retryAfter: Self.pauseUponOneParty, at: now, jitter: jitter)
     }
 }

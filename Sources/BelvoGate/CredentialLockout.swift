@@ -64,7 +64,7 @@ struct CredentialLockout: Sendable {
         at now: Monotonic
     ) -> Alarm? {
         denials += 1
-        let hasContent = call.kind == .creating || call.kind == .moving
+        let hasContent = call.isChanging
         if status == 403, hasContent { return raise(.content, at: now) }
         if isOn {
             self.status = status

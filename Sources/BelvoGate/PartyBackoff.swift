@@ -4,13 +4,15 @@ import Transport
 /// The silence that Belvo has asked one party for, with a handed-in clock.
 ///
 /// A 429 to a call that carries a user's text may be the answer to that text: any made-up code may be answered by one.
-/// One to a person's reading may be about that object alone. So it silences that party's calls of that kind, and all
-/// calls only when several parties have been told the same lately, and more than were let in.
+/// One to the reading of an object may be about that object alone. So it silences that party's calls of that kind, and
+/// all calls only when several parties have been told the same lately, and more than were let in.
 struct PartyBackoff: Sendable {
     /// Silences that are kept at a time. A 429 past it silences all.
     static let countMax = 1_024
     /// How long what a party was told counts as lately.
     static let memory = Duration.seconds(10)
+    /// The longest silence of one party's readings: what Belvo decides about a payment is not left unread for an hour.
+    static let silenceOfReadingsMax = ThrottleBackoff.pauseMax
     /// The longest silence of all that is concluded from what several parties were told: a few who agree upon it shall
     /// not have it for an hour.
     static let silenceOfAllMax = ThrottleBackoff.pauseMax
@@ -33,30 +35,31 @@ struct PartyBackoff: Sendable {
 
     /// Takes note of a 429; true when it concerns this party alone.
     mutating func keeps(
-        _ retryAfter: Duration?, _ call: Call, _ caller: Caller, of party: UInt64, at now: Monotonic, jitter: Double
+        _ retryAfter: Duration?, _ call: Call, of party: UInt64, at now: Monotonic, jitter: Double
     ) -> Bool {
-        guard Self.concerns(call, caller, of: party) else { return false }
+        guard Self.concerns(call, of: party) else { return false }
         let key = Key(party: party, call: call)
         silences = silences.filter { $0.value.rest(at: now) != nil || $0.key == key }
         guard silences.count < Self.countMax else { return false }
-        _ = silences[key, default: ThrottleBackoff()].note(retryAfter: retryAfter, at: now, jitter: jitter)
+        let length = call.isChanging ? retryAfter : retryAfter.map { min($0, Self.silenceOfReadingsMax) }
+        _ = silences[key, default: ThrottleBackoff()].note(retryAfter: length, at: now, jitter: jitter)
         Self.note(party, in: &silenced, at: now)
         let told = Self.lately(silenced, at: now)
         return told.count == 1 || told.count <= Self.lately(admitted, at: now).subtracting(told).count
     }
 
     /// A party's call was let in.
-    mutating func noteAdmitted(_ call: Call, _ caller: Caller, of party: UInt64, at now: Monotonic) {
-        guard Self.concerns(call, caller, of: party) else { return }
+    mutating func noteAdmitted(_ call: Call, of party: UInt64, at now: Monotonic) {
+        guard Self.concerns(call, of: party) else { return }
         Self.note(party, in: &admitted, at: now)
     }
 
     /// Whether such a call may be answered for what it says, or what it asks for.
-    static func concerns(_ call: Call, _ caller: Caller, of party: UInt64) -> Bool {
+    static func concerns(_ call: Call, of party: UInt64) -> Bool {
         guard party != 0 else { return false }
         return switch call {
         case .mintWidgetToken, .refreshWidgetToken, .listInstitutions: false
-        default: call.kind == .creating || call.kind == .moving || caller == .person
+        default: true
         }
     }
 

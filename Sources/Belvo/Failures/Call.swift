@@ -44,4 +44,6 @@ package enum Call: String, Sendable, CaseIterable {
             .listing
         }
     }
+    /// Whether the call changes something at Belvo.
+    package var isChanging: Bool { kind == .creating || kind == .moving }
 }

@@ -21,7 +21,7 @@ extension BelvoError {
     /// an answer that Belvo itself did not decide on; and a status says what it says only where the call
     /// could have earned it, so that a 404 to a creation is a wrong path and not a missing object.
     package init(_ outcome: Outcome, to call: Call) {
-        let changes = call.kind == .creating || call.kind == .moving
+        let changes = call.isChanging
         func unknown(_ doubt: UnknownOutcome) -> BelvoError { changes ? .outcomeUnknown(doubt) : .unanswered(doubt) }
         func malformedAnswer(_ reason: String, isJSON: Bool) -> BelvoError {
             changes

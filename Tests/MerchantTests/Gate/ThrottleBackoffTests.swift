@@ -42,6 +42,34 @@ import Transport
         #expect(mayGo(.background, 13) && mayGo(.person, 13))
     }
 
+    @Test func `what a worker is told about one user keeps his records unread for a minute, and others' for a moment`()
+    {
+        var belvo = BelvoAvailability()
+        func hear(_ status: Int, of party: UInt64, _ seconds: Double) -> [BelvoAvailability.Event] {
+            let answer = CallOutcome(Response(HTTP.Status(status), headers: ["retry-after": "3600"]))
+            return belvo.learn(
+                from: answer, .readPaymentIntent, .background, of: party, target: "/", isProbe: false, at: at(seconds),
+                jitter: { 0 })
+        }
+        func mayGo(_ caller: Caller = .background, of party: UInt64, _ seconds: Double) -> Bool {
+            if case .go = belvo.enter(.readPaymentIntent, caller, of: party, at: at(seconds)) { true } else { false }
+        }
+        #expect(hear(429, of: 7, 0) == [.throttled(.seconds(2))])
+        #expect(!mayGo(of: 1, 1))
+        #expect(mayGo(.person, of: 7, 1), "what workers are told keeps nobody waiting who asks himself")
+        #expect(mayGo(of: 1, 2) && !mayGo(of: 7, 2))
+        #expect(hear(200, of: 1, 3).isEmpty)
+        #expect(hear(200, of: 2, 3).isEmpty)
+        // Two are told so, and two are not.
+        #expect(hear(429, of: 8, 4) == [.throttled(.seconds(2))])
+        #expect(mayGo(of: 1, 6) && !mayGo(of: 8, 6))
+        #expect(mayGo(of: 7, 60) && mayGo(of: 8, 64))
+        // Told to more than were let in lately: a minute for all, though it is asked for an hour.
+        #expect(hear(429, of: 7, 100) == [.throttled(.seconds(2))])
+        #expect(hear(429, of: 1, 102) == [.throttled(.seconds(60))])
+        #expect(!mayGo(of: 2, 161) && mayGo(of: 2, 162))
+    }
+
     @Test func `a silence of an hour is asked about once a minute, and over when Belvo lets one in`() {
         var belvo = BelvoAvailability()
         func hear(_ status: Int, _ seconds: Double) {
