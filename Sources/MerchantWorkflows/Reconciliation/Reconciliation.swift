@@ -30,7 +30,7 @@ package struct Reconciliation: Sendable {
             Difference(kind: .unreadable, payment: nil, intent: nil, ours: nil, theirs: $0)
         }
         var seen: [Belvo.PaymentIntent.ID: Payment?] = [:]
-        for intent in intents.items where day.mayHold(intent.createdAt) {
+        for intent in shownLast(intents.items, by: \.id) where day.mayHold(intent.createdAt) {
             let payment = try await payment(for: intent)
             seen[intent.id] = .some(payment?.record)
             if let payment {
@@ -41,7 +41,9 @@ package struct Reconciliation: Sendable {
             differences += try await twin(payment?.record, intent)
         }
         differences += try await missing(on: day, besides: Set(seen.keys.map(\.uuid)))
-        differences += try await compare(charges.items.filter { day.mayHold($0.createdAt) }, seen)
+        let charged = shownLast(charges.items, by: \.id).filter { day.mayHold($0.createdAt) }
+        differences += try await compare(charged, seen)
+        differences += try await uncollected(charged)
         differences += try await dependencies.store.doublePaid(on: day)
         try await dependencies.store.note(differences, of: day)
         return differences
@@ -140,6 +142,22 @@ package struct Reconciliation: Sendable {
         return differences
     }
 
+    /// Payments that are paid here and of which Belvo lists only charges that have collected nothing.
+    private func uncollected(_ charges: [Belvo.Charge]) async throws -> [Difference] {
+        var differences: [Difference] = []
+        let byIntent = Dictionary(grouping: charges.filter { $0.paymentIntent != nil }, by: \.paymentIntent)
+        for (intent, charges) in byIntent where charges.allSatisfy(\.hasFailed) {
+            guard let intent, let payment = try await dependencies.store.payment(belvoID: intent.uuid)?.record,
+                payment.status == .succeeded
+            else { continue }
+            differences.append(
+                Difference(
+                    kind: .chargeStatus, payment: payment.id.uuid, intent: intent.uuid, ours: payment.historyState,
+                    theirs: charges[0].status))
+        }
+        return differences
+    }
+
     private func compare(
         _ charges: [Belvo.Charge], _ seen: [Belvo.PaymentIntent.ID: Payment?]
     ) async throws -> [Difference] {
@@ -174,6 +192,16 @@ package struct Reconciliation: Sendable {
         }
         return differences
     }
+}
+
+/// The items of a list, each once and as it was shown last: a page may repeat what one before it has shown.
+private func shownLast<Item, ID: Hashable>(_ items: [Item], by id: KeyPath<Item, ID>) -> [Item] {
+    var seen: Set<ID> = []
+    return items.reversed().filter { seen.insert($0[keyPath: id]).inserted }.reversed()
+}
+
+extension Belvo.Charge {
+    fileprivate var hasFailed: Bool { ["FAILED", "CANCELED"].contains(status) }
 }
 
 extension Difference {

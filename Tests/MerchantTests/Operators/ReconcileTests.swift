@@ -235,6 +235,45 @@ import Testing
         }
     }
 
+    @Test func `a charge that a later page shows again was made once`() async throws {
+        try await atNoon { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let enrollment = try await client.enroll()
+            var paid: [AppClient.OpenedPayment] = []
+            for number in 1...2 {
+                let payment = try await client.openPayment(
+                    enrollment, reference: "order-\(number)", key: "tap-\(number)")
+                try await client.authorize(payment)
+                try harness.sandbox.settle(intent: payment.belvoID)
+                paid.append(payment)
+            }
+            try await harness.poll()
+            harness.sandbox.next(
+                .altered([
+                    .init("/results/*/id", #""5bd3ec94-0d02-4f23-8d5d-1c4f1e1c0c11""#),
+                    .init("/results/*/payment_intent", #""\#(paid[0].belvoID)""#),
+                ]), on: .listCharges, count: nil)
+            #expect(try await reconcile(harness).isEmpty)
+        }
+    }
+
+    @Test func `a payment whose only charge has failed is found`() async throws {
+        try await atNoon { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let enrollment = try await client.enroll()
+            let payment = try await client.openPayment(enrollment)
+            try await client.authorize(payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            try await harness.poll()
+            harness.sandbox.next(
+                .altered([.init("/results/*/status", #""FAILED""#)]), on: .listCharges, count: nil)
+            let found = try await reconcile(harness)
+            #expect(found.map(\.kind) == [.chargeStatus])
+            #expect(found.map(\.theirs) == ["FAILED"])
+            #expect(found.map { $0.payment?.uuidString.lowercased() } == [payment.id])
+        }
+    }
+
     @Test func `a payment that Belvo does not know is found`() async throws {
         try await atNoon { harness in
             var client = try await AppClient.arrive(on: harness)
