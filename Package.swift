@@ -89,6 +89,7 @@ let package = Package(
                 .embedInCode("0043_keep_the_history_by_year.sql"),
                 .embedInCode("0044_make_and_drop_partitions.sql"),
                 .embedInCode("0045_hold_nothing_for_what_is_not_shown.sql"),
+                .embedInCode("0046_refuse_to_empty_tables.sql"),
             ],
             swiftSettings: strict
         ),

@@ -77,6 +77,7 @@ public let migrations: [Migration] = [
     Migration("0044_make_and_drop_partitions", PackageResources._044_make_and_drop_partitions_sql),
     Migration(
         "0045_hold_nothing_for_what_is_not_shown", PackageResources._045_hold_nothing_for_what_is_not_shown_sql),
+    Migration("0046_refuse_to_empty_tables", PackageResources._046_refuse_to_empty_tables_sql),
 ]
 
 extension Migration {

@@ -105,4 +105,15 @@ import Testing
             #expect(writable.isEmpty, "\(writable)")
         }
     }
+
+    @Test func `tables that say what may be paid or was are not emptied at a stroke`() async throws {
+        try await TestHarness.open { harness in
+            for table in ["payments", "orders", "widget_tokens", "money_alarms", "state_history"] {
+                let failure = await #expect(throws: DatabaseError.self, "\(table)") {
+                    try await harness.database.execute(SQL(trusted: "TRUNCATE \(table) CASCADE"))
+                }
+                #expect("\(String(describing: failure))".contains("23000"))
+            }
+        }
+    }
 }
