@@ -92,7 +92,7 @@ struct BelvoAvailability: Sendable {
             } else {
                 partyQuiet.noteAdmitted(call, of: party, at: now)
             }
-            if lockout.noteAdmitted() { events.append(.admitted(denials: lockout.denials)) }
+            if lockout.noteAdmitted(of: party, at: now) { events.append(.admitted(denials: lockout.denials)) }
         case .denied where call == .refreshWidgetToken:
             break  // What Belvo does not let in there is the token in the body, which ends by itself.
         case .denied:

@@ -15,8 +15,11 @@ struct CredentialLockout: Sendable {
     /// How often a waiting user's call does, so that the first users after the end notice it.
     static let personPause = Duration.seconds(1)
     /// For how long a user whose call was denied leaves it to others to find out: where there are no others, the end
-    /// is noticed so late (reliability.md, promise 14).
+    /// is noticed so late (reliability.md, promise 14). Every other try of the workers is others'.
     static let partyPause = Duration.seconds(4)
+    static let partyPauseOfWorkers = backgroundPause + .seconds(1)
+    /// For how long a call that was let in says that another party's denials may be its own.
+    static let admissionMemory = Duration.seconds(60)
     /// The users who are remembered for that.
     private static let triedMax = 1_024
     /// How often the same alarm is raised while nothing gets better.
@@ -39,6 +42,8 @@ struct CredentialLockout: Sendable {
     private var forbidden: Set<String> = []
     /// For whom calls of their own were answered with 401 in a row: any made-up code may be, and one user's objects.
     private var deniedParties: Set<UInt64> = []
+    /// The party whose call was let in last.
+    private var lastAdmission: (party: UInt64, moment: Monotonic)?
     /// When whose call was denied in vain, locked out.
     private var triedInVain: [UInt64: Monotonic] = [:]
     private var nextTry = PerCaller(
@@ -52,13 +57,14 @@ struct CredentialLockout: Sendable {
     mutating func ask(_ caller: Caller, of party: UInt64 = 0, at now: Monotonic) -> Duration? {
         guard isOn else { return nil }
         if now < nextTry[caller] { return nextTry[caller] - now }
-        if let last = triedInVain[party], now < last + Self.partyPause { return last + Self.partyPause - now }
+        let partyPause = caller == .person ? Self.partyPause : Self.partyPauseOfWorkers
+        if let last = triedInVain[party], now < last + partyPause { return last + partyPause - now }
         nextTry[caller] = now + Self.pause(of: caller)
         return nil
     }
 
     /// Takes note of a denial; gives the alarm that has to be raised, if it was not raised lately.
-    /// Of one party a person's calls, and calls with a user's text, count once.
+    /// Of one party a person's calls, and calls with a user's text, count once; and while others are let in, all.
     mutating func noteDenied(
         _ status: Int, _ call: Call, _ caller: Caller = .background, of party: UInt64 = 0, target: String,
         at now: Monotonic
@@ -70,12 +76,13 @@ struct CredentialLockout: Sendable {
             self.status = status
             if party != 0, triedInVain.count < Self.triedMax { triedInVain[party] = now }
         } else {
-            if status == 401 {
-                let isCountedOnce = party != 0 && (hasContent || caller == .person)
-                if !isCountedOnce || deniedParties.insert(party).inserted { inARow += 1 }
-            } else if forbidden.insert(target).inserted {
-                inARow += 1
-            }
+            let countsOnce =
+                party != 0
+                && (status == 401 && (hasContent || caller == .person) || othersAreLetIn(than: party, at: now))
+            let isNew =
+                countsOnce
+                ? deniedParties.insert(party).inserted : status == 401 || forbidden.insert(target).inserted
+            if isNew { inARow += 1 }
             if inARow >= Self.denialsMin {
                 self.status = status
                 for caller in Caller.allCases { nextTry[caller] = now + Self.pause(of: caller) }
@@ -85,7 +92,8 @@ struct CredentialLockout: Sendable {
     }
 
     /// Takes note of a call that was let in; true when that ends a lock-out.
-    mutating func noteAdmitted() -> Bool {
+    mutating func noteAdmitted(of party: UInt64 = 0, at now: Monotonic) -> Bool {
+        lastAdmission = (party, now)
         inARow = 0
         if !forbidden.isEmpty { forbidden.removeAll() }
         if !deniedParties.isEmpty { deniedParties.removeAll() }
@@ -94,6 +102,11 @@ struct CredentialLockout: Sendable {
         triedInVain.removeAll()
         raised[.credentials] = nil
         return true
+    }
+
+    private func othersAreLetIn(than party: UInt64, at now: Monotonic) -> Bool {
+        guard let lastAdmission, lastAdmission.party != party else { return false }
+        return now < lastAdmission.moment + Self.admissionMemory
     }
 
     private mutating func raise(_ alarm: Alarm, at now: Monotonic) -> Alarm? {

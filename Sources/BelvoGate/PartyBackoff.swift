@@ -20,6 +20,11 @@ struct PartyBackoff: Sendable {
     private struct Key: Hashable {
         let party: UInt64
         let call: Call
+
+        init(of party: UInt64, _ call: Call) {
+            self.party = PartyBackoff.isTheSameForAll(call) ? 0 : party
+            self.call = call
+        }
     }
 
     private var silences: [Key: ThrottleBackoff] = [:]
@@ -29,8 +34,8 @@ struct PartyBackoff: Sendable {
 
     /// How long this party's calls of this kind still rest.
     func rest(_ call: Call, of party: UInt64, at now: Monotonic) -> Duration? {
-        guard party != 0, !silences.isEmpty else { return nil }
-        return silences[Key(party: party, call: call)]?.rest(at: now)
+        guard !silences.isEmpty else { return nil }
+        return silences[Key(of: party, call)]?.rest(at: now)
     }
 
     /// Takes note of a 429; true when it concerns this party alone.
@@ -38,11 +43,12 @@ struct PartyBackoff: Sendable {
         _ retryAfter: Duration?, _ call: Call, of party: UInt64, at now: Monotonic, jitter: Double
     ) -> Bool {
         guard Self.concerns(call, of: party) else { return false }
-        let key = Key(party: party, call: call)
+        let key = Key(of: party, call)
         silences = silences.filter { $0.value.rest(at: now) != nil || $0.key == key }
         guard silences.count < Self.countMax else { return false }
         let length = call.isChanging ? retryAfter : retryAfter.map { min($0, Self.silenceOfReadingsMax) }
         _ = silences[key, default: ThrottleBackoff()].note(retryAfter: length, at: now, jitter: jitter)
+        if Self.isTheSameForAll(call) { return true }
         Self.note(party, in: &silenced, at: now)
         let told = Self.lately(silenced, at: now)
         return told.count == 1 || told.count <= Self.lately(admitted, at: now).subtracting(told).count
@@ -51,16 +57,19 @@ struct PartyBackoff: Sendable {
     /// A party's call was let in.
     mutating func noteAdmitted(_ call: Call, of party: UInt64, at now: Monotonic) {
         guard Self.concerns(call, of: party) else { return }
+        silences[Key(of: party, call)]?.noteAdmitted(at: now)
+        guard !Self.isTheSameForAll(call) else { return }
         Self.note(party, in: &admitted, at: now)
     }
 
     /// Whether such a call may be answered for what it says, or what it asks for.
     static func concerns(_ call: Call, of party: UInt64) -> Bool {
-        guard party != 0 else { return false }
-        return switch call {
-        case .mintWidgetToken, .refreshWidgetToken, .listInstitutions: false
-        default: true
-        }
+        party != 0 || isTheSameForAll(call)
+    }
+
+    /// Whether a call says the same, and asks for the same, for all parties.
+    static func isTheSameForAll(_ call: Call) -> Bool {
+        [.mintWidgetToken, .refreshWidgetToken, .listInstitutions].contains(call)
     }
 
     private static func note(_ party: UInt64, in moments: inout [UInt64: Monotonic], at now: Monotonic) {

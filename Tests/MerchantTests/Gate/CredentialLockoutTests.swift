@@ -27,7 +27,7 @@ import Transport
 
     @Test func `a call that is let in between two denials says that it is no lock-out`() {
         var (lockout, _) = denied(2)
-        let ended = lockout.noteAdmitted()
+        let ended = lockout.noteAdmitted(at: at(0))
         #expect(!ended)
         _ = lockout.noteDenied(401, .readPaymentIntent, target: "/", at: at(1))
         #expect(!lockout.isOn)
@@ -45,7 +45,7 @@ import Transport
 
     @Test func `the first call that is let in ends it, and the next lock-out raises a new alarm`() {
         var (lockout, _) = denied(3)
-        let ended = lockout.noteAdmitted()
+        let ended = lockout.noteAdmitted(at: at(0))
         #expect(ended)
         #expect(lockout.ask(.background, at: at(1)) == nil)
         let alarm = lockout.noteDenied(401, .readEnrollment, target: "/", at: at(2))
@@ -65,6 +65,28 @@ import Transport
         #expect(lockout.ask(.person, of: 7, at: at(2)) == .seconds(3))
         #expect(lockout.ask(.person, of: 1, at: at(2)) == nil, "another user's call finds out")
         #expect(lockout.ask(.person, of: 7, at: at(5)) == nil)
+    }
+
+    @Test(arguments: [401, 403])
+    func `while others are let in, what is denied to one user's records locks nobody out`(status: Int) {
+        var lockout = CredentialLockout()
+        func deny(of party: UInt64, _ seconds: Double) {
+            _ = lockout.noteDenied(
+                status, .readPaymentIntent, .background, of: party, target: "/\(seconds)", at: at(seconds))
+        }
+        _ = lockout.noteAdmitted(of: 1, at: at(0))
+        for second in 0..<59 { deny(of: 7, Double(second)) }
+        #expect(!lockout.isOn)
+        // No other was let in for a minute.
+        deny(of: 7, 61)
+        deny(of: 7, 62)
+        #expect(lockout.isOn)
+        // Every other try is others'.
+        #expect(lockout.ask(.background, of: 7, at: at(67)) == nil)
+        deny(of: 7, 67)
+        #expect(lockout.ask(.background, of: 7, at: at(72)) == .seconds(1))
+        #expect(lockout.ask(.background, of: 1, at: at(72)) == nil)
+        #expect(lockout.ask(.background, of: 7, at: at(77)) == nil)
     }
 
     @Test func `the same alarm is raised again after an hour, not before`() {

@@ -276,13 +276,18 @@ import Transport
                 await #expect(throws: CallHeldBack.self) { try await call(.completeRedirection, caio) }
                 clock.advance(by: .seconds(3_601))
                 try await call(.completeRedirection, ana)
-                // A reading of one user's object; and a call that is the same for all.
+                // A reading of one user's object.
                 try await call(.readEnrollment, ana, "/throttled")
                 #expect(gate.snapshot.quiet == nil)
                 await #expect(throws: CallHeldBack.self) { try await call(.readEnrollment, ana) }
                 try await call(.readEnrollment, bia)
+                // One that is the same for all is kept from all, for a minute at most, and nothing else is.
                 try await call(.mintWidgetToken, ana, "/throttled")
-                #expect(gate.snapshot.quiet == .seconds(3_600))
+                #expect(gate.snapshot.quiet == nil)
+                await #expect(throws: CallHeldBack.self) { try await call(.mintWidgetToken, bia) }
+                try await call(.createPaymentIntent, ana)
+                clock.advance(by: .seconds(61))
+                try await call(.mintWidgetToken, bia)
             }.value
         }
     }
