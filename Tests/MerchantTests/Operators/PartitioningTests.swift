@@ -62,7 +62,8 @@ import Transport
         FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid WHERE NOT indisprimary
             AND indrelid IN ('webhook_receipts'::regclass, 'events'::regclass, 'state_history'::regclass)
         UNION ALL
-        SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE tgrelid = 'state_history'::regclass
+        SELECT pg_get_triggerdef(oid) FROM pg_trigger
+        WHERE tgrelid = 'state_history'::regclass AND tgname <> 'history_is_not_emptied'
         ORDER BY line
         """
 
