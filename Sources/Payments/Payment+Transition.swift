@@ -13,6 +13,8 @@ extension Payment {
         case authorizationNotLetIn
         /// Belvo was read, or answered with the payment.
         case reported(Report)
+        /// Belvo does not have the id that it gave, and shows the payment under another one.
+        case renamed(Report)
         /// A charge or a transaction of it has collected money.
         case collected
         /// Belvo refused to create it, or never got the call.
@@ -44,11 +46,14 @@ extension Payment {
         public var fidoOptions: [UInt8]?
         public var failureCode: String?
         public var failureMessage: String?
+        /// Its charges that have collected money, by their transfers; nil for one that names none.
+        public var collected: [EndToEndID?]
 
         public init(
             belvoID: UUID, externalID: String?, status: ProviderStatus, providerStatus: String, amount: Money?,
             currency: String?, customer: UUID?, beneficiaryBankAccount: UUID?, enrollment: UUID?,
-            facts: ProviderFacts, fidoOptions: [UInt8]?, failureCode: String?, failureMessage: String?
+            facts: ProviderFacts, fidoOptions: [UInt8]?, failureCode: String?, failureMessage: String?,
+            collected: [EndToEndID?] = []
         ) {
             self.belvoID = belvoID
             self.externalID = externalID
@@ -63,6 +68,7 @@ extension Payment {
             self.fidoOptions = fidoOptions
             self.failureCode = failureCode
             self.failureMessage = failureMessage
+            self.collected = collected
         }
     }
 
@@ -136,6 +142,9 @@ extension Payment {
     public func transition(on event: Event) throws(TransitionRefused) -> Payment {
         var next = self
         switch (state, event) {
+        case (_, .renamed(let report)) where origin == .own && !isClosedAtBelvo:
+            next.belvoID = report.belvoID
+            next.apply(report)
         case (_, .reported(let report)): next.apply(report)
         case (_, .collected): next.noteCollected()
         // A foreign record is not signed or canceled from here, nor given up by time.
@@ -181,11 +190,20 @@ extension Payment {
     /// Belvo's status of what is paid.
     private static let paidWord = "SUCCEEDED"
 
-    /// Takes over what Belvo says, unless Belvo itself has already shown a last status.
+    /// Takes over what Belvo says. Money that a charge has collected counts, whatever word the same answer has for the
+    /// intent.
+    private mutating func apply(_ report: Report) {
+        let isCollected = !report.collected.isEmpty && (belvoID ?? report.belvoID) == report.belvoID
+        if isCollected, !isClosedAtBelvo { noteCollected() }
+        takeOver(report)
+        if isCollected { noteCollected() }
+    }
+
+    /// Takes over the status and the facts of a report, unless Belvo itself has already shown a last status.
     ///
     /// A report that differs from what was asked for counts only as a sign that money may be moving; the record stays
     /// as it is and the caller raises the alarm.
-    private mutating func apply(_ report: Report) {
+    private mutating func takeOver(_ report: Report) {
         if let known = contradiction, known.isSettled, [.succeeded, .failed].contains(report.status),
             differences(from: report).isEmpty
         {
@@ -292,6 +310,7 @@ extension Payment.Event {
         case .authorizationKeptBack: "authorization_kept_back"
         case .authorizationNotLetIn: "authorization_not_let_in"
         case .reported: "reported"
+        case .renamed: "renamed"
         case .collected: "collected"
         case .refused: "refused"
         case .timedOut: "timed_out"

@@ -24,6 +24,9 @@ public struct PaymentIntent: Sendable, Equatable, Redacted {
     public let failureCode: String?
     public let failureMessage: String?
     public let metadata: RawJSON?
+    /// The end-to-end ids of its charges that have collected money, as far as the answer shows them; nil for one of
+    /// which it shows none.
+    public let collected: [String?]
     /// ISO 8601 as Belvo wrote them.
     public let createdAt: String?
     public let updatedAt: String?
@@ -59,6 +62,10 @@ extension PaymentIntent {
         statementDescription = answer.plain("statement_description")
         (failureCode, failureMessage) = answer.failure(code: "failure_code", message: "failure_message")
         metadata = answer.raw("metadata")
+        collected = answer.objects("charges").filter { $0.word("status") == "SUCCEEDED" }.map { charge in
+            let information = try? charge.object("payment_method_information")?.object(paymentMethod)
+            return try? information?.exact("end_to_end_id", bytesMax: 100)
+        }
         createdAt = answer.plain("created_at", scalarsMax: 40)
         updatedAt = answer.plain("updated_at", scalarsMax: 40)
     }

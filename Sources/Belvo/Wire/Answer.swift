@@ -97,6 +97,12 @@ struct Answer {
         return try Answer(member, at: place + name)
     }
 
+    /// The objects of a list; what is no object, or no list, is left out.
+    func objects(_ name: String) -> [Answer] {
+        guard let list = value[name], list.kind == .array else { return [] }
+        return list.elements.compactMap { try? Answer($0) }
+    }
+
     /// A member passed on as it stands, whatever it is.
     func raw(_ name: String) -> RawJSON? {
         present(name).map(RawJSON.init)

@@ -20,7 +20,7 @@ extension PaymentWorkflow {
                 externalPaymentID: intent.biometricPix.externalPaymentID,
                 providerRequestID: intent.biometricPix.providerRequestID),
             fidoOptions: intent.biometricPix.fidoOptions?.json.bytes, failureCode: intent.failureCode,
-            failureMessage: intent.failureMessage)
+            failureMessage: intent.failureMessage, collected: intent.collected.map { $0.flatMap { EndToEndID($0) } })
     }
 }
 

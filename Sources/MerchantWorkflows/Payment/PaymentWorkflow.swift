@@ -118,7 +118,16 @@ extension PaymentWorkflow: PolledWorkflow {
             try await raise(
                 .contradiction, of: payment, "\(report.providerStatus) after \(payment.status.rawValue)")
         }
-        try await raiseIfPaidTwice(payment, by: report.status == .succeeded ? report.facts.endToEndID : nil)
+        let transfers = report.collected + [report.status == .succeeded ? report.facts.endToEndID : nil]
+        for transfer in Set(transfers) { try await raiseIfPaidTwice(payment, by: transfer) }
+        // What an operator has settled is not raised again by the same charge.
+        if payment.isClosedAtBelvo, !report.collected.isEmpty,
+            try await dependencies.store.hasSettled(.contradiction, of: payment.id)
+        {
+            var settled = report
+            settled.collected = []
+            return settled
+        }
         return report
     }
 

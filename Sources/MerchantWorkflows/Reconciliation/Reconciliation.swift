@@ -146,7 +146,7 @@ package struct Reconciliation: Sendable {
     private func uncollected(_ charges: [Belvo.Charge]) async throws -> [Difference] {
         var differences: [Difference] = []
         let byIntent = Dictionary(grouping: charges.filter { $0.paymentIntent != nil }, by: \.paymentIntent)
-        for (intent, charges) in byIntent where charges.allSatisfy(\.hasFailed) {
+        for (intent, charges) in byIntent where charges.allSatisfy(\.hasCollectedNothing) {
             guard let intent, let payment = try await dependencies.store.payment(belvoID: intent.uuid)?.record,
                 payment.status == .succeeded
             else { continue }
@@ -201,7 +201,9 @@ private func shownLast<Item, ID: Hashable>(_ items: [Item], by id: KeyPath<Item,
 }
 
 extension Belvo.Charge {
-    fileprivate var hasFailed: Bool { ["FAILED", "CANCELED"].contains(status) }
+    fileprivate var hasCollectedNothing: Bool {
+        ["CREATED", "PENDING", "SCHEDULED", "PROCESSING", "FAILED", "CANCELED"].contains(status)
+    }
 }
 
 extension Difference {

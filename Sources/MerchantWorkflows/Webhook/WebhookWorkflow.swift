@@ -225,9 +225,10 @@ extension WebhookReceipt {
         }
     }
 
-    /// Whether it says that a charge or a transaction has brought money.
-    var tellsOfPayment: Bool {
-        [.charges, .transactions].contains(WebhookKind(rawValue: type)) && told == "SUCCEEDED"
+    /// Whether it says that a charge or a transaction has brought money, or does not say what it has done.
+    var mayTellOfPayment: Bool {
+        [.charges, .transactions].contains(WebhookKind(rawValue: type))
+            && (told == "SUCCEEDED" || statement.status == nil && statement.direction == nil)
     }
 
     fileprivate var tellsOfInflow: Bool { WebhookKind(rawValue: type) == .transactions && told == "SUCCEEDED" }

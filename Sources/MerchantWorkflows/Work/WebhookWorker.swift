@@ -105,7 +105,7 @@ private struct WebhookPass {
             // An intent that a movement's webhook only named may be false, and what is paid may be paid once more, or
             // be shown as unpaid: the movement itself is read, unless it repeats what is known by then.
             if receipt.record.isOfMovement,
-                !reading.hasFoundOurs || !reading.showsMovingMoney && receipt.record.tellsOfPayment
+                !reading.hasFoundOurs || !reading.showsMovingMoney && receipt.record.mayTellOfPayment
             {
                 continue
             }

@@ -52,6 +52,38 @@ import Testing
         }
     }
 
+    @Test func `a charge whose webhook names its intent and no status is read itself`() async throws {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            try await TakenBackTests.failed(harness, &client, payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            harness.sandbox.next(
+                .altered([Fault.Alteration("/status", #""FAILED""#), Fault.Alteration("/charges", "[]")]),
+                on: .getPaymentIntent, count: nil)
+            try await harness.tell(
+                "CHARGES", of: #require(harness.sandbox.movement("CHARGES", of: payment.belvoID)),
+                data: #""payment_intent": "\#(payment.belvoID)""#)
+            try await harness.work()
+            #expect(try await Self.alarms(harness) == ["contradiction"])
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").string("code") == "payment_in_doubt")
+        }
+    }
+
+    @Test func `FAILED beside a charge that has collected is an alarm, and its reference is not paid again`()
+        async throws
+    {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            try await client.authorize(payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            Self.show("FAILED", on: harness)
+            try await harness.poll()
+            #expect(try await client.payment(payment).string("status") == "FAILED")
+            #expect(try await Self.alarms(harness) == ["contradiction"])
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").string("code") == "payment_in_doubt")
+        }
+    }
+
     @Test func `what was collected for a payment that was given up unsigned keeps its reference`() async throws {
         try await MayBelvoStillPayTests.open { harness, client, enrollment in
             let payment = try await client.openPayment(enrollment)

@@ -253,12 +253,12 @@ import Transport
 
             harness.sandbox.clearFaults()
             harness.clock.advance(by: .seconds(31))
-            harness.sandbox.next(.tooManyRequests(retryAfter: 30), on: .createWidgetToken)
-            try await client.app.send(.post, "/v1/widget-token")
+            harness.sandbox.next(.tooManyRequests(retryAfter: 30), on: .createEnrollment, count: 2)
+            for user in others { try await user.app.send(.post, "/v1/enrollments", user.enrollmentBody) }
             page = try await harness.metrics()
             let silence = try #require(page.value("merchant_belvo_silence_seconds"))
             #expect((29...38).contains(silence))
-            #expect(page.calls("mintWidgetToken", "throttled") == 1)
+            #expect(page.calls("createEnrollment", "throttled") == 2)
             #expect(try await operators.send(.get, "/readyz").text.contains("belvo_asked_for_silence"))
         }
     }

@@ -199,6 +199,24 @@ import Testing
         #expect(ended.state == .failed && ended.contradiction == nil)
     }
 
+    @Test func `money that a charge has collected counts, whatever word the same answer has for the intent`() throws {
+        for payment in [try payment(.awaitingSignature), try payment(.authorizing)] {
+            func after(_ status: ProviderStatus, _ collected: [EndToEndID?] = [nil], id: UUID? = nil) throws -> Payment
+            {
+                var shown = report(of: payment, status)
+                shown.collected = collected
+                shown.belvoID = id ?? shown.belvoID
+                return try payment.transition(on: .reported(shown))
+            }
+            #expect(try after(.failed).contradiction != nil)
+            #expect(try after(.failed, []).contradiction == nil)
+            #expect(try after(.pending).wasSeenSigned)
+            #expect(try !after(.pending, []).wasSeenSigned)
+            #expect(try after(.succeeded).contradiction == nil)
+            #expect(try after(.pending, id: UUID()) == payment)
+        }
+    }
+
     @Test func `what Belvo has shown of a payment stays when a later reading leaves it out`() throws {
         let payment = try payment(.authorizing)
         var whole = report(of: payment, .processing)
