@@ -13,7 +13,7 @@ import Testing
 /// Belvo's webhook says that money has arrived, and reading the payment does not show it yet: the webhook stays until
 /// it does, because no worker may poll that payment any more (reliability.md, promises 1 and 9).
 @Suite struct LaggingReadingTests {
-    private static let failed = Fault.altered([Fault.Alteration("/status", #""FAILED""#)])
+    private static let failed = shown("FAILED")
 
     /// A payment that Belvo has closed as failed, and then calls paid, in a webhook and not in what it shows.
     private static func open(
@@ -61,7 +61,7 @@ import Testing
             let payment = try await client.openPayment(client.enroll())
             #expect(try await client.cancel(payment).status == 200)
             try harness.sandbox.settle(intent: payment.belvoID)
-            harness.sandbox.next(.altered([Fault.Alteration("/status", #""PENDING""#)]), on: .getPaymentIntent)
+            harness.sandbox.next(Self.pending, on: .getPaymentIntent)
             try await Self.tell(harness, payment)
             try await harness.work()
             #expect(try await client.payment(payment).string("status") == "FAILED")
@@ -70,7 +70,12 @@ import Testing
         }
     }
 
-    private static let pending = Fault.altered([Fault.Alteration("/status", #""PENDING""#)])
+    private static let pending = shown("PENDING")
+
+    /// A copy that shows an earlier status shows none of the money that came since.
+    private static func shown(_ status: String) -> Fault {
+        .altered([Fault.Alteration("/status", "\"\(status)\""), Fault.Alteration("/charges", "[]")])
+    }
 
     @Test func `readings from a copy that lags by seconds take no last status back`() async throws {
         try await Self.open { harness, client, payment in
