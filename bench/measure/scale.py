@@ -2,8 +2,11 @@
 
 import json
 import pathlib
+import statistics
 import time
 from dataclasses import dataclass, field
+from functools import partial
+from operator import truediv
 
 from . import report
 from .figures import Figures
@@ -23,10 +26,11 @@ class ScaleAmounts:
     most_users: int = 128
     seconds: float = 10
     pending: int = 1_000
+    rounds: int = 3
 
     @staticmethod
     def least() -> "ScaleAmounts":
-        return ScaleAmounts((100, 400), (2, 4), 4, 5, 10)
+        return ScaleAmounts((100, 400), (2, 4), 4, 5, 10, 1)
 
 
 @dataclass
@@ -35,6 +39,11 @@ class ScaleSite(PaymentSite):
 
     def _cluster_options(self) -> dict[str, object]:
         return {"max_wal_size": "8GB"}
+
+
+def _name(finished: int) -> str:
+    """The database that has so many finished payments."""
+    return f"merchant_{finished}"
 
 
 @dataclass
@@ -51,13 +60,17 @@ class Scale:
         crowd = self._enrolled(max(*amounts.users, amounts.most_users))
         for finished in amounts.finished:
             self._fill(finished)
-            self._measure_beside(finished, crowd)
-
-    def _measure_beside(self, finished: int, crowd: OrderTaker) -> None:
-        for users in self.amounts.users:
-            self._pay(finished, f"{users}", crowd, users, "after_ms:1000", 2_000)
-        self._pay(finished, "most", crowd, self.amounts.most_users, "after_ms:0", 100)
-        self._wait(finished, crowd)
+            site.database.query(f"CREATE DATABASE {_name(finished)} TEMPLATE merchant", database="postgres")
+        # In turn, since the machine's pace changes with its neighbors' work.
+        for round in range(amounts.rounds):
+            say(f"Round {round + 1} of {amounts.rounds}.")
+            for users in (*amounts.users, None):
+                for finished in amounts.finished[::-1 if round % 2 else 1]:
+                    if users is None:
+                        self._pay(finished, "most", crowd, amounts.most_users, "after_ms:0", 100)
+                        self._wait(finished, crowd)
+                    else:
+                        self._pay(finished, f"{users}", crowd, users, "after_ms:1000", 2_000)
 
     def _part_by_month(self) -> None:
         """Has partitions for the sixty days, as a database has that has been in use for so long."""
@@ -165,8 +178,8 @@ class Scale:
         site = self.site
         say(f"{users} users pay beside {finished} finished payments ...")
         self._vary(payment_settlement=decides)
-        self._put_off()
-        merchant = site.start_merchant(POLL_INTERVAL_MS=poll_ms)
+        self._put_off(finished)
+        merchant = self._start_merchant(finished, POLL_INTERVAL_MS=poll_ms)
         site.database.query("CHECKPOINT")
         crowd.order("begin", "pay", users)
         time.sleep(4)
@@ -187,11 +200,11 @@ class Scale:
     def _wait(self, finished: int, crowd: OrderTaker) -> None:
         """Payments that wait for Belvo, polled every 2 s by lists."""
         site, count = self.site, self.amounts.pending
-        query = site.database.query
+        query = partial(site.database.query, database=_name(finished))
         say(f"{count} payments wait beside {finished} finished ones ...")
         self._vary(payment_settlement="when_told")
-        merchant = site.start_merchant()
-        self._put_off()
+        merchant = self._start_merchant(finished)
+        self._put_off(finished)
         crowd.order("begin", "sign", 8)
         pending = ("SELECT count(*) FROM payments "
                    "WHERE state = 'authorizing' AND next_poll_at < app_now() + interval '1 h'")
@@ -214,10 +227,14 @@ class Scale:
         self._watch(f"{finished}_wait", merchant, None)
         site.stop(merchant)
 
-    def _put_off(self) -> None:
+    def _start_merchant(self, finished: int, **settings: object) -> Child:
+        return self.site.start_merchant(DATABASE_URL=self.site.database.url(_name(finished)), **settings)
+
+    def _put_off(self, finished: int) -> None:
         """Nothing that was left before is polled any more."""
         self.site.database.query(
-            "UPDATE payments SET next_poll_at = app_now() + interval '1 day' WHERE next_poll_at IS NOT NULL")
+            "UPDATE payments SET next_poll_at = app_now() + interval '1 day' WHERE next_poll_at IS NOT NULL",
+            database=_name(finished))
 
     def _watch(self, place: str, merchant: Child, crowd: OrderTaker | None) -> list[float]:
         """What is used in a while, for each payment that is paid, or for each one that waits and second."""
@@ -277,7 +294,9 @@ class Scale:
                 figures.median(f"{finished}_create_p99_us", 0.001, 1)) for finished in amounts.finished]
 
         def compared(what: str, more: str, less: str) -> str:
-            values = [figures.middle(f"{more}_{kind}") / figures.middle(f"{less}_{kind}") for kind in kinds]
+            values = [
+                statistics.median(map(truediv, figures.values[f"{more}_{kind}"], figures.values[f"{less}_{kind}"]))
+                for kind in kinds]
             steep = [kind for kind, value in zip(kinds, values) if value > _flat]
             return row(what, *(f"{value:.2f}" for value in values), "**no**" if steep else "yes")
 
@@ -303,9 +322,10 @@ takes {sizes}. Ten million need some 60 GB and hours to fill in, and are not mea
 {bullets([*report.origin(self.site), f"on {report.processor()}, {report.kernel()}, {report.memory()}",
           report.versions(self.site), report.database(self.site)])}
 
-Everything shares the two cores, the phones, the bank and Belvo's stand-in with it. Each line is
-{amounts.seconds:.0f} s, right after a checkpoint, so that images of whole pages are as many as they can be: they are
-told apart, in bytes, since they are written once for each page and checkpoint, and not once for each payment. The rate
+Everything shares the two cores, the phones, the bank and Belvo's stand-in with it. Each line is the median of
+{amounts.rounds} rounds of {amounts.seconds:.0f} s, in which the databases take turns; what is paid in one round is there in
+the next. Each begins right after a checkpoint, so that images of whole pages are as many as they can be: they are told
+apart, in bytes, since they are written once for each page and checkpoint, and not once for each payment. The rate
 of few users is set by their number, since Belvo decides after 1 s and is polled every 2 s; the last rate of each size
 is that of {amounts.most_users} users whose payments Belvo decides at once and who are polled every 100 ms.
 
@@ -313,7 +333,8 @@ is that of {amounts.most_users} users whose payments Belvo decides at once and w
 
 ## Flat
 
-A figure as a multiple of the same one with less work; flat is at most {_flat}. A server that has little to do asks
+A figure as a multiple of the same one with less work, in the same round, and of the rounds the median; flat is at most
+{_flat}. A server that has little to do asks
 every second all the same what is due, and each such question is shared by fewer payments.
 
 {compared_rows}

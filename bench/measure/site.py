@@ -71,14 +71,14 @@ class Database:
     password: str
     child: Child
 
-    def url(self) -> str:
-        return f"postgresql://postgres:{self.password}@127.0.0.1:{self.port}/{_database}"
+    def url(self, database: str = _database) -> str:
+        return f"postgresql://postgres:{self.password}@127.0.0.1:{self.port}/{database}"
 
     def query(self, sql: str, database: str = _database) -> str:
         """The one value that the statements give; several are sent one by one."""
         return output_of(
             self.programs / "psql", "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--tuples-only", "--no-align",
-            f"--dbname={self.url().removesuffix(_database)}{database}", f"--command={sql}")
+            f"--dbname={self.url(database)}", f"--command={sql}")
 
     def run_file(self, path: str) -> None:
         output_of(
