@@ -22,7 +22,7 @@ struct PartyBackoff: Sendable {
         let call: Call
 
         init(of party: UInt64, _ call: Call) {
-            self.party = PartyBackoff.isTheSameForAll(call) ? 0 : party
+            self.party = PartyBackoff.isTheSameForAll(call, of: party) ? 0 : party
             self.call = call
         }
     }
@@ -48,7 +48,7 @@ struct PartyBackoff: Sendable {
         guard silences.count < Self.countMax else { return false }
         let length = call.isChanging ? retryAfter : retryAfter.map { min($0, Self.silenceOfReadingsMax) }
         _ = silences[key, default: ThrottleBackoff()].note(retryAfter: length, at: now, jitter: jitter)
-        if Self.isTheSameForAll(call) { return true }
+        if Self.isTheSameForAll(call, of: party) { return true }
         Self.note(party, in: &silenced, at: now)
         let told = Self.lately(silenced, at: now)
         return told.count == 1 || told.count <= Self.lately(admitted, at: now).subtracting(told).count
@@ -58,18 +58,23 @@ struct PartyBackoff: Sendable {
     mutating func noteAdmitted(_ call: Call, of party: UInt64, at now: Monotonic) {
         guard Self.concerns(call, of: party) else { return }
         silences[Key(of: party, call)]?.noteAdmitted(at: now)
-        guard !Self.isTheSameForAll(call) else { return }
+        guard !Self.isTheSameForAll(call, of: party) else { return }
         Self.note(party, in: &admitted, at: now)
     }
 
     /// Whether such a call may be answered for what it says, or what it asks for.
     static func concerns(_ call: Call, of party: UInt64) -> Bool {
-        party != 0 || isTheSameForAll(call)
+        party != 0 || isTheSameForAll(call, of: party)
     }
 
-    /// Whether a call says the same, and asks for the same, for all parties.
-    static func isTheSameForAll(_ call: Call) -> Bool {
-        [.mintWidgetToken, .refreshWidgetToken, .listInstitutions].contains(call)
+    /// Whether a call says the same, and asks for the same, for all parties: a list of all payments does, but not the
+    /// search for one user's.
+    static func isTheSameForAll(_ call: Call, of party: UInt64) -> Bool {
+        switch call {
+        case .mintWidgetToken, .refreshWidgetToken, .listInstitutions: true
+        case .findPaymentIntents: party == 0
+        default: false
+        }
     }
 
     private static func note(_ party: UInt64, in moments: inout [UInt64: Monotonic], at now: Monotonic) {

@@ -13,8 +13,6 @@ extension Payment {
         case authorizationNotLetIn
         /// Belvo was read, or answered with the payment.
         case reported(Report)
-        /// Belvo does not have the id that it gave, and shows the payment under another one.
-        case renamed(Report)
         /// A charge or a transaction of it has collected money.
         case collected
         /// Belvo refused to create it, or never got the call.
@@ -142,9 +140,6 @@ extension Payment {
     public func transition(on event: Event) throws(TransitionRefused) -> Payment {
         var next = self
         switch (state, event) {
-        case (_, .renamed(let report)) where origin == .own && !isClosedAtBelvo:
-            next.belvoID = report.belvoID
-            next.apply(report)
         case (_, .reported(let report)): next.apply(report)
         case (_, .collected): next.noteCollected()
         // A foreign record is not signed or canceled from here, nor given up by time.
@@ -310,7 +305,6 @@ extension Payment.Event {
         case .authorizationKeptBack: "authorization_kept_back"
         case .authorizationNotLetIn: "authorization_not_let_in"
         case .reported: "reported"
-        case .renamed: "renamed"
         case .collected: "collected"
         case .refused: "refused"
         case .timedOut: "timed_out"

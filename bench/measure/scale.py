@@ -324,11 +324,12 @@ takes {sizes}. Ten million need some 60 GB and hours to fill in, and are not mea
           report.versions(self.site), report.database(self.site)])}
 
 Everything shares the two cores, the phones, the bank and Belvo's stand-in with it. Each line is the median of
-{amounts.rounds} rounds of {amounts.seconds:.0f} s, in which the databases take turns; what is paid in one round is there in
-the next, and tidied up between them. Each begins right after a checkpoint, so that images of whole pages are as many as they can be: they are told
-apart, in bytes, since they are written once for each page and checkpoint, and not once for each payment. The rate
-of few users is set by their number, since Belvo decides after 1 s and is polled every 2 s; the last rate of each size
-is that of {amounts.most_users} users whose payments Belvo decides at once and who are polled every 100 ms.
+{amounts.rounds} rounds of {amounts.seconds:.0f} s, in which the databases take turns; what is paid in one round is
+there in the next, and tidied up between them. Each begins right after a checkpoint, so that images of whole pages are
+as many as they can be: they are told apart, in bytes, since they are written once for each page and checkpoint, and not
+once for each payment. The rate of few users is set by their number, since Belvo decides after 1 s and is polled every
+2 s; the last rate of each size is that of {amounts.most_users} users whose payments Belvo decides at once and who are
+polled every 100 ms.
 
 {paid}
 

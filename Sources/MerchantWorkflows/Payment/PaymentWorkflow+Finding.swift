@@ -10,13 +10,8 @@ extension PaymentWorkflow {
     /// Reads the payment at Belvo; nil when Belvo does not know it.
     func read(_ payment: Payment, from belvo: Belvo.Client) async throws -> Payment.Event? {
         if let belvoID = payment.belvoID {
-            do {
-                let intent = try await belvo.readPaymentIntent(Belvo.PaymentIntent.ID(belvoID))
-                return .reported(try await raisingAlarms(about: report(intent), against: payment))
-            } catch BelvoError.notFound(let refusal) {
-                if let renamed = try await renamed(payment, at: belvo) { return renamed }
-                throw BelvoError.notFound(refusal)
-            }
+            let intent = try await belvo.readPaymentIntent(Belvo.PaymentIntent.ID(belvoID))
+            return .reported(try await raisingAlarms(about: report(intent), against: payment))
         }
         let found = try await belvo.findPaymentIntents(externalID: payment.id.description)
         // Any client may use our ids as names: of several intents those of this customer count. One alone may be this
@@ -34,27 +29,6 @@ extension PaymentWorkflow {
             try await importLater(twin.id)
         }
         return .reported(try await raisingAlarms(about: report(intent), against: payment))
-    }
-
-    /// The payment under the one id that Belvo shows it by, where Belvo does not have the id that it gave: the answer
-    /// to its creation may have been wrong, and what is never shown would hold its reference for ever.
-    ///
-    /// A second reading has to show the same: a copy that lags does not have the right id yet.
-    private func renamed(_ payment: Payment, at belvo: Belvo.Client) async throws -> Payment.Event? {
-        guard payment.origin == .own, !payment.isClosedAtBelvo else { return nil }
-        let named = try await belvo.findPaymentIntents(externalID: payment.id.description).named
-        guard named.count == 1, let id = named.first?.id, try await dependencies.store.payment(belvoID: id.uuid) == nil
-        else { return nil }
-        let shown = report(try await belvo.readPaymentIntent(id))
-        guard payment.differences(from: shown) == ["id"], let known = payment.belvoID else { return nil }
-        do {
-            _ = try await belvo.readPaymentIntent(Belvo.PaymentIntent.ID(known))
-            return nil
-        } catch BelvoError.notFound {
-            dependencies.log.error(
-                "payment.renamed", metadata: ["payment_id": "\(payment.id)", "belvo_id": "\(id)"])
-            return .renamed(shown)
-        }
     }
 
     /// Has a twin imported once the payment has an id of its own, as if a webhook had named it.

@@ -48,45 +48,4 @@ import Testing
             #expect(harness.countCalls(.createPaymentIntent) == 1)
         }
     }
-
-    private static let unknownID = Fault.Alteration("/id", #""5bd3ec94-0d02-4f23-8d5d-1c4f1e1c0c11""#)
-
-    @Test func `an id that Belvo does not have gives way to the one that it shows, and frees its reference`()
-        async throws
-    {
-        try await MayBelvoStillPayTests.open { harness, client, enrollment in
-            harness.sandbox.next(.altered([Self.unknownID]), on: .createPaymentIntent)
-            let payment = try await client.openPayment(enrollment)
-            _ = try await client.cancel(payment)
-            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 201)
-            #expect(harness.log.holds("payment.renamed"))
-            #expect(
-                try await client.payment(payment).string("belvo_id")
-                    == harness.sandbox.intentIDs(externalID: payment.id).first)
-        }
-    }
-
-    @Test func `what was signed under an id that Belvo does not have ends as Belvo shows it`() async throws {
-        try await MayBelvoStillPayTests.open { harness, client, enrollment in
-            harness.sandbox.next(.altered([Self.unknownID]), on: .createPaymentIntent)
-            let payment = try await client.openPayment(enrollment)
-            #expect(try await client.authorize(payment).string("code") == "belvo_lost_object")
-            let real = try #require(harness.sandbox.intentIDs(externalID: payment.id).first)
-            try harness.sandbox.cancel(intent: real)
-            for _ in 0..<2 { try await harness.pass(.seconds(11)) }
-            #expect(try await client.payment(payment).string("status") == "FAILED")
-            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 201)
-        }
-    }
-
-    @Test func `an id that only a lagging reading does not show stays`() async throws {
-        try await MayBelvoStillPayTests.open { harness, client, enrollment in
-            let (payment, twin) = try await client.openPaymentTwice(enrollment)
-            harness.sandbox.variants.listLagMilliseconds = 0
-            harness.sandbox.next(.refused(404, code: "not_found"), on: .getPaymentIntent, count: 1)
-            try await harness.pass(.seconds(11))
-            #expect(try await client.payment(payment).string("belvo_id") == payment.belvoID)
-            #expect(twin != payment.belvoID)
-        }
-    }
 }

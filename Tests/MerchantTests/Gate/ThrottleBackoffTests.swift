@@ -70,6 +70,20 @@ import Transport
         #expect(!mayGo(of: 2, 161) && mayGo(of: 2, 162))
     }
 
+    @Test func `a 429 to a list of all payments keeps workers from lists for a minute, and from others for a moment`() {
+        var belvo = BelvoAvailability()
+        let answer = CallOutcome(Response(HTTP.Status(429), headers: ["retry-after": "600"]))
+        func mayGo(_ call: Call, _ seconds: Double) -> Bool {
+            if case .go = belvo.enter(call, .background, at: at(seconds)) { true } else { false }
+        }
+        let events = belvo.learn(
+            from: answer, .findPaymentIntents, .background, target: "/", isProbe: false, at: at(0), jitter: { 0 })
+        #expect(events == [.throttled(.seconds(2))])
+        #expect(!mayGo(.readPaymentIntent, 1))
+        #expect(mayGo(.readPaymentIntent, 2) && !mayGo(.findPaymentIntents, 59))
+        #expect(mayGo(.findPaymentIntents, 60))
+    }
+
     @Test func `a silence of an hour is asked about once a minute, and over when Belvo lets one in`() {
         var belvo = BelvoAvailability()
         func hear(_ status: Int, _ seconds: Double) {
