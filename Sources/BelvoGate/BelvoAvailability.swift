@@ -118,7 +118,7 @@ struct BelvoAvailability: Sendable {
     ) -> Duration? {
         // What one party sends or has may be why: the others' calls go on until most of them hear it too.
         let isConcluded = PartyBackoff.concerns(call, of: party)
-        let ofAll = isConcluded ? retryAfter.map { min($0, PartyBackoff.silenceOfAllMax) } : retryAfter
+        let ofAll = isConcluded ? min(retryAfter ?? Self.pauseUponOneParty, PartyBackoff.silenceOfAllMax) : retryAfter
         guard caller == .background else {
             if partyQuiet.keeps(retryAfter, call, of: party, at: now, jitter: jitter) { return nil }
             return quiet.note(retryAfter: ofAll, at: now, jitter: jitter)

@@ -14,8 +14,8 @@ struct PartyBackoff: Sendable {
     /// The longest silence of one party's readings: what Belvo decides about a payment is not left unread for an hour.
     static let silenceOfReadingsMax = ThrottleBackoff.pauseMax
     /// The longest silence of all that is concluded from what several parties were told: a few who agree upon it shall
-    /// not have it for an hour.
-    static let silenceOfAllMax = ThrottleBackoff.pauseMax
+    /// not have it for long, and where Belvo means all, the calls that find out are few.
+    static let silenceOfAllMax = Duration.seconds(5)
 
     private struct Key: Hashable {
         let party: UInt64

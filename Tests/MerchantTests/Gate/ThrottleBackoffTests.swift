@@ -64,10 +64,10 @@ import Transport
         #expect(hear(429, of: 8, 4) == [.throttled(.seconds(2))])
         #expect(mayGo(of: 1, 6) && !mayGo(of: 8, 6))
         #expect(mayGo(of: 7, 60) && mayGo(of: 8, 64))
-        // Told to more than were let in lately: a minute for all, though it is asked for an hour.
+        // Told to more than were let in lately: a moment for all, though it is asked for an hour.
         #expect(hear(429, of: 7, 100) == [.throttled(.seconds(2))])
-        #expect(hear(429, of: 1, 102) == [.throttled(.seconds(60))])
-        #expect(!mayGo(of: 2, 161) && mayGo(of: 2, 162))
+        #expect(hear(429, of: 1, 102) == [.throttled(.seconds(5))])
+        #expect(!mayGo(of: 2, 106) && mayGo(of: 2, 107))
     }
 
     @Test func `a 429 to a list of all payments keeps workers from lists for a minute, and from others for a moment`() {

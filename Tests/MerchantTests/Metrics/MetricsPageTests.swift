@@ -257,7 +257,7 @@ import Transport
             for user in others { try await user.app.send(.post, "/v1/enrollments", user.enrollmentBody) }
             page = try await harness.metrics()
             let silence = try #require(page.value("merchant_belvo_silence_seconds"))
-            #expect((29...38).contains(silence))
+            #expect((4...7).contains(silence))
             #expect(page.calls("createEnrollment", "throttled") == 2)
             #expect(try await operators.send(.get, "/readyz").text.contains("belvo_asked_for_silence"))
         }
