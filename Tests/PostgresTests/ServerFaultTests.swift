@@ -130,20 +130,29 @@ import Transport
                     try await other.rows("SELECT current_setting('synchronous_standby_names') AS names")[0][
                         "names", as: String.self] == "nobody"
                 }
-                let single = loop.task { try await database.execute("INSERT INTO numbers (n) VALUES (1)") }
-                let transaction = loop.task {
-                    try await database.transaction { try await $0.execute("INSERT INTO numbers (n) VALUES (2)") }
+                // The session knows the setting before the server's checkpointer does: until that has read it too,
+                // commits wait for no standby.
+                let ended = Box(0)
+                func failure(of write: @escaping @Sendable () async throws -> Void) -> Task<any Error, any Error> {
+                    loop.task {
+                        defer { ended.update { $0 += 1 } }
+                        while true {
+                            do { try await write() } catch { return error }
+                        }
+                    }
                 }
-                var cancelled = 0
+                let single = failure { _ = try await database.execute("INSERT INTO numbers (n) VALUES (1)") }
+                let transaction = failure {
+                    try await database.transaction { _ = try await $0.execute("INSERT INTO numbers (n) VALUES (2)") }
+                }
                 try await waitUntil {
-                    cancelled += try await other.rows(
-                        "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
-                    ).count
-                    return cancelled >= 2
+                    _ = try await other.rows(
+                        "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+                    return ended.value == 2
                 }
-                for result in [await single.result.map { _ in }, await transaction.result.map { _ in }] {
-                    guard case .failure(let error) = result, case .outcomeUnknown = error as? DatabaseError else {
-                        Issue.record("\(result) is not unknown")
+                for error in [try await single.value, try await transaction.value] {
+                    guard case .outcomeUnknown = error as? DatabaseError else {
+                        Issue.record("\(error) is not unknown")
                         continue
                     }
                 }

@@ -23,6 +23,8 @@ public func runCommand(_ arguments: [String]) throws(CommandFailure) {
     let code = withStartAttributes { posix_spawn(&child, arguments[0], &actions, &$0, strings + [nil], environ) }
     guard code == 0 else { throw CommandFailure("\(arguments[0]): \(String(cString: strerror(code)))") }
     var status: Int32 = 0
-    while waitpid(child, &status, 0) < 0 {}
-    guard status == 0 else { throw CommandFailure("\(arguments.joined(separator: " ")) failed") }
+    while waitpid(child, &status, 0) < 0, errno == EINTR {}
+    guard status == 0 else {
+        throw CommandFailure("\(arguments.joined(separator: " ")) failed with wait status \(status)")
+    }
 }

@@ -28,7 +28,7 @@ public struct ProgramRun: Sendable {
         }
         guard failure == 0 else { throw CommandFailure("\(arguments[0]): \(String(cString: strerror(failure)))") }
         var status: Int32 = 0
-        while waitpid(child, &status, 0) < 0 {}
+        while waitpid(child, &status, 0) < 0, errno == EINTR {}
         // What WIFEXITED and WEXITSTATUS say, which Swift cannot see; a signal becomes what shells make of it.
         code = status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
         output = outputFile.text

@@ -103,7 +103,9 @@ public final class TestCluster: Sendable {
     private func command(_ program: String, _ arguments: [String]) -> [String] {
         // PostgreSQL refuses to run as root.
         let account = geteuid() == 0 ? ["/sbin/runuser", "-u", "postgres", "--"] : []
-        return account + ["\(programs)/\(program)"] + arguments
+        // One that does not end is a fault with a name, and no test that waits for ever.
+        let limit = ["/usr/bin/timeout", "--kill-after=10", "120"]
+        return limit + account + ["\(programs)/\(program)"] + arguments
     }
 
     /// Writes to a file that only the server's account may read.

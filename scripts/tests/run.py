@@ -6,6 +6,7 @@ is waiting (for PostgreSQL, a browser, an interval), so there are three processe
 
 import concurrent.futures
 import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -55,8 +56,34 @@ def run(bundle: str, suites: list[str]) -> tuple[int, str]:
             text = process.communicate(timeout=SECONDS_MAX)[0]
             return process.returncode, text
         except subprocess.TimeoutExpired:
+            state = waiting_of(process.pid)
             process.kill()
-            return 1, process.communicate()[0] + f"\n✘ it did not end within {SECONDS_MAX} seconds\n"
+            text = process.communicate()[0]
+            return 1, f"{text}\n{state}\n✘ it did not end within {SECONDS_MAX} seconds\n"
+
+
+def waiting_of(root: int) -> str:
+    """What each thread of a process and of its descendants waits for, a line each, so that a hang can be understood."""
+    parents = {int(path.name): int(stat.rpartition(")")[2].split()[1])
+               for path in pathlib.Path("/proc").glob("[0-9]*") if (stat := content(path / "stat"))}
+    below = {root}
+    while found := {child for child, parent in parents.items() if parent in below} - below:
+        below |= found
+    lines = []
+    for process in sorted(below):
+        arguments = content(pathlib.Path(f"/proc/{process}/cmdline")).replace("\0", " ")
+        lines.append(f"process {process}: {arguments[:120]}")
+        for thread in sorted(pathlib.Path(f"/proc/{process}/task").glob("*")):
+            about = (content(thread / name).strip() for name in ("comm", "wchan", "syscall"))
+            lines.append(f"  thread {thread.name}: {' '.join(about)}")
+    return "\n".join(lines)
+
+
+def content(path: pathlib.Path) -> str:
+    try:
+        return path.read_text(errors="replace")
+    except OSError:
+        return ""
 
 
 def main() -> None:
@@ -72,7 +99,7 @@ def main() -> None:
             if code != 0:
                 failures.append(f"{', '.join(started[done])}: exit code {code}\n" + "\n".join(
                     re.findall(r"^✘.* recorded an issue.*(?:\n(?![◇✔✘]).*){0,4}", text, re.M)
-                    or ["no test by itself: the run ended early; its last lines:", *text.splitlines()[-5:]]))
+                    or ["no test by itself: the run ended early; its last lines:", *text.splitlines()[-40:]]))
     if ran != len(tests):
         failures.append(f"of {len(tests)} tests {ran} ran.")
     result = f"Test run with {ran} tests {{}} after {time.monotonic() - begin:.0f} seconds, all processes together."
