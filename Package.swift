@@ -90,6 +90,7 @@ let package = Package(
                 .embedInCode("0044_make_and_drop_partitions.sql"),
                 .embedInCode("0045_hold_nothing_for_what_is_not_shown.sql"),
                 .embedInCode("0046_refuse_to_empty_tables.sql"),
+                .embedInCode("0047_remember_what_has_collected_money.sql"),
             ],
             swiftSettings: strict
         ),

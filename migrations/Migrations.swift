@@ -78,6 +78,8 @@ public let migrations: [Migration] = [
     Migration(
         "0045_hold_nothing_for_what_is_not_shown", PackageResources._045_hold_nothing_for_what_is_not_shown_sql),
     Migration("0046_refuse_to_empty_tables", PackageResources._046_refuse_to_empty_tables_sql),
+    Migration(
+        "0047_remember_what_has_collected_money", PackageResources._047_remember_what_has_collected_money_sql),
 ]
 
 extension Migration {

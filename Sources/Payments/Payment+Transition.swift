@@ -14,7 +14,7 @@ extension Payment {
         /// Belvo was read, or answered with the payment.
         case reported(Report)
         /// A charge or a transaction of it has collected money.
-        case collected
+        case collected(Collection)
         /// Belvo refused to create it, or never got the call.
         case refused(Failure)
         /// The state has lasted too long, and Belvo has just been read.
@@ -44,14 +44,14 @@ extension Payment {
         public var fidoOptions: [UInt8]?
         public var failureCode: String?
         public var failureMessage: String?
-        /// Its charges that have collected money, by their transfers; nil for one that names none.
-        public var collected: [EndToEndID?]
+        /// Its charges that have collected money.
+        public var collected: [Collection]
 
         public init(
             belvoID: UUID, externalID: String?, status: ProviderStatus, providerStatus: String, amount: Money?,
             currency: String?, customer: UUID?, beneficiaryBankAccount: UUID?, enrollment: UUID?,
             facts: ProviderFacts, fidoOptions: [UInt8]?, failureCode: String?, failureMessage: String?,
-            collected: [EndToEndID?] = []
+            collected: [Collection] = []
         ) {
             self.belvoID = belvoID
             self.externalID = externalID
@@ -141,7 +141,7 @@ extension Payment {
         var next = self
         switch (state, event) {
         case (_, .reported(let report)): next.apply(report)
-        case (_, .collected): next.noteCollected()
+        case (_, .collected(let collection)): next.noteCollected([collection])
         // A foreign record is not signed or canceled from here, nor given up by time.
         case (.succeeded, _), (.failed, _), (.foreign, _): throw refusal(of: event)
 
@@ -188,10 +188,11 @@ extension Payment {
     /// Takes over what Belvo says. Money that a charge has collected counts, whatever word the same answer has for the
     /// intent.
     private mutating func apply(_ report: Report) {
-        let isCollected = !report.collected.isEmpty && (belvoID ?? report.belvoID) == report.belvoID
-        if isCollected, !isClosedAtBelvo { noteCollected() }
+        let collected = (belvoID ?? report.belvoID) == report.belvoID ? report.collected : []
+        let isPaid = report.status == .succeeded && differences(from: report).isEmpty
+        if !isPaid { noteCollected(collected) }
         takeOver(report)
-        if isCollected { noteCollected() }
+        if isPaid { noteCollected(collected) }
     }
 
     /// Takes over the status and the facts of a report, unless Belvo itself has already shown a last status.
@@ -199,6 +200,7 @@ extension Payment {
     /// A report that differs from what was asked for counts only as a sign that money may be moving; the record stays
     /// as it is and the caller raises the alarm.
     private mutating func takeOver(_ report: Report) {
+        let wasContradicted = contradiction != nil
         if let known = contradiction, known.isSettled, [.succeeded, .failed].contains(report.status),
             differences(from: report).isEmpty
         {
@@ -235,6 +237,7 @@ extension Payment {
         case .failed:
             fail(Failure(code: report.failureCode ?? "unexpected", message: report.failureMessage, authority: .belvo))
             isClosedAtBelvo = true
+            if !collectedBy.isEmpty, !wasContradicted { contradiction = Contradiction() }
         case .pending, .processing, .unknown:
             if report.status.isSigned { wasSeenSigned = true }
             if state == .creating || state == .awaitingOptions {
@@ -248,12 +251,16 @@ extension Payment {
     }
 
     /// Money was collected for it: it was signed, whatever Belvo shows of the intent. Belvo's FAILED is contradicted,
-    /// and an operator has to find out which is true.
-    private mutating func noteCollected() {
-        switch (state, isClosedAtBelvo) {
-        case (.succeeded, _): break
-        case (_, true): contradiction = contradiction ?? Contradiction()
-        case (_, false): wasSeenSigned = true
+    /// be it shown before or later, and an operator has to find out which is true. What he has settled is contradicted
+    /// anew by another collection, and not by the same.
+    private mutating func noteCollected(_ collections: [Collection]) {
+        guard state != .succeeded, !collections.isEmpty else { return }
+        let isNew = !collections.allSatisfy { $0.isKnown(in: collectedBy) }
+        collectedBy = collections.reduce(collectedBy) { $1.noted(in: $0) }
+        if !isClosedAtBelvo {
+            wasSeenSigned = true
+        } else if isNew, contradiction?.isSettled ?? true {
+            contradiction = Contradiction()
         }
     }
 

@@ -117,6 +117,9 @@ public struct Payment: Sendable, Equatable {
     public package(set) var isClosedAtBelvo = false
     /// It was given up and is known to be unsigned: Belvo was read since, or never had it.
     public package(set) var isReleased = false
+    /// The ids of the transfers, charges and transactions that have collected money for it, as far as Belvo showed them
+    /// while the payment was not SUCCEEDED here (`Collection`).
+    public package(set) var collectedBy: Set<String> = []
     /// Belvo takes the FAILED back that it showed; nil while it does not.
     public package(set) var contradiction: Contradiction?
     /// Its user may hold a token for Belvo's SDK, which can sign it without us (belvo-api.md §2.1). It is true of the

@@ -24,14 +24,20 @@ public struct PaymentIntent: Sendable, Equatable, Redacted {
     public let failureCode: String?
     public let failureMessage: String?
     public let metadata: RawJSON?
-    /// The end-to-end ids of its charges that have collected money, as far as the answer shows them; nil for one of
-    /// which it shows none.
-    public let collected: [String?]
+    /// Its charges that have collected money, as far as the answer shows them.
+    public let collected: [CollectedCharge]
     /// ISO 8601 as Belvo wrote them.
     public let createdAt: String?
     public let updatedAt: String?
 
     public var description: String { "payment intent \(id) \(status.word)" }
+
+    /// A charge in an intent. Belvo may leave out either of its members.
+    public struct CollectedCharge: Sendable, Equatable {
+        public let id: Charge.ID?
+        /// The transfer's identity in Pix.
+        public let endToEndID: String?
+    }
 
     /// `payment_method_information.open_finance_biometric_pix`. Belvo may leave out any of it.
     public struct BiometricPix: Sendable, Equatable, Redacted {
@@ -62,9 +68,10 @@ extension PaymentIntent {
         statementDescription = answer.plain("statement_description")
         (failureCode, failureMessage) = answer.failure(code: "failure_code", message: "failure_message")
         metadata = answer.raw("metadata")
-        collected = answer.objects("charges").filter { $0.word("status") == "SUCCEEDED" }.map { charge in
+        collected = answer.objects("charges").filter { $0.word("status")?.uppercased() == "SUCCEEDED" }.map { charge in
             let information = try? charge.object("payment_method_information")?.object(paymentMethod)
-            return try? information?.exact("end_to_end_id", bytesMax: 100)
+            return CollectedCharge(
+                id: try? charge.id(), endToEndID: try? information?.exact("end_to_end_id", bytesMax: 100))
         }
         createdAt = answer.plain("created_at", scalarsMax: 40)
         updatedAt = answer.plain("updated_at", scalarsMax: 40)

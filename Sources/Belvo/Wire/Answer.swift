@@ -99,8 +99,8 @@ struct Answer {
 
     /// The objects of a list; what is no object, or no list, is left out.
     func objects(_ name: String) -> [Answer] {
-        guard let list = value[name], list.kind == .array else { return [] }
-        return list.elements.compactMap { try? Answer($0) }
+        guard let list = value[name] else { return [] }
+        return (list.kind == .array ? Array(list.elements) : [list]).compactMap { try? Answer($0) }
     }
 
     /// A member passed on as it stands, whatever it is.

@@ -99,7 +99,7 @@ extension Store {
             WITH \(fragment: owning(owner.customer, isErased: owner.isErased)), made AS (
                 INSERT INTO payments (
                     id, origin, subject, bears_name_of, enrollment_id, state, belvo_id, reference, priced_by_order,
-                    seen_signed_at,
+                    seen_signed_at, collected_by,
                     closed_at_belvo, amount_centavos, description, statement_description, belvo_customer_id,
                     belvo_enrollment_id, beneficiary_bank_account,
                     provider_status, provider, consent_id, end_to_end_id, external_payment_id, provider_request_id,
@@ -109,6 +109,8 @@ extension Store {
                     \(payment.id), \(payment.origin), owner.subject, \(named), \(payment.enrollment), \(payment.state),
                     \(payment.belvoID), \(payment.reference), false,
                     CASE WHEN \(payment.wasSeenSigned) THEN app_now() END,
+                    -- A contradiction is found by the next reading, for which what has collected must be new.
+                    \(payment.contradiction == nil ? collectedBy(payment) : nil),
                     CASE WHEN \(payment.isClosedAtBelvo) THEN app_now() END,
                     \(payment.amount.centavos), \(payment.description), \(payment.statementDescription),
                     \(payment.parties.customer), \(payment.parties.enrollment),

@@ -23,7 +23,7 @@ extension Store {
             AS is_contradiction_settled,
         contradicted_at IS NOT NULL AND provider_status IN ('FAILED', 'CANCELED')
             AND updated_at <= app_now() - interval '5 seconds' AS was_failure_shown,
-        closed_at_belvo IS NULL AND holds_widget_token(subject) AS is_signable_elsewhere,
+        closed_at_belvo IS NULL AND holds_widget_token(subject) AS is_signable_elsewhere, collected_by,
         amount_centavos, description, statement_description, belvo_customer_id, belvo_enrollment_id,
         beneficiary_bank_account, provider_status, provider, consent_id, end_to_end_id, external_payment_id,
         provider_request_id, fido_options, assertion_digest, authorization_accepted, cancel_requested, failure_code,
@@ -218,6 +218,7 @@ extension Store {
                 closed_at_belvo = CASE WHEN \(after.isClosedAtBelvo) THEN coalesce(closed_at_belvo, \(moment)) END,
                 released_at = CASE WHEN \(after.isReleased) THEN coalesce(released_at, \(moment)) END,
                 contradicted_at = CASE WHEN \(after.contradiction != nil) THEN coalesce(contradicted_at, \(moment)) END,
+                collected_by = \(collectedBy(after)),
                 provider_status = \(after.providerStatus), provider = \(after.facts.provider),
                 consent_id = \(after.facts.consentID), end_to_end_id = \(after.facts.endToEndID),
                 external_payment_id = \(after.facts.externalPaymentID),
@@ -247,6 +248,10 @@ extension Store {
         )\(fragment: settling(key, of: after.id.uuid))\(fragment: emitting(shopEvent, of: "payment"))
         SELECT * FROM changed
         """
+    }
+
+    func collectedBy(_ payment: Payment) -> String? {
+        payment.collectedBy.isEmpty ? nil : payment.collectedBy.sorted().joined(separator: " ")
     }
 
     /// The columns of a payment's terms, which change for a foreign one alone: Belvo decides about them.
@@ -280,6 +285,8 @@ extension Store {
         payment.wasSeenSigned = try row.decode("was_seen_signed")
         payment.isClosedAtBelvo = try row.decode("is_closed_at_belvo")
         payment.isReleased = try row.decode("is_released")
+        let collected = try row.decode("collected_by", as: String?.self)
+        payment.collectedBy = Set((collected ?? "").split(separator: " ").map(String.init))
         if try row.decode("is_contradicted") {
             payment.contradiction = Payment.Contradiction(
                 isSettled: try row.decode("is_contradiction_settled"),

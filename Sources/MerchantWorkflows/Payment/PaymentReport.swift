@@ -20,7 +20,19 @@ extension PaymentWorkflow {
                 externalPaymentID: intent.biometricPix.externalPaymentID,
                 providerRequestID: intent.biometricPix.providerRequestID),
             fidoOptions: intent.biometricPix.fidoOptions?.json.bytes, failureCode: intent.failureCode,
-            failureMessage: intent.failureMessage, collected: intent.collected.map { $0.flatMap { EndToEndID($0) } })
+            failureMessage: intent.failureMessage,
+            collected: intent.collected.map { charge in
+                Payment.Collection(
+                    transfer: charge.endToEndID.flatMap { EndToEndID($0) }, object: charge.id?.uuid)
+            })
+    }
+}
+
+extension Belvo.Charge {
+    /// The collection that the charge is; nil while it has collected nothing.
+    var collection: Payment.Collection? {
+        guard status.uppercased() == "SUCCEEDED" else { return nil }
+        return Payment.Collection(transfer: endToEndID.flatMap { EndToEndID($0) }, object: id.uuid)
     }
 }
 

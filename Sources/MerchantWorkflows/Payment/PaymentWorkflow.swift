@@ -118,30 +118,33 @@ extension PaymentWorkflow: PolledWorkflow {
             try await raise(
                 .contradiction, of: payment, "\(report.providerStatus) after \(payment.status.rawValue)")
         }
-        let transfers = report.collected + [report.status == .succeeded ? report.facts.endToEndID : nil]
-        for transfer in Set(transfers) { try await raiseIfPaidTwice(payment, by: transfer) }
-        // What an operator has settled is not raised again by the same charge.
-        if payment.isClosedAtBelvo, !report.collected.isEmpty,
-            try await dependencies.store.hasSettled(.contradiction, of: payment.id)
-        {
-            var settled = report
-            settled.collected = []
-            return settled
-        }
+        // Two transfers in the answer that first shows it as paid are one too many as well.
+        let after = (try? payment.transition(on: .reported(report))) ?? payment
+        let transfers = report.collected.map(\.transfer) + [report.status == .succeeded ? report.facts.endToEndID : nil]
+        for transfer in Set(transfers) { try await raiseIfPaidTwice(after, by: transfer) }
+        if payment.belvoID == report.belvoID { try await raiseIfCollectedAnew(payment, by: report.collected) }
         return report
     }
 
-    /// Records that a charge or a transaction of an intent has collected money, by this transfer where it names one.
+    /// Raises the alarm again that an operator has settled, where something else has collected money since.
+    private func raiseIfCollectedAnew(_ payment: Payment, by collections: [Payment.Collection]) async throws {
+        let further = collections.filter(payment.isCollectedAnew)
+        guard payment.contradiction?.isSettled == true, !further.isEmpty else { return }
+        let names = further.flatMap(\.names).joined(separator: " ")
+        try await raise(.contradiction, of: payment, "collected by \(names) after FAILED")
+    }
+
+    /// Records that a charge or a transaction of an intent has collected money.
     ///
     /// Belvo may show the intent as FAILED or unsigned all the same. From then on the payment keeps its reference, is
     /// polled, and where it had failed an operator is asked (promise 1), once.
-    func noteCollected(_ intent: UUID, by transfer: EndToEndID?, cause: Cause) async throws {
+    func noteCollected(_ intent: UUID, by collection: Payment.Collection, cause: Cause) async throws {
         guard let stored = try await dependencies.store.payment(belvoID: intent) else { return }
         let payment = stored.record
-        try await raiseIfPaidTwice(payment, by: transfer)
-        guard try payment.transition(on: .collected) != payment else { return }
-        if payment.isClosedAtBelvo, try await dependencies.store.hasSettled(.contradiction, of: payment.id) { return }
-        try await recordEvent(.collected, on: stored, cause: cause)
+        try await raiseIfPaidTwice(payment, by: collection.transfer)
+        guard try payment.transition(on: .collected(collection)) != payment else { return }
+        try await raiseIfCollectedAnew(payment, by: [collection])
+        try await recordEvent(.collected(collection), on: stored, cause: cause)
     }
 
     /// Raises the alarm where a transfer has paid once more what another one has paid.

@@ -163,8 +163,8 @@ package struct Reconciliation: Sendable {
     ) async throws -> [Difference] {
         var differences: [Difference] = []
         var collected: [Belvo.PaymentIntent.ID: Int] = [:]
-        for charge in charges where charge.status == "SUCCEEDED" {
-            guard let intent = charge.paymentIntent else { continue }
+        for charge in charges {
+            guard let intent = charge.paymentIntent, let collection = charge.collection else { continue }
             collected[intent, default: 0] += 1
             var payment = seen[intent] ?? nil
             // The charge of an intent of another day.
@@ -178,8 +178,7 @@ package struct Reconciliation: Sendable {
                 differs(.chargeAmount, payment.amount.description, Money(centavos: centavos).description)
             }
             try await PaymentWorkflow(dependencies: dependencies).noteCollected(
-                intent.uuid, by: charge.endToEndID.flatMap { EndToEndID($0) },
-                cause: Cause(actor: .operator, requestID: nil))
+                intent.uuid, by: collection, cause: Cause(actor: .operator, requestID: nil))
             if let payment, payment.status != .succeeded {
                 _ = try await dependencies.store.requeue(.payment, payment.id.uuid)
             }
@@ -202,7 +201,7 @@ private func shownLast<Item, ID: Hashable>(_ items: [Item], by id: KeyPath<Item,
 
 extension Belvo.Charge {
     fileprivate var hasCollectedNothing: Bool {
-        ["CREATED", "PENDING", "SCHEDULED", "PROCESSING", "FAILED", "CANCELED"].contains(status)
+        ["CREATED", "PENDING", "SCHEDULED", "PROCESSING", "FAILED", "CANCELED"].contains(status.uppercased())
     }
 }
 

@@ -93,8 +93,8 @@ package struct WebhookWorkflow: Sendable {
 
     /// Where a charge or a transaction belongs.
     enum Movement: Sendable {
-        /// `hasCollected`: whether it is a charge that has collected the money; `by`: its transfer.
-        case belongs(to: UUID, hasCollected: Bool, by: EndToEndID?)
+        /// `collected`: what has collected the money, where it is a charge that has.
+        case belongs(to: UUID, collected: Payment.Collection?)
         /// To no intent, or it could not be read.
         case ends(Reading)
     }
@@ -110,9 +110,7 @@ package struct WebhookWorkflow: Sendable {
                     } else {
                         try await dependencies.belvo.readTransaction(Transaction.ID(id)).paymentIntent
                     }
-                let hasCollected = charge?.status == "SUCCEEDED"
-                let transfer = hasCollected ? charge?.endToEndID.flatMap { EndToEndID($0) } : nil
-                return intent.map { .belongs(to: $0.uuid, hasCollected: hasCollected, by: transfer) }
+                return intent.map { .belongs(to: $0.uuid, collected: charge?.collection) }
                     ?? .ends(.read(isOurs: false))
             }
         } catch {
@@ -123,14 +121,14 @@ package struct WebhookWorkflow: Sendable {
     /// The reading of an intent, after what its movement has collected was recorded, or has raised an alarm. The
     /// movement was read; but Belvo's transactions name no direction and no transfer, only their webhooks do.
     func noting(
-        _ receipt: WebhookReceipt, hasCollected: Bool, by transfer: EndToEndID?, for intent: UUID,
-        after reading: Reading
+        _ receipt: WebhookReceipt, collected: Payment.Collection?, for intent: UUID, after reading: Reading
     ) async -> Reading {
-        guard case .read(isOurs: true, _) = reading, hasCollected || receipt.tellsOfInflow else { return reading }
+        guard case .read(isOurs: true, _) = reading, collected != nil || receipt.tellsOfInflow else { return reading }
+        let told = receipt.tellsOfInflow ? receipt.statement.endToEndID : nil
+        let collection = Payment.Collection(transfer: collected?.transfer ?? told, object: receipt.object)
         return await self.reading(intent) {
             try await PaymentWorkflow(dependencies: dependencies).noteCollected(
-                intent, by: transfer ?? (receipt.tellsOfInflow ? receipt.statement.endToEndID : nil),
-                cause: .webhook)
+                intent, by: collection, cause: .webhook)
             return reading
         }
     }

@@ -134,17 +134,17 @@ private struct WebhookPass {
             if let movement = receipt.record.object.flatMap({ known[$0] }) { found.append((receipt, movement)) }
         }
         let targets = found.compactMap { receipt, movement -> (WebhookWorkflow.Target, Stored<WebhookReceipt>)? in
-            guard case .belongs(let intent, _, _) = movement else { return nil }
+            guard case .belongs(let intent, _) = movement else { return nil }
             return (WebhookWorkflow.Target(kind: .intent, id: intent), receipt)
         }
         await read(targets)
         for (receipt, movement) in found {
             switch movement {
             case .ends(let reading): settle(receipt, after: reading)
-            case .belongs(let intent, let hasCollected, let transfer):
+            case .belongs(let intent, let collected):
                 guard let reading = readings[.init(kind: .intent, id: intent)] else { continue }
                 let noted = await workflow.noting(
-                    receipt.record, hasCollected: hasCollected, by: transfer, for: intent, after: reading)
+                    receipt.record, collected: collected, for: intent, after: reading)
                 settle(receipt, after: noted)
             }
         }

@@ -1,4 +1,5 @@
 import BelvoSandbox
+import FoundationEssentials
 import HTTP
 import MerchantModel
 import Payments
@@ -81,6 +82,82 @@ import Testing
             #expect(try await client.payment(payment).string("status") == "FAILED")
             #expect(try await Self.alarms(harness) == ["contradiction"])
             #expect(try await client.requestPayment(enrollment, key: "tap-2").string("code") == "payment_in_doubt")
+        }
+    }
+
+    /// From now on Belvo shows the intent in this status with these charges, as JSON.
+    private static func show(_ status: String, charges: String, on harness: TestHarness) {
+        harness.sandbox.clearFaults()
+        harness.sandbox.next(
+            .altered([Fault.Alteration("/status", "\"\(status)\""), Fault.Alteration("/charges", charges)]),
+            on: .getPaymentIntent, count: nil)
+    }
+
+    @Test func `a charge that collected before FAILED is remembered, and one after the settling is asked about anew`()
+        async throws
+    {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            try await client.authorize(payment)
+            // In other letters, and without a list around it.
+            let first = #"{"id": "\#(UUID())", "status": "succeeded"}"#
+            Self.show("PENDING", charges: first, on: harness)
+            try await harness.poll()
+            #expect(try await client.payment(payment).string("status") == "PENDING")
+            Self.show("FAILED", charges: "[]", on: harness)
+            try await harness.poll()
+            #expect(try await client.payment(payment).string("status") == "FAILED")
+            #expect(try await Self.alarms(harness) == ["contradiction"])
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").string("code") == "payment_in_doubt")
+
+            try await harness.database.execute(
+                "UPDATE money_alarms SET settled_at = app_now(), settled_by = 'rosa: it went back'")
+            Self.show("FAILED", charges: "[\(first)]", on: harness)
+            for _ in 0..<2 { try await harness.pass(.seconds(10)) }
+            #expect(try await Self.alarms(harness).isEmpty)
+            let second = #"{"id": "\#(UUID())", "status": "SUCCEEDED"}"#
+            Self.show("FAILED", charges: "[\(first), \(second)]", on: harness)
+            try await harness.tell("PAYMENT_INTENTS", of: payment.belvoID, data: #""status": "FAILED""#)
+            try await harness.work()
+            #expect(try await Self.alarms(harness) == ["contradiction"])
+            #expect(try await client.requestPayment(enrollment, key: "tap-3").string("code") == "payment_in_doubt")
+        }
+    }
+
+    @Test func `what collects after an operator has settled, and before Belvo shows an end, is asked about anew`()
+        async throws
+    {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            try await TakenBackTests.failed(harness, &client, payment)
+            func charge() -> String { #"{"id": "\#(UUID())", "status": "SUCCEEDED"}"# }
+            let first = charge()
+            Self.show("FAILED", charges: "[\(first)]", on: harness)
+            try await harness.tell("PAYMENT_INTENTS", of: payment.belvoID, data: #""status": "PROCESSING""#)
+            try await harness.work()
+            #expect(try await Self.alarms(harness) == ["contradiction"])
+            Self.show("FAILED", charges: "[\(first), \(charge())]", on: harness)
+            try await harness.database.execute(
+                "UPDATE money_alarms SET settled_at = app_now(), settled_by = 'rosa: it went back'")
+            for _ in 0..<2 { try await harness.pass(.seconds(10)) }
+            #expect(try await Self.alarms(harness) == ["contradiction"])
+            #expect(try await client.requestPayment(enrollment, key: "tap-3").string("code") == "payment_in_doubt")
+        }
+    }
+
+    @Test func `two transfers in the answer that first shows a payment as paid are an alarm`() async throws {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            try await client.authorize(payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            let other = #"""
+                [{"id": "\#(UUID())", "status": "SUCCEEDED", "payment_method_information": {
+                    "open_finance_biometric_pix": {"end_to_end_id": "E43215815202611221852HX6L8Zx9BkT"}}}]
+                """#
+            Self.show("SUCCEEDED", charges: other, on: harness)
+            try await harness.poll()
+            #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
+            #expect(try await Self.alarms(harness) == ["double_paid"])
         }
     }
 

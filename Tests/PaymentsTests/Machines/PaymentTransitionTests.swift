@@ -201,8 +201,10 @@ import Testing
 
     @Test func `money that a charge has collected counts, whatever word the same answer has for the intent`() throws {
         for payment in [try payment(.awaitingSignature), try payment(.authorizing)] {
-            func after(_ status: ProviderStatus, _ collected: [EndToEndID?] = [nil], id: UUID? = nil) throws -> Payment
-            {
+            func after(
+                _ status: ProviderStatus, _ collected: [Payment.Collection] = [.init(transfer: nil, object: nil)],
+                id: UUID? = nil
+            ) throws -> Payment {
                 var shown = report(of: payment, status)
                 shown.collected = collected
                 shown.belvoID = id ?? shown.belvoID
@@ -214,6 +216,34 @@ import Testing
             #expect(try !after(.pending, []).wasSeenSigned)
             #expect(try after(.succeeded).contradiction == nil)
             #expect(try after(.pending, id: UUID()) == payment)
+        }
+    }
+
+    @Test func `FAILED after a charge had collected is contradicted, and what is settled by another charge alone`()
+        throws
+    {
+        let payment = try payment(.authorizing)
+        let charge = Payment.Collection(transfer: nil, object: UUID())
+        func reading(_ payment: Payment, _ status: ProviderStatus, _ collected: [Payment.Collection] = []) throws
+            -> Payment
+        {
+            var shown = report(of: payment, status)
+            shown.collected = collected
+            return try payment.transition(on: .reported(shown))
+        }
+        let collected = try reading(payment, .pending, [charge])
+        var failed = try reading(collected, .failed)
+        #expect(failed.state == .failed && failed.contradiction != nil)
+        #expect(try reading(collected, .succeeded).contradiction == nil)
+
+        failed.contradiction = Payment.Contradiction(isSettled: true, wasFailureShown: true)
+        let settled = try reading(failed, .failed, [charge])
+        #expect(settled.state == .failed && settled.contradiction == nil && !settled.mayBelvoStillPay)
+        #expect(try settled.transition(on: .collected(charge)) == settled)
+        for further in [failed, settled] {
+            let other = Payment.Collection(transfer: nil, object: UUID())
+            #expect(try reading(further, .failed, [charge, other]).contradiction?.isSettled == false)
+            #expect(try further.transition(on: .collected(other)).contradiction?.isSettled == false)
         }
     }
 
