@@ -31,7 +31,7 @@ package enum IdempotencySettlement: Sendable {
     case answer(IdempotencyClaim, StoredAnswer)
     /// The app gets 202: from now on the key answers with the record as it is.
     case outcomeUnknown(IdempotencyClaim)
-    /// Nothing happened: the key can be used as if it were new.
+    /// Nothing happened: the key can be used as if it were new, unless another request has told the app of the record.
     case release(IdempotencyClaim)
 }
 
@@ -95,6 +95,18 @@ extension Store {
             age: age)
     }
 
+    /// Has the key answer with the record as it is from now on; false where the key was freed meanwhile.
+    package func noteOutcomeUnknown(_ claim: IdempotencyClaim, of record: UUID) async throws -> Bool {
+        try await !database.execute(
+            """
+            UPDATE idempotency_keys SET outcome_unknown = true
+            WHERE subject = \(claim.subject) AND route = \(claim.route.rawValue) AND key = \(claim.key)
+                AND record_id = \(record)
+            RETURNING record_id
+            """
+        ).isEmpty
+    }
+
     /// False where it has to be kept.
     private func forget(_ claim: IdempotencyClaim, claimedAt: Timestamp) async throws -> Bool {
         try await !database.execute(
@@ -151,7 +163,7 @@ extension Store {
             , settled AS (
                 DELETE FROM idempotency_keys
                 WHERE subject = \(claim.subject) AND route = \(claim.route.rawValue) AND key = \(claim.key)
-                    AND EXISTS (SELECT FROM changed)
+                    AND NOT outcome_unknown AND EXISTS (SELECT FROM changed)
             )
             """
         }

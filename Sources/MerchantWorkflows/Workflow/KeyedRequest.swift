@@ -88,6 +88,9 @@ extension Dependencies {
         // is unknown.
         let isOver = used.isOutcomeUnknown || used.age > timeouts.askingDeadline + .seconds(1)
         guard isOver else { throw WorkflowRefusal.inProgress }
+        // The first request may be held up for so long: from now on it cannot free the key, since the app knows of the
+        // record.
+        if !used.isOutcomeUnknown, try await !store.noteOutcomeUnknown(claim, of: used.recordID) { return nil }
         return .known(.pending(stored))
     }
 }

@@ -1,6 +1,11 @@
 import BelvoSandbox
 import HTTP
+import Payments
+import Postgres
+import TestSupport
 import Testing
+
+@testable import MerchantServer
 
 /// The same key and the same body: the same answer, byte for byte, and one effect.
 @Suite struct IdempotencyTests {
@@ -127,6 +132,34 @@ import Testing
             #expect(harness.countCalls(.createPaymentIntent) == 1)
             let id = try #require(try made.first?.string("id"))
             #expect(harness.sandbox.countIntents(externalID: id).created == 1)
+        }
+    }
+
+    @Test func `a key that an app was told a payment under stays that payment's, though its first request is refused`()
+        async throws
+    {
+        let gate = Gate()
+        var sandbox = SandboxConfiguration.test()
+        sandbox.sleep = { _ in await gate.pass() }
+        try await TestHarness.open(sandbox: sandbox) { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let enrollment = try await client.enroll()
+            harness.sandbox.next(.delayRequest(.seconds(1)), on: .createPaymentIntent)
+            let (app, body) = (client.app, client.paymentBody(enrollment))
+            func ask() async throws -> Answer {
+                try await app.send(.post, "/v1/payment-intents", body, headers: ["idempotency-key": "tap-1"])
+            }
+            async let first = app.send(.post, "/v1/payment-intents", body, headers: ["idempotency-key": "tap-1"])
+            try await harness.awaitCondition { harness.countCalls(.createPaymentIntent) == 1 }
+            try harness.sandbox.revoke(enrollment: enrollment.belvoID)
+            try await harness.advance(by: harness.settings.timeouts.askingDeadline + .seconds(2))
+            let told = try await ask()
+            #expect(told.status == 202, "\(told.text)")
+            gate.open()
+            #expect(try await first.status >= 400)
+            let repeated = try await ask()
+            #expect(try repeated.string("id") == told.string("id"))
+            #expect(try await harness.lines("SELECT id::text AS line FROM payments") == [told.string("id")])
         }
     }
 
