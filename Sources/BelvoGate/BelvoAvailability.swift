@@ -14,6 +14,9 @@ struct BelvoAvailability: Sendable {
     /// The silences of single parties: for their own calls, and for those that workers make for them.
     private var partyQuiet = PartyBackoff()
     private var workersPartyQuiet = PartyBackoff()
+    /// The parties whose failures and denials are their own, and those whose 429s are: a silence may last for long.
+    private var doubts = PartyDoubts(memory: .seconds(60))
+    private var throttlingDoubts = PartyDoubts(memory: .seconds(300))
     /// The silence of workers upon what one party was told: a moment, after which a call for another finds out.
     private static let pauseUponOneParty = ThrottleBackoff.pauseMin
 
@@ -72,19 +75,24 @@ struct BelvoAvailability: Sendable {
     /// Learns from how a call ended.
     mutating func learn(
         from outcome: CallOutcome, _ call: Call, _ caller: Caller = .person, of party: UInt64 = 0, target: Target,
-        isProbe: Bool, at now: Monotonic, jitter: () -> Double
+        isProbe: Bool, began: Monotonic? = nil, at now: Monotonic, jitter: () -> Double
     ) -> [Event] {
         var events: [Event] = []
         let failed = outcome.speaksOfOutage
         // What could not even be sent did not fail because of what it says.
         let party = outcome.kind == .notSent ? 0 : party
-        if let change = circuit.note(
-            failed: failed, probe: isProbe, of: party, at: now, jitter: failed ? jitter() : 0)
+        let isTroubled = failed || outcome.kind == .denied
+        let speaksOfAll = isTroubled ? doubts.speaksOfAll(party, began: began ?? now, at: now) : true
+        if speaksOfAll || !failed,
+            let change = circuit.note(
+                failed: failed, probe: isProbe, of: party, at: now, jitter: failed ? jitter() : 0)
         {
             events.append(.circuit(change))
         }
         switch outcome.kind {
         case .answered, .refused:
+            doubts.noteAdmitted(party, at: now)
+            throttlingDoubts.noteAdmitted(party, at: now)
             quiet.noteAdmitted(at: now)
             if caller == .background {
                 workersQuiet.noteAdmitted(at: now)
@@ -97,7 +105,9 @@ struct BelvoAvailability: Sendable {
             break  // What Belvo does not let in there is the token in the body, which ends by itself.
         case .denied:
             let status = outcome.status ?? 401
-            if let alarm = lockout.noteDenied(status, call, caller, of: party, target: "\(target)", at: now) {
+            if let alarm = lockout.noteDenied(
+                status, call, caller, of: party, target: "\(target)", speaksOfAll: speaksOfAll, at: now)
+            {
                 events.append(.denied(alarm, status: status, denials: lockout.denials))
             }
         case .throttled:
@@ -119,13 +129,16 @@ struct BelvoAvailability: Sendable {
         // What one party sends or has may be why: the others' calls go on until most of them hear it too.
         let isConcluded = PartyBackoff.concerns(call, of: party)
         let ofAll = isConcluded ? min(retryAfter ?? Self.pauseUponOneParty, PartyBackoff.silenceOfAllMax) : retryAfter
-        guard caller == .background else {
-            if partyQuiet.keeps(retryAfter, call, of: party, at: now, jitter: jitter) { return nil }
-            return quiet.note(retryAfter: ofAll, at: now, jitter: jitter)
+        let speaksOfAll = throttlingDoubts.speaksOfAll(party, began: now, at: now)
+        if caller != .background {
+            let isKept = partyQuiet.keeps(
+                retryAfter, call, of: party, speaksOfAll: speaksOfAll, at: now, jitter: jitter)
+            return isKept ? nil : quiet.note(retryAfter: ofAll, at: now, jitter: jitter)
         }
-        guard workersPartyQuiet.keeps(retryAfter, call, of: party, at: now, jitter: jitter) else {
-            return workersQuiet.note(retryAfter: ofAll, at: now, jitter: jitter)
-        }
+        let isKept = workersPartyQuiet.keeps(
+            retryAfter, call, of: party, speaksOfAll: speaksOfAll, at: now, jitter: jitter)
+        guard isKept else { return workersQuiet.note(retryAfter: ofAll, at: now, jitter: jitter) }
+        guard speaksOfAll else { return nil }
         // A worker makes many calls: not one after the other for each party to hear it.
         return workersQuiet.note(retryAfter: Self.pauseUponOneParty, at: now, jitter: jitter)
     }

@@ -203,7 +203,7 @@ package final class BelvoGate: Sendable {
             pass()
             throw error
         }
-        let departure = Monotonic.now()
+        let (departure, began) = (Monotonic.now(), now())
         let outcome: CallOutcome
         let result: Result<Response, any Error>
         do {
@@ -215,7 +215,7 @@ package final class BelvoGate: Sendable {
             result = .failure(error)
         }
         latencies[call]?.record(nanoseconds: UInt64(max(0, (Monotonic.now() - departure).wholeNanoseconds)))
-        leave(call, request, turn, outcome, isProbe: isProbe)
+        leave(call, request, turn, outcome, isProbe: isProbe, began: began)
         pass()
         return try result.get()
     }
@@ -250,15 +250,17 @@ extension BelvoGate {
     }
 
     /// Learns from how a call ended: from a stranger's nothing that matters to others.
-    private func leave(_ call: Call, _ request: Request, _ turn: Turn, _ outcome: CallOutcome, isProbe: Bool) {
+    private func leave(
+        _ call: Call, _ request: Request, _ turn: Turn, _ outcome: CallOutcome, isProbe: Bool, began: Monotonic
+    ) {
         let now = now()
         let events = state.withLock { state in
             state.finish(turn)
             state.counts[GateSnapshot.Key(call: call, outcome: outcome.kind), default: 0] += 1
             let availability = turn.caller == .stranger ? \State.strangersAvailability : \State.availability
             return state[keyPath: availability].learn(
-                from: outcome, call, turn.caller, of: turn.owner, target: request.target, isProbe: isProbe, at: now,
-                jitter: random)
+                from: outcome, call, turn.caller, of: turn.owner, target: request.target, isProbe: isProbe,
+                began: began, at: now, jitter: random)
         }
         for event in events { logEvent(event, call, turn.caller) }
     }

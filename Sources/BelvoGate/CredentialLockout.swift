@@ -18,6 +18,8 @@ struct CredentialLockout: Sendable {
     /// is noticed so late (reliability.md, promise 14). Every other try of the workers is others'.
     static let partyPause = Duration.seconds(4)
     static let partyPauseOfWorkers = backgroundPause + .seconds(1)
+    /// While it is found out whether it is over, those whose calls were denied leave others so much time to be first.
+    static let othersFirst = Duration.seconds(1)
     /// For how long a call that was let in says that another party's denials may be its own.
     static let admissionMemory = Duration.seconds(60)
     /// The users who are remembered for that.
@@ -58,24 +60,28 @@ struct CredentialLockout: Sendable {
         guard isOn else { return nil }
         if now < nextTry[caller] { return nextTry[caller] - now }
         let partyPause = caller == .person ? Self.partyPause : Self.partyPauseOfWorkers
-        if let last = triedInVain[party], now < last + partyPause { return last + partyPause - now }
+        if let last = triedInVain[party] {
+            let first = max(last + partyPause, nextTry[caller] + Self.othersFirst)
+            if now < first { return first - now }
+        }
         nextTry[caller] = now + Self.pause(of: caller)
         return nil
     }
 
     /// Takes note of a denial; gives the alarm that has to be raised, if it was not raised lately.
-    /// Of one party a person's calls, and calls with a user's text, count once; and while others are let in, all.
+    /// Of one party a person's calls, and calls with a user's text, count once; and while others are let in, all. What
+    /// does not speak of all counts for nothing (`PartyDoubts`).
     mutating func noteDenied(
         _ status: Int, _ call: Call, _ caller: Caller = .background, of party: UInt64 = 0, target: String,
-        at now: Monotonic
+        speaksOfAll: Bool = true, at now: Monotonic
     ) -> Alarm? {
         denials += 1
         let hasContent = call.isChanging
         if status == 403, hasContent { return raise(.content, at: now) }
+        if party != 0, triedInVain.count < Self.triedMax { triedInVain[party] = now }
         if isOn {
             self.status = status
-            if party != 0, triedInVain.count < Self.triedMax { triedInVain[party] = now }
-        } else {
+        } else if speaksOfAll {
             let countsOnce =
                 party != 0
                 && (status == 401 && (hasContent || caller == .person) || othersAreLetIn(than: party, at: now))
@@ -97,9 +103,9 @@ struct CredentialLockout: Sendable {
         inARow = 0
         if !forbidden.isEmpty { forbidden.removeAll() }
         if !deniedParties.isEmpty { deniedParties.removeAll() }
+        if !triedInVain.isEmpty { triedInVain.removeAll() }
         guard isOn else { return false }
         status = nil
-        triedInVain.removeAll()
         raised[.credentials] = nil
         return true
     }

@@ -38,9 +38,10 @@ struct PartyBackoff: Sendable {
         return silences[Key(of: party, call)]?.rest(at: now)
     }
 
-    /// Takes note of a 429; true when it concerns this party alone.
+    /// Takes note of a 429; true when it concerns this party alone, as it does where it does not speak of all
+    /// (`PartyDoubts`).
     mutating func keeps(
-        _ retryAfter: Duration?, _ call: Call, of party: UInt64, at now: Monotonic, jitter: Double
+        _ retryAfter: Duration?, _ call: Call, of party: UInt64, speaksOfAll: Bool, at now: Monotonic, jitter: Double
     ) -> Bool {
         guard Self.concerns(call, of: party) else { return false }
         let key = Key(of: party, call)
@@ -48,7 +49,7 @@ struct PartyBackoff: Sendable {
         guard silences.count < Self.countMax else { return false }
         let length = call.isChanging ? retryAfter : retryAfter.map { min($0, Self.silenceOfReadingsMax) }
         _ = silences[key, default: ThrottleBackoff()].note(retryAfter: length, at: now, jitter: jitter)
-        if Self.isTheSameForAll(call, of: party) { return true }
+        if Self.isTheSameForAll(call, of: party) || !speaksOfAll { return true }
         Self.note(party, in: &silenced, at: now)
         let told = Self.lately(silenced, at: now)
         return told.count == 1 || told.count <= Self.lately(admitted, at: now).subtracting(told).count

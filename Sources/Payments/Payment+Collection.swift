@@ -20,7 +20,7 @@ extension Payment {
         }
 
         /// The most ids that are kept of one payment. Beyond them nothing counts as new.
-        static let namesMax = 40
+        static let namesMax = 400
 
         func isKnown(in known: Set<String>) -> Bool {
             known.count >= Self.namesMax || !known.isDisjoint(with: names)

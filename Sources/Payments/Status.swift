@@ -25,7 +25,7 @@ public enum ProviderStatus: Sendable, Hashable {
     case unknown
 
     /// Whether it says, or leaves open, that it was signed and has not ended.
-    var isSigned: Bool {
+    public var isSigned: Bool {
         switch self {
         case .pending, .failed: false
         case .processing, .succeeded, .unknown: true

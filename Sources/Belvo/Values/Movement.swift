@@ -22,6 +22,8 @@ public struct Transaction: Sendable, Equatable, Redacted {
     public let id: ID
     /// The intent that it came of; nil when left out.
     public let paymentIntent: PaymentIntent.ID?
+    /// Whether money came in; nil where the answer does not say.
+    public let isInflow: Bool?
 
     public var description: String { "transaction \(id)" }
 }
@@ -42,5 +44,6 @@ extension Transaction {
     init(_ answer: Answer) throws(MalformedAnswer) {
         id = try answer.id()
         paymentIntent = try answer.reference("payment_intent")
+        isInflow = answer.word("transaction_type").map { $0.uppercased() == "INFLOW" }
     }
 }

@@ -26,6 +26,9 @@ public struct PaymentIntent: Sendable, Equatable, Redacted {
     public let metadata: RawJSON?
     /// Its charges that have collected money, as far as the answer shows them.
     public let collected: [CollectedCharge]
+    /// Whether one of its charges is under way, so that the intent was signed (belvo-api.md §6.4). A charge may be
+    /// `CREATED` and `PENDING` before that.
+    public let isBeingCharged: Bool
     /// ISO 8601 as Belvo wrote them.
     public let createdAt: String?
     public let updatedAt: String?
@@ -68,7 +71,9 @@ extension PaymentIntent {
         statementDescription = answer.plain("statement_description")
         (failureCode, failureMessage) = answer.failure(code: "failure_code", message: "failure_message")
         metadata = answer.raw("metadata")
-        collected = answer.objects("charges").filter { $0.word("status")?.uppercased() == "SUCCEEDED" }.map { charge in
+        let charges = answer.objects("charges").map { (charge: $0, status: $0.word("status")?.uppercased()) }
+        isBeingCharged = charges.contains { ["PROCESSING", "SCHEDULED"].contains($0.status) }
+        collected = charges.filter { $0.status == "SUCCEEDED" }.map(\.charge).map { charge in
             let information = try? charge.object("payment_method_information")?.object(paymentMethod)
             return CollectedCharge(
                 id: try? charge.id(), endToEndID: try? information?.exact("end_to_end_id", bytesMax: 100))

@@ -71,10 +71,12 @@ package struct WebhookSettlement: Sendable {
     package let nextPoll: Duration?
     /// Whether Belvo answers that it does not have the object.
     let isAbsent: Bool
+    /// The intent that its object was read to belong to, which the webhook then names as well.
+    let intent: UUID?
 
     package init(
         of receipt: Stored<WebhookReceipt>, outcome: WebhookReceipt.Outcome, nextPoll: Duration? = nil,
-        isAbsent: Bool = false
+        isAbsent: Bool = false, intent: UUID? = nil
     ) {
         id = receipt.record.id
         version = receipt.version
@@ -82,6 +84,7 @@ package struct WebhookSettlement: Sendable {
         self.outcome = outcome
         self.nextPoll = nextPoll
         self.isAbsent = isAbsent
+        self.intent = intent
     }
 }
 
@@ -180,12 +183,14 @@ extension Store {
                 outcome = settled_as, attempts = attempts + 1, version = version + 1, leased_until = NULL,
                 next_poll_at = CASE WHEN wait >= 0 THEN app_now() + wait * interval '1 microsecond' END,
                 processed_at = CASE WHEN settled_as <> 'received' THEN app_now() END,
-                absent_since = CASE WHEN is_absent = 1 THEN coalesce(absent_since, app_now()) END
+                absent_since = CASE WHEN is_absent = 1 THEN coalesce(absent_since, app_now()) END,
+                external_id = coalesce(external_id, nullif(intent, \(Self.noName)))
             FROM unnest(
                 (SELECT \(webhooks.map(\.id))), (SELECT \(webhooks.map(\.version))),
                 (SELECT \(webhooks.map(\.outcome.rawValue))), (SELECT \(waits)),
-                (SELECT \(webhooks.map(\.storedOn))), (SELECT \(webhooks.map { $0.isAbsent ? 1 : 0 }))
-            ) AS settled (settled_id, settled_version, settled_as, wait, day, is_absent)
+                (SELECT \(webhooks.map(\.storedOn))), (SELECT \(webhooks.map { $0.isAbsent ? 1 : 0 })),
+                (SELECT \(webhooks.map { $0.intent ?? Self.noName }))
+            ) AS settled (settled_id, settled_version, settled_as, wait, day, is_absent, intent)
             WHERE stored_on = date '2000-01-01' + day::integer AND id = settled_id AND version = settled_version
             """)
     }

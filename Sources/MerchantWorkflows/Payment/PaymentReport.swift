@@ -9,8 +9,10 @@ extension PaymentWorkflow {
             dependencies.log.error(
                 "payment.unknown_status", metadata: ["belvo_id": "\(intent.id)", "status": "\(word)"])
         }
+        var status = ProviderStatus(intent.status)
+        if status == .pending, intent.isBeingCharged { status = .processing }
         return Payment.Report(
-            belvoID: intent.id.uuid, externalID: intent.externalID, status: ProviderStatus(intent.status),
+            belvoID: intent.id.uuid, externalID: intent.externalID, status: status,
             providerStatus: intent.status.word, amount: intent.amountCentavos.map(Money.init(centavos:)),
             currency: intent.currency, customer: intent.customer?.uuid,
             beneficiaryBankAccount: intent.beneficiaryBankAccount?.uuid, enrollment: intent.enrollment?.uuid,
@@ -33,6 +35,22 @@ extension Belvo.Charge {
     var collection: Payment.Collection? {
         guard status.uppercased() == "SUCCEEDED" else { return nil }
         return Payment.Collection(transfer: endToEndID.flatMap { EndToEndID($0) }, object: id.uuid)
+    }
+}
+
+/// The money that a charge or a transaction has brought.
+enum CollectedMoney: Sendable {
+    case none
+    case some(Payment.Collection)
+    /// The transaction does not say whether money came in: some, unless its webhook says otherwise. Belvo makes one
+    /// when money was received (belvo-api.md §7).
+    case asTold
+}
+
+extension Belvo.Transaction {
+    var collected: CollectedMoney {
+        guard let isInflow else { return .asTold }
+        return isInflow ? .some(Payment.Collection(transfer: nil, object: id.uuid)) : .none
     }
 }
 

@@ -120,18 +120,29 @@ extension PaymentWorkflow: PolledWorkflow {
         }
         // Two transfers in the answer that first shows it as paid are one too many as well.
         let after = (try? payment.transition(on: .reported(report))) ?? payment
-        let transfers = report.collected.map(\.transfer) + [report.status == .succeeded ? report.facts.endToEndID : nil]
-        for transfer in Set(transfers) { try await raiseIfPaidTwice(after, by: transfer) }
+        let paying = report.status == .succeeded ? [report.facts.endToEndID] : []
+        try await raiseIfPaidTwice(after, by: report.collected.map(\.transfer) + paying)
+        try await raiseIfCollectedInDoubt(after)
         if payment.belvoID == report.belvoID { try await raiseIfCollectedAnew(payment, by: report.collected) }
         return report
     }
 
-    /// Raises the alarm again that an operator has settled, where something else has collected money since.
+    /// Raises the alarm, once, where Belvo shows no end in time of what has collected money.
+    private func raiseIfCollectedInDoubt(_ payment: Payment) async throws {
+        guard payment.isInDoubt, !payment.collectedBy.isEmpty,
+            try await !dependencies.store.hasSettled(.contradiction, of: payment.id)
+        else { return }
+        let names = payment.collectedBy.sorted().joined(separator: " ")
+        try await raise(.contradiction, of: payment, "\(payment.providerStatus ?? ""), collected by \(names)")
+    }
+
+    /// Has the alarm name all that has collected money for what is contradicted; one that an operator has settled is
+    /// raised again where something else has since.
     private func raiseIfCollectedAnew(_ payment: Payment, by collections: [Payment.Collection]) async throws {
         let further = collections.filter(payment.isCollectedAnew)
-        guard payment.contradiction?.isSettled == true, !further.isEmpty else { return }
-        let names = further.flatMap(\.names).joined(separator: " ")
-        try await raise(.contradiction, of: payment, "collected by \(names) after FAILED")
+        guard payment.contradiction != nil, !further.isEmpty else { return }
+        let names = payment.collectedBy.union(further.flatMap(\.names)).sorted().joined(separator: " ")
+        try await raise(.contradiction, of: payment, "it goes on after FAILED, collected by \(names)")
     }
 
     /// Records that a charge or a transaction of an intent has collected money.
@@ -141,16 +152,25 @@ extension PaymentWorkflow: PolledWorkflow {
     func noteCollected(_ intent: UUID, by collection: Payment.Collection, cause: Cause) async throws {
         guard let stored = try await dependencies.store.payment(belvoID: intent) else { return }
         let payment = stored.record
-        try await raiseIfPaidTwice(payment, by: collection.transfer)
-        guard try payment.transition(on: .collected(collection)) != payment else { return }
+        let after = try payment.transition(on: .collected(collection))
+        try await raiseIfPaidTwice(after, by: [collection.transfer])
+        guard after != payment else { return }
         try await raiseIfCollectedAnew(payment, by: [collection])
         try await recordEvent(.collected(collection), on: stored, cause: cause)
     }
 
-    /// Raises the alarm where a transfer has paid once more what another one has paid.
-    func raiseIfPaidTwice(_ payment: Payment, by transfer: EndToEndID?) async throws {
-        guard let further = payment.furtherTransfer(transfer) else { return }
-        try await raiseDoublePaid(payment, "paid by transfer \(further), too")
+    /// Raises the alarm where these transfers, or those that are known to have collected money, are more than the one
+    /// that has paid: several of one that Belvo has not called paid yet are as wrong.
+    func raiseIfPaidTwice(_ payment: Payment, by transfers: [EndToEndID?]) async throws {
+        let known = payment.collectedBy.sorted().compactMap { EndToEndID($0) }
+        guard payment.state == .succeeded else {
+            for further in known.dropFirst() { try await raiseDoublePaid(payment, "collected by \(further), too") }
+            return
+        }
+        for transfer in Set(known + transfers) {
+            guard let further = payment.furtherTransfer(transfer) else { continue }
+            try await raiseDoublePaid(payment, "paid by transfer \(further), too")
+        }
     }
 
     /// Raises the alarm about a payment that was collected twice, once for each such thing that is found.

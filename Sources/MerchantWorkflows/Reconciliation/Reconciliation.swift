@@ -65,7 +65,7 @@ package struct Reconciliation: Sendable {
 
     private func raiseIfPaidTwice(_ payment: Payment, by transfer: String?) async throws {
         try await PaymentWorkflow(dependencies: dependencies).raiseIfPaidTwice(
-            payment, by: transfer.flatMap { EndToEndID($0) })
+            payment, by: [transfer.flatMap { EndToEndID($0) }])
     }
 
     private func differences(between payment: Payment, and intent: Belvo.PaymentIntent) -> [Difference] {
@@ -112,7 +112,9 @@ package struct Reconciliation: Sendable {
         guard payment.contradiction == nil else { return false }
         guard let end = ProviderStatus(intent.status).end else {
             let report = PaymentWorkflow(dependencies: dependencies).report(intent)
-            return payment.state == .failed && payment.isLastStatusTakenBack(by: report)
+            // One that was given up here as unsigned and is under way at Belvo is read again as well.
+            let isUnderWay = !payment.isClosedAtBelvo && !payment.mayBelvoStillPay && report.status.isSigned
+            return payment.state == .failed && (payment.isLastStatusTakenBack(by: report) || isUnderWay)
         }
         guard payment.status.end != end else { return false }
         guard payment.state == .succeeded else { return true }

@@ -93,8 +93,7 @@ package struct WebhookWorkflow: Sendable {
 
     /// Where a charge or a transaction belongs.
     enum Movement: Sendable {
-        /// `collected`: what has collected the money, where it is a charge that has.
-        case belongs(to: UUID, collected: Payment.Collection?)
+        case belongs(to: UUID, collected: CollectedMoney)
         /// To no intent, or it could not be read.
         case ends(Reading)
     }
@@ -103,15 +102,15 @@ package struct WebhookWorkflow: Sendable {
     func readMovement(_ id: UUID, _ kind: WebhookKind) async -> Movement {
         do {
             return try await CallOrigin.$current.withValue(origin) {
-                let charge = try await kind == .charges ? dependencies.belvo.readCharge(Charge.ID(id)) : nil
-                let intent =
-                    if let charge {
-                        charge.paymentIntent
-                    } else {
-                        try await dependencies.belvo.readTransaction(Transaction.ID(id)).paymentIntent
-                    }
-                return intent.map { .belongs(to: $0.uuid, collected: charge?.collection) }
-                    ?? .ends(.read(isOurs: false))
+                let (intent, collected): (Belvo.PaymentIntent.ID?, CollectedMoney)
+                if kind == .charges {
+                    let charge = try await dependencies.belvo.readCharge(Charge.ID(id))
+                    (intent, collected) = (charge.paymentIntent, charge.collection.map { .some($0) } ?? .none)
+                } else {
+                    let transaction = try await dependencies.belvo.readTransaction(Transaction.ID(id))
+                    (intent, collected) = (transaction.paymentIntent, transaction.collected)
+                }
+                return intent.map { .belongs(to: $0.uuid, collected: collected) } ?? .ends(.read(isOurs: false))
             }
         } catch {
             return .ends(await reading(id) { throw error })
@@ -119,17 +118,25 @@ package struct WebhookWorkflow: Sendable {
     }
 
     /// The reading of an intent, after what its movement has collected was recorded, or has raised an alarm. The
-    /// movement was read; but Belvo's transactions name no direction and no transfer, only their webhooks do.
+    /// movement was read; but a transaction names no transfer, only its webhook does.
     func noting(
-        _ receipt: WebhookReceipt, collected: Payment.Collection?, for intent: UUID, after reading: Reading
+        _ receipt: WebhookReceipt, collected: CollectedMoney, for intent: UUID, after reading: Reading
     ) async -> Reading {
-        guard case .read(isOurs: true, _) = reading, collected != nil || receipt.tellsOfInflow else { return reading }
-        let told = receipt.tellsOfInflow ? receipt.statement.endToEndID : nil
-        let collection = Payment.Collection(transfer: collected?.transfer ?? told, object: receipt.object)
+        guard case .read(isOurs: true, _) = reading else { return reading }
+        let collection: Payment.Collection
+        switch collected {
+        case .none: return reading
+        case .asTold where !receipt.mayTellOfPayment: return reading
+        case .some(let read) where read.transfer != nil: collection = read
+        case .some, .asTold:
+            let told = receipt.tellsOfInflow ? receipt.statement.endToEndID : nil
+            collection = Payment.Collection(transfer: told, object: receipt.object)
+        }
         return await self.reading(intent) {
             try await PaymentWorkflow(dependencies: dependencies).noteCollected(
                 intent, by: collection, cause: .webhook)
-            return reading
+            // The payment's row says so from now on: nothing has to be read again.
+            return .read(isOurs: true)
         }
     }
 
@@ -137,7 +144,11 @@ package struct WebhookWorkflow: Sendable {
     ///
     /// Where a webhook says more than Belvo shows, the reading may lag: it is read again before the webhook
     /// is closed, because that payment may not be polled any more.
-    func settlement(of receipt: Stored<WebhookReceipt>, after reading: Reading) -> WebhookSettlement? {
+    ///
+    /// `intent` is the one that a movement was read to belong to.
+    func settlement(
+        of receipt: Stored<WebhookReceipt>, after reading: Reading, intent: UUID? = nil
+    ) -> WebhookSettlement? {
         let age = receipt.clock.now - receipt.record.lastReceivedAt
         let failure: any Error
         var isAbsent = false
@@ -168,7 +179,7 @@ package struct WebhookWorkflow: Sendable {
         dependencies.log.warning(
             "webhook.unreadable", metadata: ["webhook_id": "\(receipt.record.id)", "reason": "\(failure)"])
         return WebhookSettlement(
-            of: receipt, outcome: .received, nextPoll: pause(after: age, failure), isAbsent: isAbsent)
+            of: receipt, outcome: .received, nextPoll: pause(after: age, failure), isAbsent: isAbsent, intent: intent)
     }
 
     /// How long a webhook rests whose reading has failed: 1 s, 2 s and 4 s, however rarely records are polled; then

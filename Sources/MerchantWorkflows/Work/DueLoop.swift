@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Logging
 import MerchantModel
 import MerchantStore
@@ -17,6 +18,8 @@ package struct DueLoop: Sendable {
     let log: Logger
     /// How the pause passes.
     var sleep: @Sendable (Duration) async throws -> Void
+    /// By what the age of a pass is measured.
+    var now: @Sendable () -> Monotonic = Monotonic.now
 
     /// Takes all that it needs; the pause passes on the loop unless it is said otherwise.
     package init(
@@ -35,10 +38,11 @@ package struct DueLoop: Sendable {
         let busy = Busy()
         try await withThrowingDiscardingTaskGroup { group in
             while true {
-                for worker in await dueWorkers() where busy.begin(worker) {
+                for worker in await dueWorkers() {
+                    guard let pass = busy.begin(worker, at: now()) else { continue }
                     group.addTask {
                         await makePasses(worker, on: loop)
-                        busy.end(worker)
+                        busy.end(worker, pass)
                     }
                 }
                 try await sleep(pause)
@@ -77,17 +81,28 @@ package struct DueLoop: Sendable {
 
     /// The passes that are under way, by the names of their workers.
     private final class Busy: Sendable {
-        private let passes = Mutex<[String: Int]>([:])
+        /// From then on a pass waits for what Belvo is slow to show, and for little else: it keeps no other from
+        /// beginning.
+        private static let slowFrom = Duration.seconds(2)
+        /// So many passes in all for each that may begin: what one user has under way at a time is bounded elsewhere.
+        private static let slowPasses = 16
 
-        /// False when the worker has as many as it may.
-        func begin(_ worker: any DueWorker) -> Bool {
-            passes.withLock { passes in
-                guard passes[worker.name, default: 0] < worker.passesMax else { return false }
-                passes[worker.name, default: 0] += 1
-                return true
+        private let beginnings = Mutex<[String: [UUID: Monotonic]]>([:])
+
+        /// The pass that may begin; nil when the worker has as many as it may.
+        func begin(_ worker: any DueWorker, at now: Monotonic) -> UUID? {
+            beginnings.withLock { beginnings in
+                let passes = beginnings[worker.name, default: [:]]
+                let young = passes.values.count { now - $0 < Self.slowFrom }
+                guard young < worker.passesMax, passes.count < worker.passesMax * Self.slowPasses else { return nil }
+                let pass = UUID()
+                beginnings[worker.name, default: [:]][pass] = now
+                return pass
             }
         }
 
-        func end(_ worker: any DueWorker) { passes.withLock { $0[worker.name, default: 1] -= 1 } }
+        func end(_ worker: any DueWorker, _ pass: UUID) {
+            beginnings.withLock { $0[worker.name]?[pass] = nil }
+        }
     }
 }

@@ -24,13 +24,22 @@ struct PaymentPoller: DueWorker {
 
     func runOnce() async throws -> Pass {
         guard let listed = try await takeList() else { return Pass() }
+        async let sampled: Void = sample(listed.quiet)
         var pass = try await poller.runOnce()
-        pass.examined += listed
+        try await sampled
+        pass.examined += listed.count
         return pass
     }
 
-    /// How many payments a list has shown; nil while another pass takes one, which may show what is due.
-    private func takeList() async throws -> Int? {
+    /// The payments that a list has shown.
+    private struct Listed {
+        var count = 0
+        /// The ones that it shows undecided, as they are known here.
+        var quiet: [UUID] = []
+    }
+
+    /// Asks for a list, where one helps; nil while another pass takes one, which may show what is due.
+    private func takeList() async throws -> Listed? {
         guard memory.beginList() else { return nil }
         defer { memory.endList() }
         do {
@@ -38,7 +47,7 @@ struct PaymentPoller: DueWorker {
         } catch let error as BelvoError {
             memory.mistrust(until: now + polling.mistrust)
             dependencies.log.notice("payments.list_unreadable", metadata: ["reason": "\(error)"])
-            return 0
+            return Listed()
         }
     }
 
@@ -46,15 +55,14 @@ struct PaymentPoller: DueWorker {
     private var now: Monotonic { dependencies.store.monotonic() }
     private var interval: Duration { dependencies.timeouts.pollInterval }
 
-    /// How many payments a list has shown.
-    private func pollByList() async throws -> Int {
-        guard !dependencies.gate.isShut, memory.isTrusted(at: now) else { return 0 }
+    private func pollByList() async throws -> Listed {
+        guard !dependencies.gate.isShut, memory.isTrusted(at: now) else { return Listed() }
         // Those that will be due within half an interval come along: a page more costs less than another list.
         let ahead = memory.wasUsed ? interval / 2 : .zero
         guard let span = try await dependencies.store.listedPayments(dueWithin: ahead), span.count >= polling.countMin
         else {
             memory.wasUsed = false
-            return 0
+            return Listed()
         }
         memory.wasUsed = true
         // Belvo's clock need not be ours; and a creation takes its time.
@@ -65,16 +73,16 @@ struct PaymentPoller: DueWorker {
             pagesMax: pages)
         let elapsed = now - begin
         let told = try await take(shown, ahead: ahead)
-        if let fault = polling.fault(due: span.count, told: told, elapsed: elapsed, timeMax: timeMax) {
+        if let fault = polling.fault(due: span.count, told: told.count, elapsed: elapsed, timeMax: timeMax) {
             memory.mistrust(until: now + polling.mistrust)
             dependencies.log.notice(
-                "\(fault.rawValue)", metadata: ["due": "\(span.count)", "shown": "\(told)"])
+                "\(fault.rawValue)", metadata: ["due": "\(span.count)", "shown": "\(told.count)"])
         }
         return told
     }
 
-    /// Takes what a list shows, and gives how many payments it showed. What it shows changed stays due.
-    private func take(_ shown: [Belvo.PaymentIntent], ahead: Duration) async throws -> Int {
+    /// Takes what a list shows. What it shows changed stays due.
+    private func take(_ shown: [Belvo.PaymentIntent], ahead: Duration) async throws -> Listed {
         var quiet: [UUID] = []
         var changed = 0
         // An intent may come twice, because the order changed between two pages: what came later counts.
@@ -89,8 +97,7 @@ struct PaymentPoller: DueWorker {
                 inDoubtBy: dependencies.timeouts.overduePollInterval(overdue: .zero))
             changed += try await dependencies.store.countChanged(among: page, dueWithin: ahead)
         }
-        try await sample(quiet)
-        return quiet.count + changed
+        return Listed(count: quiet.count + changed, quiet: quiet)
     }
 
     /// Reads a payment by itself. No worker has claimed it: of two that read it one writes.
@@ -104,7 +111,10 @@ struct PaymentPoller: DueWorker {
     }
 
     /// Reads a few of those that the list shows undecided, in turn. One that has been decided says that the list lags.
+    /// Belvo may be slow to show one of them: the next lists come without samples until it has.
     private func sample(_ quiet: [UUID]) async throws {
+        guard !quiet.isEmpty, memory.beginSamples() else { return }
+        defer { memory.endSamples() }
         for id in memory.next(polling.samples, of: quiet) {
             guard let stored = try await dependencies.store.payment(Payment.ID(id)), stored.record.status == .pending
             else { continue }

@@ -32,6 +32,8 @@ struct Poller<Record: Sendable>: DueWorker {
     /// The user whose record it is: users have their polls in turn, so that one whose records Belvo is slow to show
     /// keeps no others waiting.
     let owner: @Sendable (Record) -> UserSubject?
+    /// How long a record rests of whose user as many are being read as may be.
+    private static var pauseOfOne: Duration { .seconds(2) }
     private let owners = PollsByOwner()
     private let batchSizer: BatchSizer
 
@@ -92,9 +94,13 @@ struct Poller<Record: Sendable>: DueWorker {
                 if Monotonic.now() - start < window { fill() }
             }
         }
-        batchSizer.note(begun: pass.examined, left: left.count)
+        batchSizer.note(begun: pass.examined, left: left.count { !owners.isFull(owner($0.record)) })
         // Belvo is slow, or has no turns for us: another instance may take them, or this one when Belvo is faster.
-        reschedules += left.map { Reschedule(id: id($0.record), version: $0.version, wait: .zero) }
+        // What its user has too much of under way comes behind what the others have due meanwhile.
+        reschedules += left.map { stored in
+            let wait = owners.isFull(owner(stored.record)) ? Self.pauseOfOne : .zero
+            return Reschedule(id: id(stored.record), version: stored.version, wait: wait)
+        }
         if !reschedules.isEmpty { try await reschedule(reschedules) }
         return pass
     }
@@ -151,6 +157,11 @@ private final class PollsByOwner: Sendable {
             counts[owner, default: 0] += 1
             return true
         }
+    }
+
+    func isFull(_ owner: UserSubject?) -> Bool {
+        guard let owner else { return false }
+        return counts.withLock { $0[owner, default: 0] >= Self.mostOfOne }
     }
 
     func end(_ owner: UserSubject?) {

@@ -145,7 +145,7 @@ private struct WebhookPass {
                 guard let reading = readings[.init(kind: .intent, id: intent)] else { continue }
                 let noted = await workflow.noting(
                     receipt.record, collected: collected, for: intent, after: reading)
-                settle(receipt, after: noted)
+                settle(receipt, after: noted, intent: intent)
             }
         }
     }
@@ -177,9 +177,11 @@ private struct WebhookPass {
         for (target, reading) in answers { readings[target] = reading }
     }
 
-    private mutating func settle(_ receipt: Stored<WebhookReceipt>, after reading: WebhookWorkflow.Reading) {
+    private mutating func settle(
+        _ receipt: Stored<WebhookReceipt>, after reading: WebhookWorkflow.Reading, intent: UUID? = nil
+    ) {
         left.removeAll { $0.record.id == receipt.record.id }
-        if let settlement = workflow.settlement(of: receipt, after: reading) {
+        if let settlement = workflow.settlement(of: receipt, after: reading, intent: intent) {
             settlements.append(settlement)
         } else {
             interrupted += 1

@@ -46,6 +46,7 @@ final class ListMemory: Sendable {
         var mistrustedUntil: Monotonic?
         var wasUsed = false
         var isUnderWay = false
+        var isSampling = false
         /// The payment that was last read beside a list.
         var sampled: UUID?
     }
@@ -61,6 +62,16 @@ final class ListMemory: Sendable {
     }
 
     func endList() { state.withLock { $0.isUnderWay = false } }
+
+    /// False while those beside an earlier list are still being read.
+    func beginSamples() -> Bool {
+        state.withLock { state in
+            defer { state.isSampling = true }
+            return !state.isSampling
+        }
+    }
+
+    func endSamples() { state.withLock { $0.isSampling = false } }
 
     /// Whether the last pass asked for a list.
     var wasUsed: Bool {

@@ -145,6 +145,128 @@ import Testing
         }
     }
 
+    @Test func `what collects while an operator is asked stands in the same alarm`() async throws {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            try await client.authorize(payment)
+            let charges = (0..<2).map { _ in #"{"id": "\#(UUID())", "status": "SUCCEEDED"}"# }
+            Self.show("FAILED", charges: "[\(charges[0])]", on: harness)
+            try await harness.poll()
+            Self.show("FAILED", charges: "[\(charges.joined(separator: ", "))]", on: harness)
+            try await harness.poll()
+            let details = try await harness.lines("SELECT detail AS line FROM money_alarms")
+            let names = try await harness.lines("SELECT collected_by AS line FROM payments")
+            #expect(names[0].split(separator: " ").count == 2)
+            #expect(details == ["it goes on after FAILED, collected by \(names[0])"])
+        }
+    }
+
+    @Test func `a transfer that collected before another one has paid is an alarm, though Belvo leaves it out then`()
+        async throws
+    {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            try await client.authorize(payment)
+            let other = #"""
+                [{"id": "\#(UUID())", "status": "SUCCEEDED", "payment_method_information": {
+                    "open_finance_biometric_pix": {"end_to_end_id": "E43215815202611221852HX6L8Zx9BkT"}}}]
+                """#
+            Self.show("PROCESSING", charges: other, on: harness)
+            try await harness.poll()
+            harness.sandbox.clearFaults()
+            try harness.sandbox.settle(intent: payment.belvoID)
+            try await harness.poll()
+            #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
+            #expect(try await Self.alarms(harness) == ["double_paid"])
+        }
+    }
+
+    @Test func `what has collected and is shown pending for too long is an alarm, and two transfers are at once`()
+        async throws
+    {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            try await client.authorize(payment)
+            let charges = ["HX6L8Zx9BkT", "HX6L8Zx9BkU"].map { end in
+                #"""
+                {"id": "\#(UUID())", "status": "SUCCEEDED", "payment_method_information": {
+                    "open_finance_biometric_pix": {"end_to_end_id": "E43215815202611221852\#(end)"}}}
+                """#
+            }
+            Self.show("PENDING", charges: "[\(charges[0])]", on: harness)
+            try await harness.poll()
+            #expect(try await Self.alarms(harness).isEmpty)
+            Self.show("PENDING", charges: "[\(charges.joined(separator: ", "))]", on: harness)
+            try await harness.poll()
+            #expect(try await Self.alarms(harness) == ["double_paid"])
+            try await harness.advance(by: harness.settings.timeouts.pollDeadline)
+            for _ in 0..<2 { try await harness.pass(.seconds(600)) }
+            #expect(try await Set(Self.alarms(harness)) == ["double_paid", "contradiction"])
+        }
+    }
+
+    @Test func `the comparison of a day has a payment read that was given up and is under way at Belvo`() async throws {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            _ = try await client.cancel(payment)
+            try harness.sandbox.turn(intent: payment.belvoID, to: "PROCESSING")
+            _ = try await harness.operate { try await $0.reconcile(UTCDay(of: WallClock.now())) }
+            try await harness.work()
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").string("code") == "payment_in_doubt")
+        }
+    }
+
+    @Test(arguments: ["PROCESSING", "SCHEDULED"])
+    func `a charge that is under way shows that its intent was signed, whatever that shows`(status: String)
+        async throws
+    {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            Self.show("PENDING", charges: #"[{"id": "\#(UUID())", "status": "CREATED"}]"#, on: harness)
+            try await harness.tell("PAYMENT_INTENTS", of: payment.belvoID, data: #""status": "PENDING""#)
+            try await harness.work()
+            let signed: SQL = "SELECT (seen_signed_at IS NOT NULL)::text AS line FROM payments"
+            #expect(try await harness.lines(signed) == ["false"])
+            Self.show("PENDING", charges: #"[{"id": "\#(UUID())", "status": "\#(status)"}]"#, on: harness)
+            #expect(try await client.cancel(payment).status == 409)
+            #expect(try await harness.lines(signed) == ["true"])
+        }
+    }
+
+    @Test(arguments: [nil, "INFLOW", "OUTFLOW"])
+    func `a transaction after FAILED is money, unless Belvo shows that it went out`(direction: String?) async throws {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            try await TakenBackTests.failed(harness, &client, payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            Self.show("FAILED", charges: "[]", on: harness)
+            if let direction {
+                harness.sandbox.next(
+                    .altered([Fault.Alteration("/transaction_type", "\"\(direction)\"")]), on: .getTransaction,
+                    count: nil)
+            }
+            try await harness.tell(
+                "TRANSACTIONS", of: #require(harness.sandbox.movement("TRANSACTIONS", of: payment.belvoID)), data: "")
+            try await harness.work()
+            #expect(try await Self.alarms(harness) == (direction == "OUTFLOW" ? [] : ["contradiction"]))
+        }
+    }
+
+    @Test func `a webhook of a charge keeps the reference of the intent that the charge names, until it is settled`()
+        async throws
+    {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            try await TakenBackTests.failed(harness, &client, payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            Self.show("FAILED", charges: "[]", on: harness)
+            harness.sandbox.next(.altered([Fault.Alteration("/status", #""PENDING""#)]), on: .getCharge, count: nil)
+            try await Self.tell("CHARGES", of: payment, harness)
+            #expect(try await Self.alarms(harness).isEmpty)
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 503)
+        }
+    }
+
     @Test func `two transfers in the answer that first shows a payment as paid are an alarm`() async throws {
         try await MayBelvoStillPayTests.open { harness, client, enrollment in
             let payment = try await client.openPayment(enrollment)

@@ -1,6 +1,7 @@
 import BelvoSandbox
 import Payments
 import Postgres
+import TestSupport
 import Testing
 
 @testable import MerchantServer
@@ -49,6 +50,29 @@ import Testing
                 #expect(after.readings == before.readings + 2)
             }
             #expect(try await Self.statuses(client, payments).allSatisfy { $0 == "PENDING" })
+        }
+    }
+
+    @Test func `a payment that Belvo is slow to show by itself keeps no later list waiting`() async throws {
+        let gate = Gate()
+        var sandbox = SandboxConfiguration.test()
+        sandbox.sleep = { _ in await gate.pass() }
+        try await TestHarness.open(sandbox: sandbox) { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let enrollment = try await client.enroll()
+            for number in 0..<Self.count {
+                let payment = try await client.openPayment(
+                    enrollment, reference: "order-\(number)", key: "tap-\(number)")
+                try await client.authorize(payment)
+            }
+            harness.sandbox.next(.delayRequest(.seconds(9)), on: .getPaymentIntent)
+            let before = Self.calls(harness)
+            async let slow: Void = harness.poll()
+            try await harness.awaitCondition { Self.calls(harness).readings == before.readings + 1 }
+            for _ in 0..<3 { try await harness.poll() }
+            #expect(Self.calls(harness).lists == before.lists + 4)
+            gate.open()
+            try await slow
         }
     }
 

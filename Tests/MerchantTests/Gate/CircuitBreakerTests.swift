@@ -101,6 +101,31 @@ import Transport
         #expect(circuit.state(at: at(5)) == .closed)
     }
 
+    @Test func `however many users' objects hang or are refused while others are let in, it says nothing of Belvo`() {
+        func belvo(lettingIn other: Bool) -> BelvoAvailability {
+            var belvo = BelvoAvailability()
+            func learn(_ kind: CallOutcome.Kind, of party: UInt64, began: Double, at seconds: Double) {
+                _ = belvo.learn(
+                    from: CallOutcome(kind), .readPaymentIntent, .person, of: party, target: "/",
+                    isProbe: false, began: at(began), at: at(seconds), jitter: { 0 })
+            }
+            if other { learn(.answered, of: 1, began: 4, at: 5) }
+            for party: UInt64 in 7...10 {
+                for _ in 0..<4 { learn(.timedOut, of: party, began: 0, at: 10) }
+            }
+            // Each is denied once more after another one was let in.
+            for party: UInt64 in 7...9 {
+                if other { learn(.answered, of: 1, began: 11, at: 11) }
+                learn(.denied, of: party, began: 12, at: 12)
+            }
+            return belvo
+        }
+        let fine = belvo(lettingIn: true)
+        #expect(fine.circuit.state(at: at(12)) == .closed && !fine.lockout.isOn)
+        let away = belvo(lettingIn: false)
+        #expect(away.circuit.state(at: at(11)) == .open && away.lockout.isOn)
+    }
+
     @Test func `a probe that a lock-out keeps back leaves its place to the next call`() {
         var belvo = BelvoAvailability()
         func hear(_ outcome: CallOutcome.Kind, times count: Int, _ seconds: Double) {

@@ -70,18 +70,22 @@ import Transport
         }
     }
 
-    @Test func `a pass that waits for a slow poll keeps the next one from beginning only where there are enough`()
-        async throws
-    {
+    @Test(arguments: [false, true])
+    func `passes that wait for slow polls keep the next one from beginning only where there are enough young ones`(
+        timePasses: Bool
+    ) async throws {
         let (begun, pauses) = (Box(0), Box(0))
         let (ends, end) = AsyncStream.makeStream(of: Void.self)
         let worker = WaitingWorker(passesMax: 3, begun: begun, ends: ends)
         var due = DueLoop(workers: [worker], due: { Set($0) }, pause: .seconds(1), log: log)
+        let start = Monotonic.now()
+        due.now = { timePasses ? start + .seconds(pauses.value) : start }
         due.sleep = { _ in
             pauses.update { $0 += 1 }
             for _ in 0..<100 { await Task.yield() }
-            guard pauses.value >= 10 else { return }
-            #expect(begun.value == 3)
+            guard pauses.value >= 100 else { return }
+            // One each second begins, up to sixteen times as many as may be young.
+            #expect(begun.value == (timePasses ? 48 : 3))
             end.finish()
             throw CancellationError()
         }
