@@ -164,7 +164,7 @@ def family_cpu_ns(pid: int) -> int:
         if member == pid or int(fields[1]) == pid:
             try:
                 used += cpu_ns(member)
-            except FileNotFoundError:
+            except (FileNotFoundError, ProcessLookupError):
                 continue
     return used
 
