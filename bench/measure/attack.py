@@ -242,7 +242,8 @@ class Attack:
         slowhttptest = output_of("dpkg-query", "--show", "--showformat=${Version}", "slowhttptest")
         machine = report.bullets([
             *report.origin(site), f"machine: {report.processor()}, {report.kernel()}",
-            report.versions(site, f"slowhttptest {slowhttptest}", output_of("h2load", "--version")),
+            report.versions(
+                site, report.nginx_version(), f"slowhttptest {slowhttptest}", output_of("h2load", "--version")),
             f"placement: the servers on core {site.placement.server}, all clients and the database on core "
             f"{site.placement.other}"])
         attacks = table(

@@ -65,7 +65,8 @@ class Comparison:
         machine = report.bullets([
             *report.origin(site), f"machine: {report.processor()}, {report.kernel()}",
             report.versions(
-                site, *self.peers.versions(), report.wrk_version(), output_of("h2load", "--version")),
+                site, report.nginx_version(), *self.peers.versions(), report.wrk_version(),
+                output_of("h2load", "--version")),
             f"placement: the server that is measured on core {site.placement.server}, with one thread for its work; "
             f"the load generator and PostgreSQL on core {site.placement.other}", report.database(site)])
         return report.reflow(f"""# Results of `./dev bench-http`

@@ -94,12 +94,15 @@ def database(site: Site) -> str:
 
 
 def versions(site: Site, *others: str) -> str:
-    """Those of Swift, PostgreSQL and nginx, of these, and of OpenSSL."""
+    """Those of Swift and PostgreSQL, of these, and of OpenSSL."""
     swift = re.search(r"Swift version ([0-9.]*)", output_of("swift", "--version"))
-    nginx = subprocess.run([nginx_program(), "-v"], capture_output=True, text=True).stderr.strip().split(": ")[-1]
     openssl = " ".join(output_of("openssl", "version").split()[:2])
     return "versions: " + ", ".join(
-        [f"Swift {swift[1]}", f"PostgreSQL {site.database.query('SHOW server_version')}", nginx, *others, openssl])
+        [f"Swift {swift[1]}", f"PostgreSQL {site.database.query('SHOW server_version')}", *others, openssl])
+
+
+def nginx_version() -> str:
+    return subprocess.run([nginx_program(), "-v"], capture_output=True, text=True).stderr.strip().split(": ")[-1]
 
 
 def wrk_version() -> str:

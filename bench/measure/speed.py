@@ -185,7 +185,8 @@ class Speed:
             f"  generators and the script on core {other}")
         machine = report.bullets([
             *report.origin(site), f"machine: {report.processor()}, {report.memory()}",
-            f"system: {report.system()}, {report.kernel()}", report.versions(site, report.wrk_version()),
+            f"system: {report.system()}, {report.kernel()}",
+            report.versions(site, report.nginx_version(), report.wrk_version()),
             f"placement: {placement}", report.database(site)])
         goals = table("what | measured | goal | met", [
             row("`GET /livez` on one core, requests/s beside nginx",
