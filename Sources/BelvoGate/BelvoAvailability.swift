@@ -20,6 +20,9 @@ struct BelvoAvailability: Sendable {
     /// The silence of workers upon what one party was told: a moment, after which a call for another finds out.
     private static let pauseUponOneParty = ThrottleBackoff.pauseMin
 
+    /// Workers come to another user's records within a second or two.
+    private static let othersFirst = Duration.seconds(2)
+
     /// The decision about a call that has its turn.
     enum Entry: Sendable, Equatable {
         case go(isProbe: Bool)
@@ -50,7 +53,8 @@ struct BelvoAvailability: Sendable {
     /// Asks for leave to make a call.
     mutating func enter(_ call: Call, _ caller: Caller, of party: UInt64 = 0, at now: Monotonic) -> Entry {
         let ofParty = (caller == .background ? workersPartyQuiet : partyQuiet).rest(call, of: party, at: now)
-        if let rest = ofParty ?? silence(of: caller, changing: call.isChanging, at: now) {
+        let silence = silence(of: caller, changing: call.isChanging, at: now)
+        if let rest = ofParty ?? silence ?? othersFirst(caller, of: party, at: now) {
             return .heldBack(CallHeldBack(reason: "Belvo has asked for silence", retryAfter: rest))
         }
         let isProbe: Bool
@@ -64,6 +68,14 @@ struct BelvoAvailability: Sendable {
         }
         if isProbe { circuit.noteProbe(at: now) }
         return .go(isProbe: isProbe)
+    }
+
+    /// After a silence those who were told to be silent leave others a moment to find out whether it is over.
+    private func othersFirst(_ caller: Caller, of party: UInt64, at now: Monotonic) -> Duration? {
+        guard party != 0, throttlingDoubts.isFailing(party, at: now) else { return nil }
+        let ends = caller == .background ? [quiet.end, workersQuiet.end] : [quiet.end]
+        guard let end = ends.compactMap(\.self).max(), now < end + Self.othersFirst else { return nil }
+        return end + Self.othersFirst - now
     }
 
     /// Until when a call is kept back for the silence that Belvo has asked for.

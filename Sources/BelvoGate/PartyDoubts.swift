@@ -4,15 +4,15 @@ import Transport
 /// Which parties' failures say nothing of Belvo as a whole, with a handed-in clock.
 ///
 /// Whatever one user asks for may be why Belvo does not answer, or refuses. Where others are let in while it fails,
-/// or between two of its failures, it is that party's own trouble: it counts towards no conclusion about all, however
-/// many such parties there are.
+/// or since it began to fail, it is that party's own trouble: it counts towards no conclusion about all, however many
+/// such parties there are.
 struct PartyDoubts: Sendable {
     /// Failures that are remembered at a time. Past it each counts as the party's first.
     private static let countMax = 4_096
 
     /// How long after its last failure a party is remembered.
     let memory: Duration
-    private var failures: [UInt64: Monotonic] = [:]
+    private var failures: [UInt64: (first: Monotonic, last: Monotonic)] = [:]
     /// The latest call that was let in, and the latest one of another party than that.
     private var admission: (party: UInt64, moment: Monotonic)?
     private var admissionOfOther: (party: UInt64, moment: Monotonic)?
@@ -24,13 +24,18 @@ struct PartyDoubts: Sendable {
     /// Takes note of a failure of this party's call that began then; true when it may speak of Belvo.
     mutating func speaksOfAll(_ party: UInt64, began: Monotonic, at now: Monotonic) -> Bool {
         guard party != 0 else { return true }
-        let last = failures[party].flatMap { now < $0 + memory ? $0 : nil }
-        if failures.count >= Self.countMax { failures = failures.filter { now < $0.value + memory } }
-        if failures.count < Self.countMax || last != nil { failures[party] = now }
-        let since = last.map { min($0, began) } ?? began
+        let first = isFailing(party, at: now) ? failures[party]?.first : nil
+        if failures.count >= Self.countMax { failures = failures.filter { now < $0.value.last + memory } }
+        let since = first.map { min($0, began) } ?? began
+        if failures.count < Self.countMax || first != nil { failures[party] = (since, now) }
         return ![admission, admissionOfOther].contains { one in
             one.map { $0.party != party && since < $0.moment } ?? false
         }
+    }
+
+    /// Whether a call of this party's has failed lately.
+    func isFailing(_ party: UInt64, at now: Monotonic) -> Bool {
+        failures[party].map { now < $0.last + memory } ?? false
     }
 
     /// A party's call was let in.

@@ -29,11 +29,13 @@ extension Store {
     /// waits from then on, so that nothing begins and nothing ends in between.
     package func erase(_ subject: UserSubject, as pseudonym: UserSubject) async throws -> Erasure? {
         try await database.transaction { transaction in
-            // In the order in which others take them: customer, records, the user.
+            // In the order in which others take them: customer, records, orders, the user.
             for table: SQL in ["customers", "enrollments", "payments"] {
                 try await transaction.execute(
                     "SELECT id FROM \(fragment: table) WHERE subject = \(subject) ORDER BY id FOR UPDATE")
             }
+            try await transaction.execute(
+                "SELECT reference FROM orders WHERE subject = \(subject) ORDER BY reference FOR UPDATE")
             try await transaction.execute(
                 "SELECT pg_advisory_xact_lock(hashtextextended('user ' || \(subject), 0))")
             // Orders go to the pseudonym, which is no other payer: the triggers of orders leave that alone.

@@ -44,7 +44,8 @@ extension Store {
                 RETURNING xmax = 0 AS is_new
                 """)
             let isNew: Bool? = try rows.first?.decode("is_new")
-            guard let stored = try await self.order(order.reference) else { throw OrderVanished() }
+            // It was deleted meanwhile, and is placed anew.
+            guard let stored = try await self.order(order.reference) else { return try await place(order) }
             return switch isNew {
             case true?: .new(stored)
             case false?: .changed(stored)
@@ -100,9 +101,6 @@ extension Store {
             createdAt: try row.decode("created_at"), updatedAt: try row.decode("updated_at"))
     }
 }
-
-/// An order was deleted while it was placed.
-struct OrderVanished: Error {}
 
 extension DatabaseError {
     /// Whether a constraint or a trigger that carries this name refused.

@@ -127,9 +127,11 @@ extension PaymentWorkflow: PolledWorkflow {
         return report
     }
 
-    /// Raises the alarm, once, where Belvo shows no end in time of what has collected money.
+    /// Raises the alarm, once, where Belvo shows no end in time of what has collected money, or that was given up here:
+    /// another one may have been paid in its place.
     private func raiseIfCollectedInDoubt(_ payment: Payment) async throws {
-        guard payment.isInDoubt, !payment.collectedBy.isEmpty,
+        let isGivenUp = payment.state == .failed && !payment.isClosedAtBelvo
+        guard payment.isInDoubt || isGivenUp, !payment.collectedBy.isEmpty,
             try await !dependencies.store.hasSettled(.contradiction, of: payment.id)
         else { return }
         let names = payment.collectedBy.sorted().joined(separator: " ")
@@ -154,6 +156,7 @@ extension PaymentWorkflow: PolledWorkflow {
         let payment = stored.record
         let after = try payment.transition(on: .collected(collection))
         try await raiseIfPaidTwice(after, by: [collection.transfer])
+        try await raiseIfCollectedInDoubt(after)
         guard after != payment else { return }
         try await raiseIfCollectedAnew(payment, by: [collection])
         try await recordEvent(.collected(collection), on: stored, cause: cause)

@@ -103,12 +103,8 @@ private struct WebhookPass {
         for (receipt, target) in zip(left, named) {
             guard let target, let reading = readings[target] else { continue }
             // An intent that a movement's webhook only named may be false, and what is paid may be paid once more, or
-            // be shown as unpaid: the movement itself is read, unless it repeats what is known by then.
-            if receipt.record.isOfMovement,
-                !reading.hasFoundOurs || !reading.showsMovingMoney && receipt.record.mayTellOfPayment
-            {
-                continue
-            }
+            // be shown as unpaid, now or later: the movement itself is read, unless it repeats what is known by then.
+            if receipt.record.isOfMovement, !reading.hasFoundOurs || receipt.record.mayTellOfPayment { continue }
             settle(receipt, after: reading)
         }
         guard left.contains(where: \.record.isOfMovement) else { return }
@@ -233,13 +229,6 @@ private struct AskedMovement: Hashable, Sendable {
 extension WebhookWorkflow.Reading {
     fileprivate var hasFoundOurs: Bool {
         if case .read(isOurs: true, _) = self { true } else { false }
-    }
-    /// Whether it shows an intent that was signed and has not ended: its money may be on the way.
-    fileprivate var showsMovingMoney: Bool {
-        switch self {
-        case .read(isOurs: true, .processing?), .read(isOurs: true, .unknown?): true
-        default: false
-        }
     }
 }
 

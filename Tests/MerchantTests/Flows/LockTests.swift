@@ -82,6 +82,31 @@ import Transport
         }
     }
 
+    @Test func `who is being erased is waited for where an order of theirs is just read`() async throws {
+        let environment = ["SHOP_TOKEN": MayBelvoStillPayTests.shopToken]
+        try await TestHarness.open(environment: environment) { harness in
+            _ = try await AppClient.arrive(on: harness)
+            #expect(try await MayBelvoStillPayTests.place(on: harness, amount: "10.00").status == 201)
+            let end = Gate()
+            let erasure = try await harness.database.transaction { transaction in
+                // As the creation of a payment does: the order first, and then the user.
+                try await transaction.execute("SELECT reference FROM orders WHERE reference = 'order-1' FOR SHARE")
+                let task = harness.loop.task {
+                    defer { end.open() }
+                    return try await harness.operate { try await $0.erase(try UserSubject("ana")) }
+                }
+                let waiting: SQL = """
+                    SELECT 'x' AS line FROM pg_stat_activity
+                    WHERE wait_event_type = 'Lock' AND datname = current_database()
+                    """
+                try await harness.awaitCondition { try await !harness.lines(waiting).isEmpty || end.isOpen }
+                try await transaction.execute("SELECT lock_user('ana')")
+                return task
+            }
+            #expect(try await erasure.value != nil)
+        }
+    }
+
     @Test func `a payment without an order is not opened beside an order that came behind the question for one`()
         async throws
     {

@@ -19,6 +19,29 @@ import Testing
 
     private static let coffees = #"{"subject": "ana", "amount": "19.90", "description": "Two coffees"}"#
 
+    @Test func `an order that is deleted while it is placed is placed anew`() async throws {
+        try await open { harness in
+            try await harness.database.execute(all: [
+                "CREATE TABLE vanished (reference text)",
+                """
+                CREATE FUNCTION vanish_once() RETURNS trigger LANGUAGE plpgsql AS $$
+                BEGIN
+                    IF NOT EXISTS (SELECT FROM vanished) THEN
+                        INSERT INTO vanished VALUES (NEW.reference);
+                        DELETE FROM orders WHERE reference = NEW.reference;
+                    END IF;
+                    RETURN NULL;
+                END
+                $$
+                """,
+                "CREATE TRIGGER vanish_once AFTER INSERT ON orders FOR EACH ROW EXECUTE FUNCTION vanish_once()",
+            ])
+            #expect(try await shop(harness).send(.put, "/orders/order-1", Self.coffees).status == 201)
+            #expect(try await harness.lines("SELECT reference AS line FROM vanished") == ["order-1"])
+            #expect(try await shop(harness).send(.get, "/orders/order-1").status == 200)
+        }
+    }
+
     @Test func `the shop places an order and reads it back`() async throws {
         try await open { harness in
             let shop = shop(harness)

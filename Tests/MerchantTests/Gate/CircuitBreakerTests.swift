@@ -113,10 +113,10 @@ import Transport
             for party: UInt64 in 7...10 {
                 for _ in 0..<4 { learn(.timedOut, of: party, began: 0, at: 10) }
             }
-            // Each is denied once more after another one was let in.
-            for party: UInt64 in 7...9 {
-                if other { learn(.answered, of: 1, began: 11, at: 11) }
-                learn(.denied, of: party, began: 12, at: 12)
+            // Another one was let in, and each of them is denied once more.
+            if other { learn(.answered, of: 1, began: 11, at: 11) }
+            for moment in [12, 12.1, 12.2] {
+                for party: UInt64 in 7...9 { learn(.denied, of: party, began: moment, at: moment) }
             }
             return belvo
         }

@@ -71,6 +71,32 @@ import Transport
         #expect(!mayGo(of: 2, 106) && mayGo(of: 2, 107))
     }
 
+    @Test(arguments: [nil, "1"])
+    func `users who are told to be silent again and again keep the others silent once`(retryAfter: String?) {
+        var belvo = BelvoAvailability()
+        func hear(_ status: Int, _ caller: Caller, of party: UInt64, _ seconds: Double) {
+            let headers: Headers = retryAfter.map { ["retry-after": $0] } ?? [:]
+            _ = belvo.learn(
+                from: CallOutcome(Response(HTTP.Status(status), headers: headers)), .createPaymentIntent, caller,
+                of: party, target: "/", isProbe: false, at: at(seconds), jitter: { 0 })
+        }
+        func mayGo(_ caller: Caller, of party: UInt64, _ seconds: Double) -> Bool {
+            if case .go = belvo.enter(.readPaymentIntent, caller, of: party, at: at(seconds)) { true } else { false }
+        }
+        for caller in [Caller.person, .background] {
+            for party: UInt64 in 7...9 { hear(429, caller, of: party, 0) }
+            #expect(!mayGo(caller, of: 1, 0.5))
+            // Another one is first when the silence is over.
+            #expect(mayGo(caller, of: 1, 2.5) && !mayGo(caller, of: 7, 2.5))
+            hear(200, caller, of: 1, 3)
+            for moment in stride(from: 7.0, to: 30, by: 0.1) {
+                for party: UInt64 in 7...9 { hear(429, caller, of: party, moment) }
+                #expect(mayGo(caller, of: 1, moment) && mayGo(caller, of: 2, moment), "\(caller) at \(moment)")
+            }
+            belvo = BelvoAvailability()
+        }
+    }
+
     @Test func `a 429 to a list of all payments keeps workers from lists for a minute, and from others for a moment`() {
         var belvo = BelvoAvailability()
         let answer = CallOutcome(Response(HTTP.Status(429), headers: ["retry-after": "600"]))
