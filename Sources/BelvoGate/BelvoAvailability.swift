@@ -20,6 +20,10 @@ struct BelvoAvailability: Sendable {
     /// The silence of workers upon what one party was told: a moment, after which a call for another finds out.
     private static let pauseUponOneParty = ThrottleBackoff.pauseMin
 
+    /// When the last silence ends that was concluded from what several users were told; nil where a call was let in
+    /// since.
+    private var silenceOfAll: Monotonic?
+    private var silenceOfWorkers: Monotonic?
     /// Workers come to another user's records within a second or two.
     private static let othersFirst = Duration.seconds(2)
 
@@ -73,7 +77,7 @@ struct BelvoAvailability: Sendable {
     /// After a silence those who were told to be silent leave others a moment to find out whether it is over.
     private func othersFirst(_ caller: Caller, of party: UInt64, at now: Monotonic) -> Duration? {
         guard party != 0, throttlingDoubts.isFailing(party, at: now) else { return nil }
-        let ends = caller == .background ? [quiet.end, workersQuiet.end] : [quiet.end]
+        let ends = caller == .background ? [silenceOfAll, silenceOfWorkers] : [silenceOfAll]
         guard let end = ends.compactMap(\.self).max(), now < end + Self.othersFirst else { return nil }
         return end + Self.othersFirst - now
     }
@@ -106,6 +110,8 @@ struct BelvoAvailability: Sendable {
             doubts.noteAdmitted(party, at: now)
             throttlingDoubts.noteAdmitted(party, at: now)
             quiet.noteAdmitted(at: now)
+            silenceOfAll = nil
+            if caller == .background { silenceOfWorkers = nil }
             if caller == .background {
                 workersQuiet.noteAdmitted(at: now)
                 workersPartyQuiet.noteAdmitted(call, of: party, at: now)
@@ -145,11 +151,16 @@ struct BelvoAvailability: Sendable {
         if caller != .background {
             let isKept = partyQuiet.keeps(
                 retryAfter, call, of: party, speaksOfAll: speaksOfAll, at: now, jitter: jitter)
-            return isKept ? nil : quiet.note(retryAfter: ofAll, at: now, jitter: jitter)
+            if isKept { return nil }
+            if isConcluded { silenceOfAll = ofAll.map { now + $0 } }
+            return quiet.note(retryAfter: ofAll, at: now, jitter: jitter)
         }
         let isKept = workersPartyQuiet.keeps(
             retryAfter, call, of: party, speaksOfAll: speaksOfAll, at: now, jitter: jitter)
-        guard isKept else { return workersQuiet.note(retryAfter: ofAll, at: now, jitter: jitter) }
+        guard isKept else {
+            if isConcluded { silenceOfWorkers = ofAll.map { now + $0 } }
+            return workersQuiet.note(retryAfter: ofAll, at: now, jitter: jitter)
+        }
         guard speaksOfAll else { return nil }
         // A worker makes many calls: not one after the other for each party to hear it.
         return workersQuiet.note(retryAfter: Self.pauseUponOneParty, at: now, jitter: jitter)

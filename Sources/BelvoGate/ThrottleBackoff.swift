@@ -15,9 +15,6 @@ struct ThrottleBackoff: Sendable {
     private var nextProbe = Monotonic(nanoseconds: 0)
     private var isProbed = false
 
-    /// When the last silence ends or has ended; nil where a call was let in since.
-    var end: Monotonic? { until }
-
     /// How long it still lasts.
     func rest(at now: Monotonic) -> Duration? {
         guard let until, now < until else { return nil }

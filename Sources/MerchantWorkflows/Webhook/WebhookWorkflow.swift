@@ -129,7 +129,7 @@ package struct WebhookWorkflow: Sendable {
         case .asTold where !receipt.mayTellOfPayment: return reading
         case .some(let read) where read.transfer != nil: collection = read
         case .some, .asTold:
-            let told = receipt.tellsOfInflow ? receipt.statement.endToEndID : nil
+            let told = receipt.mayTellOfPayment ? receipt.statement.endToEndID : nil
             collection = Payment.Collection(transfer: told, object: receipt.object)
         }
         return await self.reading(intent) {
@@ -240,7 +240,6 @@ extension WebhookReceipt {
             && (told == "SUCCEEDED" || statement.status == nil && statement.direction == nil)
     }
 
-    fileprivate var tellsOfInflow: Bool { WebhookKind(rawValue: type) == .transactions && told == "SUCCEEDED" }
 }
 
 extension WebhookStatement {

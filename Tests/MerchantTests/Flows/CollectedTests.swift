@@ -268,6 +268,20 @@ import Testing
         }
     }
 
+    @Test func `a transaction that names another transfer than the one that paid is an alarm`() async throws {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            try await client.authorize(payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            try await harness.poll()
+            try await harness.tell(
+                "TRANSACTIONS", of: #require(harness.sandbox.movement("TRANSACTIONS", of: payment.belvoID)),
+                data: #""end_to_end_id": "E43215815202611221852HX6L8Zx9BkT""#)
+            try await harness.work()
+            #expect(try await Self.alarms(harness) == ["double_paid"])
+        }
+    }
+
     @Test func `a webhook of a charge keeps the reference of the intent that the charge names, until it is settled`()
         async throws
     {
