@@ -56,9 +56,11 @@ struct BelvoAvailability: Sendable {
 
     /// Asks for leave to make a call.
     mutating func enter(_ call: Call, _ caller: Caller, of party: UInt64 = 0, at now: Monotonic) -> Entry {
-        let ofParty = (caller == .background ? workersPartyQuiet : partyQuiet).rest(call, of: party, at: now)
-        let silence = silence(of: caller, changing: call.isChanging, at: now)
-        if let rest = ofParty ?? silence ?? othersFirst(caller, of: party, at: now) {
+        // What is kept back for its party does not take the place of the call that asks once a minute.
+        let ofParty =
+            (caller == .background ? workersPartyQuiet : partyQuiet).rest(call, of: party, at: now)
+            ?? othersFirst(caller, of: party, at: now)
+        if let rest = ofParty ?? silence(of: caller, changing: call.isChanging, at: now) {
             return .heldBack(CallHeldBack(reason: "Belvo has asked for silence", retryAfter: rest))
         }
         let isProbe: Bool
@@ -111,8 +113,8 @@ struct BelvoAvailability: Sendable {
             throttlingDoubts.noteAdmitted(party, at: now)
             quiet.noteAdmitted(at: now)
             silenceOfAll = nil
-            if caller == .background { silenceOfWorkers = nil }
             if caller == .background {
+                silenceOfWorkers = nil
                 workersQuiet.noteAdmitted(at: now)
                 workersPartyQuiet.noteAdmitted(call, of: party, at: now)
             } else {

@@ -239,7 +239,6 @@ extension WebhookReceipt {
         [.charges, .transactions].contains(WebhookKind(rawValue: type))
             && (told == "SUCCEEDED" || statement.status == nil && statement.direction == nil)
     }
-
 }
 
 extension WebhookStatement {

@@ -240,11 +240,9 @@ import Testing
             try await TakenBackTests.failed(harness, &client, payment)
             try harness.sandbox.settle(intent: payment.belvoID)
             Self.show("FAILED", charges: "[]", on: harness)
-            if let direction {
-                harness.sandbox.next(
-                    .altered([Fault.Alteration("/transaction_type", "\"\(direction)\"")]), on: .getTransaction,
-                    count: nil)
-            }
+            let shown = direction.map { "\"\($0)\"" } ?? "null"
+            harness.sandbox.next(
+                .altered([Fault.Alteration("/transaction_type", shown)]), on: .getTransaction, count: nil)
             try await harness.tell(
                 "TRANSACTIONS", of: #require(harness.sandbox.movement("TRANSACTIONS", of: payment.belvoID)), data: "")
             try await harness.work()

@@ -97,6 +97,22 @@ import Transport
         }
     }
 
+    @Test func `a call that is kept back for its user does not ask in a long silence`() {
+        var belvo = BelvoAvailability()
+        func hear(_ seconds: Double, _ retryAfter: String, of party: UInt64) {
+            _ = belvo.learn(
+                from: CallOutcome(Response(.tooManyRequests, headers: ["retry-after": retryAfter])),
+                .readPaymentIntent, .person, of: party, target: "/", isProbe: false, at: at(seconds), jitter: { 0 })
+        }
+        hear(0, "3600", of: 0)
+        hear(61, "3600", of: 7)
+        func mayGo(of party: UInt64) -> Bool {
+            if case .go = belvo.enter(.readPaymentIntent, .person, of: party, at: at(62)) { true } else { false }
+        }
+        #expect(!mayGo(of: 7))
+        #expect(mayGo(of: 1), "the minute's question was used up by a call that never left")
+    }
+
     @Test func `a 429 to a list of all payments keeps workers from lists for a minute, and from others for a moment`() {
         var belvo = BelvoAvailability()
         let answer = CallOutcome(Response(HTTP.Status(429), headers: ["retry-after": "600"]))
