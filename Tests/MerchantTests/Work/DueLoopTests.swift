@@ -138,6 +138,14 @@ import Transport
         #expect(passes.value == 1)
     }
 
+    @Test func `what nothing waits for leaves the database to payments for three quarters of the time`() {
+        let worker = ScriptedWorker(passes: Box(0)) { _ in Pass(examined: 8, wasFull: true) }
+        let loop = WorkLoop(worker: worker, pause: .seconds(600), log: log)
+        #expect(loop.rest(afterFullPass: .milliseconds(50)) == .milliseconds(150))
+        // Of a pass that lasted for long a longer rest says no more than that there is no hurry.
+        #expect(loop.rest(afterFullPass: .seconds(3600)) == .seconds(600))
+    }
+
     @Test func `what is due is looked at in the same order again, whatever order the database gives it in`()
         async throws
     {
