@@ -105,10 +105,12 @@ class Scale:
 
     def _fill(self, finished: int) -> None:
         """Makes paid payments until there are so many, as like those that were paid here as rows can be: with their
-        history, three webhooks and an event each, and the keys of the last three of sixty days."""
+        history, three webhooks and an event each, and the keys of the last three of sixty days. Retention has gone over
+        those that are older than thirty days, or else it would do all of that while payments are measured."""
         query = self.site.database.query
         here = int(query("SELECT count(*) FROM payments WHERE state = 'succeeded'"))
         say(f"Filling in {max(0, finished - here)} finished payments ...")
+        is_redacted = "moment < app_now() - interval '30 days'"
         own = {
             "id": "(left(replace(first_id_at(moment)::text, '-', ''), 12) || '7' || substr(md5(n || 'i'), 1, 3) || '8'"
                   " || substr(md5(n || 'j'), 1, 15))::uuid",
@@ -118,7 +120,11 @@ class Scale:
             "end_to_end_id": "'E43215815' || left(md5(n || 'e'), 23)",
             "external_payment_id": "md5(n || 'x')", "provider_request_id": "md5(n || 'q')",
             "created_at": "moment", "updated_at": "moment + interval '3 seconds'",
-            "authorize_sent_at": "moment + interval '1 second'", "closed_at_belvo": "moment + interval '3 seconds'"}
+            "authorize_sent_at": "moment + interval '1 second'", "closed_at_belvo": "moment + interval '3 seconds'",
+            "hollowed_at": f"CASE WHEN {is_redacted} THEN moment + interval '30 days' END",
+            **{
+                column: f"CASE WHEN {is_redacted} THEN NULL ELSE pattern.{column} END"
+                for column in ("fido_options", "failure_message", "failure_message_ciphertext")}}
         columns = query("SELECT string_agg(attname, ',') FROM pg_attribute WHERE attrelid = 'payments'::regclass "
                         "AND attnum > 0 AND NOT attisdropped AND attgenerated = ''").split(",")
         values = ", ".join(own.get(column, f"pattern.{column}") for column in columns)
