@@ -30,16 +30,21 @@ package struct CallOrigin: Sendable {
         CallOrigin(party: seededHash(of: address.subscriber), isStranger: true)
     }
 
-    /// A worker that reads what webhooks name. All of them are one party: who can have Belvo send webhooks of objects
-    /// that Belvo cannot read is not to shut the gate by them.
+    /// A worker that reads what webhooks name and is not known here. All of that is one party: who can have Belvo send
+    /// webhooks of objects that Belvo cannot read is not to shut the gate by them.
     package static let webhooks = CallOrigin(party: 1, isStranger: false)
 
-    /// The same, of webhooks that waited in the database, or name nothing that is known here. However many they are,
-    /// they keep neither the others nor polls waiting for their turns.
+    /// The same, of webhooks that waited in the database. However many they are, they keep neither the others nor polls
+    /// waiting for their turns.
     package static let storedWebhooks = CallOrigin(party: 1, isStranger: false, workLine: 1)
 
     /// A worker that processes strangers' redirects.
     package static let strangersWorker = CallOrigin(party: 0, isStranger: true)
+
+    /// The same worker, for what has turned out to be this user's: what Belvo answers about it concerns no other one.
+    package func reading(of subject: UserSubject) -> CallOrigin {
+        CallOrigin(party: seededHash(of: subject), isStranger: isStranger, workLine: workLine)
+    }
 
     /// The same, for what has turned out to be a stranger's.
     package var asStranger: CallOrigin { CallOrigin(party: party, isStranger: true) }

@@ -195,6 +195,21 @@ extension Store {
             """)
     }
 
+    /// The users of those of Belvo's objects that are known here, by the id that Belvo has given each.
+    package func subjects(ofObjects ids: [UUID]) async throws -> [UUID: UserSubject] {
+        let rows = try await database.rows(
+            """
+            SELECT id, subject FROM (
+                SELECT id, coalesce(
+                    (SELECT subject FROM payments WHERE belvo_id = named.id),
+                    (SELECT subject FROM enrollments WHERE belvo_id = named.id)) AS subject
+                FROM unnest((SELECT \(ids))) AS named (id)
+            ) AS known WHERE subject IS NOT NULL
+            """)
+        return Dictionary(
+            try rows.map { (try $0.decode("id"), try $0.decode("subject")) }, uniquingKeysWith: { first, _ in first })
+    }
+
     private func readWebhook(_ row: Row) throws -> Stored<WebhookReceipt> {
         let receivedAt: Timestamp = try row.decode("last_received_at")
         let id: UUID = try row.decode("id")

@@ -13,7 +13,7 @@ import Payments
 /// done without a reading (`onlyRepeats`), and one that is ahead of Belvo's readings is kept for a while (`isAhead`).
 package struct WebhookWorkflow: Sendable {
     let dependencies: Dependencies
-    /// On whose behalf objects are read.
+    /// On whose behalf objects are read that are not known here.
     let origin: CallOrigin
 
     package init(dependencies: Dependencies, origin: CallOrigin = .webhooks) {
@@ -69,8 +69,10 @@ package struct WebhookWorkflow: Sendable {
 
     /// Reads what a webhook is about that has waited for so long, and records what Belvo says of it. What is new here
     /// and a customer's of ours is imported: an app's SDK can make it without us (belvo-api.md §2.1).
-    func read(_ target: Target, after age: Duration, lag: Duration) async -> Reading {
-        await reading(target.id) {
+    ///
+    /// `owner` is the user of whom it is known here; nil while it is not.
+    func read(_ target: Target, of owner: UserSubject?, after age: Duration, lag: Duration) async -> Reading {
+        await reading(target.id, of: owner) {
             let status =
                 switch target.kind {
                 case .enrollment:
@@ -98,10 +100,11 @@ package struct WebhookWorkflow: Sendable {
         case ends(Reading)
     }
 
-    /// Reads a charge or a transaction, to learn which intent it belongs to.
-    func readMovement(_ id: UUID, _ kind: WebhookKind) async -> Movement {
+    /// Reads a charge or a transaction, to learn which intent it belongs to. `owner` is the user of the intent that its
+    /// webhook names, as far as that is known here.
+    func readMovement(_ id: UUID, _ kind: WebhookKind, of owner: UserSubject?) async -> Movement {
         do {
-            return try await CallOrigin.$current.withValue(origin) {
+            return try await CallOrigin.$current.withValue(origin(of: owner)) {
                 let (intent, collected): (Belvo.PaymentIntent.ID?, CollectedMoney)
                 if kind == .charges {
                     let charge = try await dependencies.belvo.readCharge(Charge.ID(id))
@@ -113,7 +116,7 @@ package struct WebhookWorkflow: Sendable {
                 return intent.map { .belongs(to: $0.uuid, collected: collected) } ?? .ends(.read(isOurs: false))
             }
         } catch {
-            return .ends(await reading(id) { throw error })
+            return .ends(await reading(id, of: owner) { throw error })
         }
     }
 
@@ -132,7 +135,7 @@ package struct WebhookWorkflow: Sendable {
             let told = receipt.mayTellOfPayment ? receipt.statement.endToEndID : nil
             collection = Payment.Collection(transfer: told, object: receipt.object)
         }
-        return await self.reading(intent) {
+        return await self.reading(intent, of: nil) {
             try await PaymentWorkflow(dependencies: dependencies).noteCollected(
                 intent, by: collection, cause: .webhook)
             // The payment's row says so from now on: nothing has to be read again.
@@ -197,9 +200,13 @@ package struct WebhookWorkflow: Sendable {
         return max(min(age / 4, pauseMax), dependencies.timeouts.pollInterval)
     }
 
-    private func reading(_ object: UUID, _ body: () async throws -> Reading) async -> Reading {
+    private func origin(of owner: UserSubject?) -> CallOrigin { owner.map(origin.reading(of:)) ?? origin }
+
+    private func reading(
+        _ object: UUID, of owner: UserSubject?, _ body: () async throws -> Reading
+    ) async -> Reading {
         do {
-            return try await CallOrigin.$current.withValue(origin) { try await body() }
+            return try await CallOrigin.$current.withValue(origin(of: owner)) { try await body() }
         } catch let error as BelvoError {
             if case .notFound = error { return .absent(error) }
             return .failed(error)

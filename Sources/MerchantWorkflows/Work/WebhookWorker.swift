@@ -88,6 +88,8 @@ private struct WebhookPass {
     private(set) var settlements: [WebhookSettlement] = []
     private(set) var interrupted = 0
     private var readings: [WebhookWorkflow.Target: WebhookWorkflow.Reading] = [:]
+    /// The users of the objects that are read, as far as they are known here.
+    private var owners: [UUID: UserSubject] = [:]
 
     init(_ waiting: [Stored<WebhookReceipt>], for workflow: WebhookWorkflow, until end: Monotonic) {
         left = waiting
@@ -99,7 +101,7 @@ private struct WebhookPass {
         settle { $0.record.kind == nil || $0.record.object == nil ? .ignored : nil }
         try await settleRepetitions()
         let named = left.map(\.record.target)
-        await read(zip(left, named).compactMap { receipt, target in target.map { ($0, receipt) } })
+        try await read(zip(left, named).compactMap { receipt, target in target.map { ($0, receipt) } })
         for (receipt, target) in zip(left, named) {
             guard let target, let reading = readings[target] else { continue }
             // An intent that a movement's webhook only named may be false, and what is paid may be paid once more, or
@@ -109,21 +111,24 @@ private struct WebhookPass {
         }
         guard left.contains(where: \.record.isOfMovement) else { return }
         if !readings.isEmpty { try await settleRepetitions() }
-        await followMovements()
+        try await followMovements()
     }
 
     /// Reads the charges and transactions that are left, and then what they belong to.
-    private mutating func followMovements() async {
+    private mutating func followMovements() async throws {
         var found: [(Stored<WebhookReceipt>, WebhookWorkflow.Movement)] = []
         var known: [UUID: WebhookWorkflow.Movement] = [:]
         let movements = left.filter(\.record.isOfMovement)
         var asked: [AskedMovement] = []
         for receipt in movements {
             guard let kind = receipt.record.kind, let object = receipt.record.object else { continue }
-            asked.append(AskedMovement(kind: kind, object: object))
+            asked.append(AskedMovement(kind: kind, object: object, intent: receipt.record.statement.intent))
         }
-        let answers: [(UUID, WebhookWorkflow.Movement)] = await gathered(firsts(asked)) { [workflow] movement in
-            (movement.object, await workflow.readMovement(movement.object, movement.kind))
+        try await findOwners(of: asked.compactMap(\.intent))
+        let answers: [(UUID, WebhookWorkflow.Movement)] = await gathered(firsts(asked)) {
+            [workflow, owners] movement in
+            let owner = movement.intent.flatMap { owners[$0] }
+            return (movement.object, await workflow.readMovement(movement.object, movement.kind, of: owner))
         }
         for (id, movement) in answers { known[id] = movement }
         for receipt in movements {
@@ -133,7 +138,7 @@ private struct WebhookPass {
             guard case .belongs(let intent, _) = movement else { return nil }
             return (WebhookWorkflow.Target(kind: .intent, id: intent), receipt)
         }
-        await read(targets)
+        try await read(targets)
         for (receipt, movement) in found {
             switch movement {
             case .ends(let reading): settle(receipt, after: reading)
@@ -160,17 +165,24 @@ private struct WebhookPass {
 
     /// Reads each target that was not read in this pass: all webhooks here came before. With each comes a webhook that
     /// names it.
-    private mutating func read(_ targets: [(WebhookWorkflow.Target, Stored<WebhookReceipt>)]) async {
+    private mutating func read(_ targets: [(WebhookWorkflow.Target, Stored<WebhookReceipt>)]) async throws {
         let naming = Dictionary(grouping: targets, by: \.0).mapValues { $0.map(\.1) }
         let unread = firsts(targets.map(\.0).filter { readings[$0] == nil })
+        try await findOwners(of: unread.map(\.id))
         let answers: [(WebhookWorkflow.Target, WebhookWorkflow.Reading)] = await gathered(unread) {
-            [workflow] target in
+            [workflow, owners] target in
             let receipts = naming[target] ?? []
             let age = receipts.map(\.age).max() ?? .zero
             let lag = receipts.map(\.record.lagAfterEnd).min() ?? .zero
-            return (target, await workflow.read(target, after: age, lag: lag))
+            return (target, await workflow.read(target, of: owners[target.id], after: age, lag: lag))
         }
         for (target, reading) in answers { readings[target] = reading }
+    }
+
+    private mutating func findOwners(of objects: [UUID]) async throws {
+        let unknown = firsts(objects.filter { owners[$0] == nil })
+        guard !unknown.isEmpty else { return }
+        owners.merge(try await workflow.dependencies.store.subjects(ofObjects: unknown)) { known, _ in known }
     }
 
     private mutating func settle(
@@ -224,6 +236,8 @@ private struct WebhookPass {
 private struct AskedMovement: Hashable, Sendable {
     let kind: WebhookKind
     let object: UUID
+    /// The intent that its webhook names.
+    let intent: UUID?
 }
 
 extension WebhookWorkflow.Reading {

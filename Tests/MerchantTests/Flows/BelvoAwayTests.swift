@@ -177,4 +177,28 @@ import Transport
             #expect(try await client.app.send(.post, "/v1/widget-token").status == 201)
         }
     }
+
+    @Test func `a webhook whose object Belvo does not read for one user keeps no other user's unread`() async throws {
+        try await TestHarness.open { harness in
+            var (ana, bia) = (
+                try await AppClient.arrive(on: harness),
+                try await AppClient.arrive(on: harness, as: "bia", taxID: "111.444.777-35")
+            )
+            let (theirs, other) = (
+                try await ana.openPayment(ana.enroll()), try await bia.openPayment(bia.enroll(), reference: "order-2")
+            )
+            try await ana.authorize(theirs)
+            try await bia.authorize(other)
+            harness.sandbox.next(.tooManyRequests(retryAfter: 60), on: .getPaymentIntent)
+            try await harness.tell("PAYMENT_INTENTS", of: theirs.belvoID, data: #""status": "PROCESSING""#)
+            try await harness.work()
+            #expect(harness.countCalls(.getPaymentIntent) == 1)
+            // The moment in which no worker calls is over, and only the one user's silence goes on.
+            try harness.sandbox.settle(intent: other.belvoID)
+            try await harness.tell("PAYMENT_INTENTS", of: other.belvoID, data: #""status": "SUCCEEDED""#)
+            try await harness.pass(.seconds(3))
+            #expect(try await bia.payment(other).string("status") == "SUCCEEDED")
+            #expect(harness.countCalls(.getPaymentIntent) == 2)
+        }
+    }
 }
