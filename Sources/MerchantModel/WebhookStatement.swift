@@ -11,7 +11,7 @@ package struct WebhookStatement: Sendable, Equatable {
     package var intent: UUID?
     package var endToEndID: EndToEndID?
     package var status: String?
-    /// `INFLOW` or `OUTFLOW`.
+    /// `INFLOW` or `OUTFLOW`, as it came.
     package var direction: String?
     /// Nil also where there is one that cannot be read.
     package var amount: Money?

@@ -59,4 +59,20 @@ struct StatusTests {
         #expect(try await client.readPaymentIntent(Sample.id(Sample.intent)).status == .unknown(word))
         #expect(try await client.readEnrollment(Sample.id(Sample.enrollment)).status == .unknown(word))
     }
+
+    @Test(
+        arguments: [
+            (nil, .waiting), ("CREATED", .waiting), ("PENDING", .waiting), ("PROCESSING", .underWay),
+            ("SCHEDULED", .underWay), ("SUCCEEDED", .collected), ("settled", .collected), ("FAILED", .ended),
+            ("CANCELED", .ended), ("PAID_OUT", .unknown("PAID_OUT")),
+        ] as [(String?, ChargeStatus)]
+    )
+    func `a charge's status says where its money is, or is unknown`(word: String?, status: ChargeStatus) {
+        #expect(ChargeStatus(word) == status)
+    }
+
+    @Test(arguments: [("INFLOW", true), ("credit", true), ("OUTFLOW", false), ("DEBIT", false), ("TRANSFER", nil)])
+    func `a transaction's type says whether money came in, or says nothing`(word: String, isInflow: Bool?) {
+        #expect(Transaction.isInflow(word) == isInflow)
+    }
 }

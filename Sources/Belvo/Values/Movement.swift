@@ -5,14 +5,15 @@ public struct Charge: Sendable, Equatable, Redacted {
     public let id: ID
     /// The intent that it belongs to; nil when left out.
     public let paymentIntent: PaymentIntent.ID?
-    /// `SUCCEEDED`, `FAILED` and the like, as Belvo spells it (belvo-api.md §6.4).
-    public let status: String
+    public let status: ChargeStatus
+    /// `SUCCEEDED`, `FAILED` and the like, as Belvo spells it.
+    public let statusWord: String
     public let amountCentavos: Int64?
     public let endToEndID: String?
     /// ISO 8601 as Belvo wrote it.
     public let createdAt: String?
 
-    public var description: String { "charge \(id) \(status)" }
+    public var description: String { "charge \(id) \(statusWord)" }
 }
 
 /// Money that came in (belvo-api.md §6.1, `Transaction`).
@@ -32,7 +33,8 @@ extension Charge {
     init(_ answer: Answer) throws(MalformedAnswer) {
         id = try answer.id()
         paymentIntent = try answer.reference("payment_intent")
-        status = answer.word("status") ?? ""
+        statusWord = answer.word("status") ?? ""
+        status = ChargeStatus(statusWord)
         amountCentavos = try answer.centavos("amount")
         let information = try answer.object("payment_method_information")?.object(paymentMethod)
         endToEndID = try information?.exact("end_to_end_id", bytesMax: 100)
@@ -41,9 +43,19 @@ extension Charge {
 }
 
 extension Transaction {
+    /// Whether this word for a transaction's type says that money came in; nil for one that says nothing. Belvo has
+    /// `INFLOW` and `OUTFLOW` (belvo-api.md §6.1).
+    public static func isInflow(_ word: String) -> Bool? {
+        switch word.uppercased() {
+        case "INFLOW", "CREDIT": true
+        case "OUTFLOW", "DEBIT": false
+        default: nil
+        }
+    }
+
     init(_ answer: Answer) throws(MalformedAnswer) {
         id = try answer.id()
         paymentIntent = try answer.reference("payment_intent")
-        isInflow = answer.word("transaction_type").map { $0.uppercased() == "INFLOW" }
+        isInflow = answer.word("transaction_type").flatMap(Self.isInflow)
     }
 }

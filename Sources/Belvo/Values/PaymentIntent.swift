@@ -24,20 +24,18 @@ public struct PaymentIntent: Sendable, Equatable, Redacted {
     public let failureCode: String?
     public let failureMessage: String?
     public let metadata: RawJSON?
-    /// Its charges that have collected money, as far as the answer shows them.
-    public let collected: [CollectedCharge]
-    /// Whether one of its charges is under way, so that the intent was signed (belvo-api.md §6.4). A charge may be
-    /// `CREATED` and `PENDING` before that.
-    public let isBeingCharged: Bool
+    /// Its charges, as far as the answer shows them.
+    public let charges: [PartialCharge]
     /// ISO 8601 as Belvo wrote them.
     public let createdAt: String?
     public let updatedAt: String?
 
     public var description: String { "payment intent \(id) \(status.word)" }
 
-    /// A charge in an intent. Belvo may leave out either of its members.
-    public struct CollectedCharge: Sendable, Equatable {
+    /// A charge in an intent. Belvo may leave out any of its members.
+    public struct PartialCharge: Sendable, Equatable {
         public let id: Charge.ID?
+        public let status: ChargeStatus
         /// The transfer's identity in Pix.
         public let endToEndID: String?
     }
@@ -71,12 +69,11 @@ extension PaymentIntent {
         statementDescription = answer.plain("statement_description")
         (failureCode, failureMessage) = answer.failure(code: "failure_code", message: "failure_message")
         metadata = answer.raw("metadata")
-        let charges = answer.objects("charges").map { (charge: $0, status: $0.word("status")?.uppercased()) }
-        isBeingCharged = charges.contains { ["PROCESSING", "SCHEDULED"].contains($0.status) }
-        collected = charges.filter { $0.status == "SUCCEEDED" }.map(\.charge).map { charge in
+        charges = answer.objects("charges").map { charge in
             let information = try? charge.object("payment_method_information")?.object(paymentMethod)
-            return CollectedCharge(
-                id: try? charge.id(), endToEndID: try? information?.exact("end_to_end_id", bytesMax: 100))
+            return PartialCharge(
+                id: try? charge.id(), status: ChargeStatus(charge.word("status")),
+                endToEndID: try? information?.exact("end_to_end_id", bytesMax: 100))
         }
         createdAt = answer.plain("created_at", scalarsMax: 40)
         updatedAt = answer.plain("updated_at", scalarsMax: 40)

@@ -4,13 +4,27 @@ import Payments
 
 extension PaymentWorkflow {
     /// Belvo's payment intent as a report, in the merchant's terms. An unknown status raises an alarm.
+    ///
+    /// What its charges show counts beside its own status. While one of them is under way the intent was signed and has
+    /// not ended, whatever it says. One whose word is not known may have collected money: the intent was signed, and
+    /// where it has FAILED an operator has to find out which is true.
     func report(_ intent: Belvo.PaymentIntent) -> Payment.Report {
         if case .unknown(let word) = intent.status {
             dependencies.log.error(
                 "payment.unknown_status", metadata: ["belvo_id": "\(intent.id)", "status": "\(word)"])
         }
+        var unknown = 0
+        for case .unknown(let word) in intent.charges.map(\.status) {
+            unknown += 1
+            dependencies.log.error(
+                "payment.unknown_charge_status", metadata: ["belvo_id": "\(intent.id)", "status": "\(word)"])
+        }
         var status = ProviderStatus(intent.status)
-        if status == .pending, intent.isBeingCharged { status = .processing }
+        let isUnderWay = intent.charges.contains { $0.status == .underWay }
+        if status == .pending && unknown > 0 || status != .succeeded && isUnderWay { status = .processing }
+        let collected = intent.charges.filter { charge in
+            if case .unknown = charge.status { status == .failed } else { charge.status == .collected }
+        }
         return Payment.Report(
             belvoID: intent.id.uuid, externalID: intent.externalID, status: status,
             providerStatus: intent.status.word, amount: intent.amountCentavos.map(Money.init(centavos:)),
@@ -23,7 +37,7 @@ extension PaymentWorkflow {
                 providerRequestID: intent.biometricPix.providerRequestID),
             fidoOptions: intent.biometricPix.fidoOptions?.json.bytes, failureCode: intent.failureCode,
             failureMessage: intent.failureMessage,
-            collected: intent.collected.map { charge in
+            collected: collected.map { charge in
                 Payment.Collection(
                     transfer: charge.endToEndID.flatMap { EndToEndID($0) }, object: charge.id?.uuid)
             })
@@ -33,7 +47,7 @@ extension PaymentWorkflow {
 extension Belvo.Charge {
     /// The collection that the charge is; nil while it has collected nothing.
     var collection: Payment.Collection? {
-        guard status.uppercased() == "SUCCEEDED" else { return nil }
+        guard status == .collected else { return nil }
         return Payment.Collection(transfer: endToEndID.flatMap { EndToEndID($0) }, object: id.uuid)
     }
 }

@@ -155,7 +155,7 @@ package struct Reconciliation: Sendable {
             differences.append(
                 Difference(
                     kind: .chargeStatus, payment: payment.id.uuid, intent: intent.uuid, ours: payment.historyState,
-                    theirs: charges[0].status))
+                    theirs: charges[0].statusWord))
         }
         return differences
     }
@@ -175,7 +175,7 @@ package struct Reconciliation: Sendable {
                 differences.append(
                     Difference(kind: kind, payment: payment?.id.uuid, intent: intent.uuid, ours: ours, theirs: theirs))
             }
-            if payment?.status != .succeeded { differs(.chargeStatus, payment?.historyState, charge.status) }
+            if payment?.status != .succeeded { differs(.chargeStatus, payment?.historyState, charge.statusWord) }
             if let payment, let centavos = charge.amountCentavos, payment.amount.centavos != centavos {
                 differs(.chargeAmount, payment.amount.description, Money(centavos: centavos).description)
             }
@@ -203,7 +203,11 @@ private func shownLast<Item, ID: Hashable>(_ items: [Item], by id: KeyPath<Item,
 
 extension Belvo.Charge {
     fileprivate var hasCollectedNothing: Bool {
-        ["CREATED", "PENDING", "SCHEDULED", "PROCESSING", "FAILED", "CANCELED"].contains(status.uppercased())
+        switch status {
+        case .waiting: !statusWord.isEmpty
+        case .underWay, .ended: true
+        case .collected, .unknown: false
+        }
     }
 }
 

@@ -243,8 +243,12 @@ extension WebhookReceipt {
 
     /// Whether it says that a charge or a transaction has brought money, or does not say what it has done.
     var mayTellOfPayment: Bool {
-        [.charges, .transactions].contains(WebhookKind(rawValue: type))
-            && (told == "SUCCEEDED" || statement.status == nil && statement.direction == nil)
+        guard [.charges, .transactions].contains(WebhookKind(rawValue: type)) else { return false }
+        guard let told else { return statement.isInflow != false }
+        return switch ChargeStatus(told) {
+        case .collected, .unknown: true
+        case .waiting, .underWay, .ended: false
+        }
     }
 }
 
@@ -268,10 +272,17 @@ extension WebhookStatement {
     func told(as kind: WebhookKind) -> String? {
         switch kind {
         case .paymentIntents, .charges, .enrollments: status
-        case .transactions where direction == "INFLOW": status ?? "SUCCEEDED"
-        case .transactions: direction == nil ? status : nil
+        case .transactions:
+            switch isInflow {
+            case true?: status ?? "SUCCEEDED"
+            case false?: nil
+            case nil: status
+            }
         }
     }
+
+    /// Whether money came in; nil where it does not say.
+    fileprivate var isInflow: Bool? { direction.flatMap(Transaction.isInflow) }
 
     /// Whether a movement's webhook only repeats what is known of a payment that Belvo has closed as paid: then nothing
     /// has to be read.
@@ -286,7 +297,7 @@ extension WebhookStatement {
         return switch kind {
         case .charges: status == "SUCCEEDED" && (endToEndID != nil || intent != nil)
         case .transactions:
-            direction == "INFLOW" && (status ?? "SUCCEEDED") == "SUCCEEDED" && (endToEndID != nil || intent != nil)
+            isInflow == true && (status ?? "SUCCEEDED") == "SUCCEEDED" && (endToEndID != nil || intent != nil)
         case .enrollments, .paymentIntents: false
         }
     }

@@ -93,6 +93,52 @@ import Testing
             on: .getPaymentIntent, count: nil)
     }
 
+    @Test func `FAILED beside a charge that is under way is no end yet`() async throws {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            try await client.authorize(payment)
+            Self.show("FAILED", charges: #"[{"id": "\#(UUID())", "status": "PROCESSING"}]"#, on: harness)
+            try await harness.poll()
+            #expect(try await client.payment(payment).string("status") == "PENDING")
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").string("code") == "payment_in_doubt")
+            Self.show("FAILED", charges: #"[{"id": "\#(UUID())", "status": "FAILED"}]"#, on: harness)
+            try await harness.poll()
+            #expect(try await client.payment(payment).string("status") == "FAILED")
+            #expect(try await Self.alarms(harness).isEmpty)
+            #expect(try await client.requestPayment(enrollment, key: "tap-3").status == 201)
+        }
+    }
+
+    @Test(arguments: ["SETTLED", "PAID_OUT"])
+    func `FAILED beside a charge that may have collected, by whatever word, is an alarm`(word: String) async throws {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            // A charge whose word is not known says that the intent was signed, and no more.
+            Self.show("PENDING", charges: #"[{"id": "\#(UUID())", "status": "\#(word)"}]"#, on: harness)
+            try await harness.pass(.seconds(700))
+            #expect(try await client.payment(payment).string("status") == "PENDING")
+            Self.show("FAILED", charges: #"[{"id": "\#(UUID())", "status": "\#(word)"}]"#, on: harness)
+            try await harness.pass(.seconds(900))
+            #expect(try await client.payment(payment).string("status") == "FAILED")
+            #expect(try await Self.alarms(harness) == ["contradiction"])
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").string("code") == "payment_in_doubt")
+        }
+    }
+
+    @Test func `a charge that its webhook calls by an unknown word is read itself`() async throws {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            try await TakenBackTests.failed(harness, &client, payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            Self.show("FAILED", charges: "[]", on: harness)
+            try await harness.tell(
+                "CHARGES", of: #require(harness.sandbox.movement("CHARGES", of: payment.belvoID)),
+                data: #""payment_intent": "\#(payment.belvoID)", "status": "SETTLED""#)
+            try await harness.work()
+            #expect(try await Self.alarms(harness) == ["contradiction"])
+        }
+    }
+
     @Test func `a charge that collected before FAILED is remembered, and one after the settling is asked about anew`()
         async throws
     {
