@@ -91,6 +91,7 @@ let package = Package(
                 .embedInCode("0045_hold_nothing_for_what_is_not_shown.sql"),
                 .embedInCode("0046_refuse_to_empty_tables.sql"),
                 .embedInCode("0047_remember_what_has_collected_money.sql"),
+                .embedInCode("0048_hold_what_a_token_may_have_signed_until_it_is_read.sql"),
             ],
             swiftSettings: strict
         ),

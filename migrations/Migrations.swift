@@ -80,6 +80,9 @@ public let migrations: [Migration] = [
     Migration("0046_refuse_to_empty_tables", PackageResources._046_refuse_to_empty_tables_sql),
     Migration(
         "0047_remember_what_has_collected_money", PackageResources._047_remember_what_has_collected_money_sql),
+    Migration(
+        "0048_hold_what_a_token_may_have_signed_until_it_is_read",
+        PackageResources._048_hold_what_a_token_may_have_signed_until_it_is_read_sql),
 ]
 
 extension Migration {

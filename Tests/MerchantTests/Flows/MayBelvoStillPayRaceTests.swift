@@ -358,6 +358,29 @@ import Transport
     }
 
     @Test(arguments: [true, false])
+    func `a twin that a token could sign holds the reference until it was read after the token's end`(
+        isSigned: Bool
+    ) async throws {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            #expect(try await client.app.send(.post, "/v1/widget-token").status == 201)
+            let twin = try await Self.makeTwin(of: payment, client, enrollment)
+            try await harness.hear(of: twin)
+            try harness.sandbox.fail(intent: payment.belvoID)
+            try await harness.hear(of: payment.belvoID)
+            let held = try await harness.lines(
+                "SELECT extract(epoch FROM held_until - app_now())::integer::text AS line FROM widget_tokens")
+            if isSigned { try harness.sandbox.turn(intent: twin, to: "PROCESSING") }
+            // Signed in its last moments, and not read since.
+            try await harness.advance(by: .seconds(#require(held.first.flatMap { Int($0) }) + 1))
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").string("code") == "payment_in_doubt")
+            try await harness.pass(.seconds(960))
+            let late = try await client.requestPayment(enrollment, key: "tap-3")
+            #expect(late.status == (isSigned ? 409 : 201))
+        }
+    }
+
+    @Test(arguments: [true, false])
     func `a payment and its twin that are both paid raise the loudest alarm`(isHeardBefore: Bool) async throws {
         try await MayBelvoStillPayTests.open { harness, client, enrollment in
             let payment = try await client.openPayment(enrollment)
