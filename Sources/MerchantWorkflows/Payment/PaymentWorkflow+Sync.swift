@@ -18,11 +18,12 @@ extension PaymentWorkflow {
         on context: CallContext
     ) async throws -> ProviderStatus? {
         var remote = try await dependencies.belvo.readPaymentIntent(id, trace: context.trace)
+        var seen = report(remote)
         var isReadAgain = false
         for _ in 0..<attemptsMax {
             guard let stored = try await stored(remote) else {
-                switch try await importForeign(remote, after: age, on: context) {
-                case .imported: return ProviderStatus(remote.status)
+                switch try await importForeign(remote, seen, after: age, on: context) {
+                case .imported: return seen.status
                 case .notOurs: return nil
                 // Another writer was faster: there is a row now.
                 case .overtaken: continue
@@ -30,23 +31,22 @@ extension PaymentWorkflow {
             }
             // It may have been read from a copy that lags, or before the end was recorded that it seems to take back.
             let known = stored.record
-            if !isReadAgain, known.contradiction == nil, known.isLastStatusTakenBack(by: report(remote)) {
-                if age < lag, ProviderStatus(remote.status).end == nil { throw SyncDeferred.takesLastStatusBack }
+            if !isReadAgain, known.contradiction == nil, known.isLastStatusTakenBack(by: seen) {
+                if age < lag, seen.status.end == nil { throw SyncDeferred.takesLastStatusBack }
                 remote = try await dependencies.belvo.readPaymentIntent(id, trace: context.trace)
+                seen = report(remote)
                 isReadAgain = true
                 continue
             }
             // A status that Belvo takes back may become another end, and nothing else reads a paid payment.
-            if stored.record.state == .succeeded, ProviderStatus(remote.status).end == nil {
+            if known.state == .succeeded, seen.status.end == nil {
                 throw BelvoError.malformedAnswer(reason: "it shows less than what was paid")
             }
-            let event = Payment.Event.reported(try await raisingAlarms(about: report(remote), against: stored.record))
+            let event = Payment.Event.reported(try await raisingAlarms(about: seen, against: known))
             // Many webhooks may name the same object at once, and must not block each other to write nothing new.
-            if let next = try? stored.record.transition(on: event), next == stored.record {
-                return ProviderStatus(remote.status)
-            }
+            if let next = try? known.transition(on: event), next == known { return seen.status }
             try await recordEvent(event, on: stored, cause: context.cause)
-            return ProviderStatus(remote.status)
+            return seen.status
         }
         throw WorkflowRefusal.contended
     }
@@ -72,7 +72,7 @@ extension PaymentWorkflow {
     /// Its price is from no order: an app cannot pay an order by making an intent itself. It names a reference only
     /// where it is a payment of ours that Belvo has twice: whichever of the two is paid, the reference is.
     private func importForeign(
-        _ remote: Belvo.PaymentIntent, after age: Duration, on context: CallContext
+        _ remote: Belvo.PaymentIntent, _ report: Payment.Report, after age: Duration, on context: CallContext
     ) async throws -> ForeignRecordImport {
         if remote.customer == nil, age < WebhookKind.lagMax { throw SyncDeferred.incomplete("customer") }
         // Many have no name of their own, so that is believed within seconds.
@@ -91,7 +91,6 @@ extension PaymentWorkflow {
         // A record without an amount in reais would say nothing of the money; Belvo may show it later.
         guard let centavos = remote.amountCentavos, centavos > 0 else { throw SyncDeferred.incomplete("amount") }
         guard remote.currency == Money.currency else { throw SyncDeferred.incomplete("currency") }
-        let report = report(remote)
         let isTwin = named.map { Set($0.differences(from: report)).isSubset(of: ["id", "end_to_end_id"]) } ?? false
         let seen = Payment(
             id: Payment.ID(dependencies.identities.next()), origin: .foreign, subject: owner.subject,

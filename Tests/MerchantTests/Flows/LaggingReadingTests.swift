@@ -93,6 +93,24 @@ import Testing
         }
     }
 
+    @Test func `FAILED beside a charge under way, read from a copy that lags, takes no last status back`() async throws
+    {
+        try await Self.open { harness, client, payment in
+            let underWay = Fault.altered([
+                Fault.Alteration("/status", "\"FAILED\""),
+                Fault.Alteration("/charges", #"[{"id": "\#(UUID())", "status": "PROCESSING"}]"#),
+            ])
+            harness.sandbox.clearFaults()
+            harness.sandbox.next(underWay, on: .getPaymentIntent, count: 3)
+            harness.sandbox.next(Self.failed, on: .getPaymentIntent, count: nil)
+            try await Self.tell(harness, payment, "FAILED")
+            try await harness.work()
+            for _ in 1...4 { try await harness.pass(.seconds(2)) }
+            #expect(try await harness.lines("SELECT kind AS line FROM ops.money_alarms").isEmpty)
+            #expect(try await client.payment(payment).string("status") == "FAILED")
+        }
+    }
+
     @Test func `what has failed keeps its reference while a webhook about it is unread`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
