@@ -5,7 +5,8 @@ import Transport
 ///
 /// A 429 to a call that carries a user's text may be the answer to that text: any made-up code may be answered by one.
 /// One to the reading of an object may be about that object alone. So it silences that party's calls of that kind, and
-/// all calls only when several parties have been told the same lately, and more than were let in.
+/// all calls only when several parties have been told the same lately and not been let in since, and more than were let
+/// in.
 struct PartyBackoff: Sendable {
     /// Silences that are kept at a time. A 429 past it silences all.
     static let countMax = 1_024
@@ -28,7 +29,8 @@ struct PartyBackoff: Sendable {
     }
 
     private var silences: [Key: ThrottleBackoff] = [:]
-    /// When parties were last told to be silent, and when one's text was last let in.
+    /// When parties were last told to be silent, for those that were not let in since; and when one's text was last let
+    /// in.
     private var silenced: [UInt64: Monotonic] = [:]
     private var admitted: [UInt64: Monotonic] = [:]
 
@@ -61,6 +63,8 @@ struct PartyBackoff: Sendable {
         silences[Key(of: party, call)]?.noteAdmitted(at: now)
         guard !Self.isTheSameForAll(call, of: party) else { return }
         Self.note(party, in: &admitted, at: now)
+        // Belvo does not mean all where it lets in the one that it told.
+        silenced[party] = nil
     }
 
     /// Whether such a call may be answered for what it says, or what it asks for.

@@ -16,8 +16,6 @@ import Transport
         BelvoGate(rate: rate, callsMax: callsMax, log: log.logger, random: { 0 })
     }
 
-    private func request(_ path: String) -> Request { Request(.get, Target(path: path)) }
-
     @Test func `people and looks that wait for the same place share it four to one, each in their order`() async throws
     {
         try await withLoop { loop in

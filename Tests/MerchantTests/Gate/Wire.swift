@@ -1,5 +1,7 @@
 import Belvo
 import HTTP
+import MerchantModel
+import Payments
 import Synchronization
 import TestSupport
 import Testing
@@ -78,3 +80,9 @@ extension BelvoGate {
             log: LogRecorder().logger, now: now, random: { 0 })
     }
 }
+
+/// A call to Belvo by which tests tell one from the other.
+func request(_ path: String) -> Request { Request(.get, Target(path: path)) }
+
+/// The origin of calls for the user of this name.
+func user(_ name: String) throws -> CallOrigin { .user(try UserSubject(name)) }
