@@ -45,10 +45,12 @@ package struct NewWebhook: Sendable {
     package let externalID: UUID?
     package let outcome: WebhookReceipt.Outcome
     package let body: [UInt8]
+    /// How long it is left alone while a worker has others at hand, where nothing that it names is known here.
+    let rest: Duration
 
     package init(
         id: UUID, digest: [UInt8], type: String, code: String, object: UUID?, externalID: UUID? = nil,
-        outcome: WebhookReceipt.Outcome, body: [UInt8]
+        outcome: WebhookReceipt.Outcome, body: [UInt8], rest: Duration = .zero
     ) {
         self.id = id
         self.digest = digest
@@ -58,6 +60,7 @@ package struct NewWebhook: Sendable {
         self.externalID = externalID
         self.outcome = outcome
         self.body = body
+        self.rest = rest
     }
 }
 
@@ -121,26 +124,28 @@ extension Store {
 
     /// Stores several that are to be worked on, each with how often it came, by one statement. No two of them are the
     /// same. With a lease those that name what is known here come back claimed for so long, which need not be written
-    /// again; the others are due, and so are all without. In subqueries the arrays say nothing of their lengths: see
-    /// `settle`.
+    /// again; the others are due after their rest. Without a lease all are due at once. In subqueries the arrays say
+    /// nothing of their lengths: see `settle`.
     package func insertWebhooks(
         _ webhooks: [(NewWebhook, copies: Int)], lease: Duration?
     ) async throws -> [Stored<WebhookReceipt>] {
         let told = webhooks.map(\.0)
         let (isLeased, microseconds) = (lease != nil, lease?.wholeMicroseconds ?? 0)
+        let rests = told.map { isLeased ? $0.rest.wholeMicroseconds : 0 }
         let rows = try await database.execute(
             """
             INSERT INTO webhook_receipts (
                 id, digest, webhook_type, webhook_code, object_id, external_id, body_ciphertext, received_count,
                 next_poll_at, leased_until)
             SELECT id, digest, type, code, object, nullif(name, \(Self.noName)), body, copies,
-                coalesce(claimed_until, app_now()), claimed_until
+                coalesce(claimed_until, app_now() + rest * interval '1 microsecond'), claimed_until
             FROM unnest(
                 (SELECT \(told.map(\.id))), (SELECT \(told.map { ByteString($0.digest) })),
                 (SELECT \(told.map(\.type))), (SELECT \(told.map(\.code))),
                 (SELECT \(told.compactMap(\.object))), (SELECT \(told.map { $0.externalID ?? Self.noName })),
                 (SELECT \(told.map { ByteString(vault.seal($0.body, in: .webhookReceiptsBody, of: $0.id)) })),
-                (SELECT \(webhooks.map(\.copies)))) AS told (id, digest, type, code, object, name, body, copies),
+                (SELECT \(webhooks.map(\.copies))), (SELECT \(rests))
+                ) AS told (id, digest, type, code, object, name, body, copies, rest),
                 LATERAL (
                     SELECT CASE WHEN \(isLeased) AND (
                         EXISTS (SELECT FROM payments WHERE belvo_id = told.object)

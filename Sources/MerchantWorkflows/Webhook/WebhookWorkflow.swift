@@ -39,19 +39,25 @@ package struct WebhookWorkflow: Sendable {
         }
     }
 
+    /// How long a charge's webhook that names no payment rests: that of its intent comes beside it and is worked on
+    /// before, and then nothing has to be read.
+    static let movementRest = Duration.seconds(2)
+
     /// For how long a webhook is processed whose object cannot be read.
     static let retryMax = Duration.seconds(3 * 86_400)
 
     /// Stores the webhook. Throws when that is not certain: Belvo then sends it again.
     package func receive(_ hint: WebhookHint, digest: [UInt8]) async throws {
-        let isKnown = WebhookKind(rawValue: hint.type) != nil && hint.object != nil
+        let kind = WebhookKind(rawValue: hint.type)
+        let isKnown = kind != nil && hint.object != nil
         if !isKnown {
             dependencies.log.notice(
                 "webhook.ignored", metadata: ["type": "\(hint.type)", "code": "\(hint.code)"])
         }
         let receipt = NewWebhook(
             id: dependencies.identities.next(), digest: digest, type: hint.type, code: hint.code, object: hint.object,
-            externalID: hint.externalID, outcome: isKnown ? .received : .ignored, body: hint.body)
+            externalID: hint.externalID, outcome: isKnown ? .received : .ignored, body: hint.body,
+            rest: kind == .charges || kind == .transactions ? Self.movementRest : .zero)
         try await dependencies.webhookIntake.insert(
             receipt, into: dependencies.store, lease: dependencies.workLease + dependencies.workWindow)
     }

@@ -2,6 +2,8 @@ import BelvoSandbox
 import FoundationEssentials
 import HTTP
 import JSON
+import MerchantStore
+import MerchantWorkflows
 import Payments
 import Postgres
 import Testing
@@ -71,6 +73,23 @@ import Testing
 
     private static func outcomes(_ harness: TestHarness) async throws -> [String] {
         try await harness.lines("SELECT outcome AS line FROM webhook_receipts ORDER BY received_at")
+    }
+
+    @Test func `a charge's webhook that names no payment is worked on after that of its intent`() async throws {
+        try await Self.open { harness, client, told in
+            let before = Self.readings(harness)
+            // The statement that the loop of a server's workers repeats.
+            _ = try await harness.merchant.dependencies.dueTables(among: [.webhookReceipts])
+            try await Self.tellOfCharge(harness, told)
+            try await harness.work()
+            #expect(Self.readings(harness) == before)
+            try await harness.tell("PAYMENT_INTENTS", of: told.payment.belvoID, data: #""status": "SUCCEEDED""#)
+            try await harness.work()
+            #expect(try await client.payment(told.payment).string("status") == "SUCCEEDED")
+            try await harness.pass(.seconds(2))
+            #expect(try await Self.outcomes(harness) == ["done", "done"])
+            #expect(Self.readings(harness) == [before[0] + 1, before[1], before[2]])
+        }
     }
 
     @Test func `an end that is told by intent, charge and transaction is read once`() async throws {
