@@ -258,7 +258,9 @@ class Payments:
                 continue
             if any(word in query for word in ("pg_settings", "outcome = 'received'", "state NOT IN")):
                 continue
-            plan = [re.sub(r"'[^']{40,}'", "'…'", line)[:160] for line in lines[head:]]
+            # An array that is only handed over is a plan of its own.
+            text = re.sub(r"^ *InitPlan \d+ .*\n *->  Result  .*\n", "", "\n".join(lines[head:]) + "\n", flags=re.M)
+            plan = [re.sub(r"'[^']{40,}'", "'…'", line)[:160] for line in text.splitlines()]
             self.plans[query] = "\n".join(plan)
 
     def report(self) -> str:
@@ -362,7 +364,8 @@ The plans of a payment's statements stand in [payment-plans.md](payment-plans.md
 Written by `./dev bench-payment` beside [payment.md](payment.md), in the same run. Of one payment that was opened,
 signed, told of by three webhooks and paid, beside {finished} finished ones: what `EXPLAIN (ANALYZE, BUFFERS, WAL)` says
 of each statement, taken by `auto_explain` while it was carried out, the last time where there were several. What
-triggers read and write is told as the time of their trigger alone.""") + f"\n\n{plans}\n"
+triggers read and write is told as the time of their trigger alone, and arrays that are handed over are left out.
+""".rstrip()) + f"\n\n{plans}\n"
 
 
 # No run measures this: it was found out once, with the figures of that day.
