@@ -154,6 +154,8 @@ extension Store {
                         OR EXISTS (SELECT FROM enrollments WHERE belvo_id = told.object)
                         OR EXISTS (SELECT FROM enrollments WHERE enrollments.id = told.name)
                     ) THEN app_now() + \(microseconds) * interval '1 microsecond' END AS claimed_until
+                    -- Without this it would be asked for each column that it decides.
+                    OFFSET 0
                 ) AS claim
             ORDER BY 2
             ON CONFLICT ON CONSTRAINT one_receipt_per_webhook DO UPDATE SET
