@@ -38,7 +38,7 @@ package struct Reconciliation: Sendable {
             } else {
                 differences.append(.unknownHere(intent))
             }
-            differences += try await twin(payment?.record, intent)
+            differences += try await misnamed(payment?.record, intent)
         }
         differences += try await missing(on: day, besides: Set(seen.keys.map(\.uuid)))
         let charged = shownLast(charges.items, by: \.id).filter { day.mayHold($0.createdAt) }
@@ -95,11 +95,12 @@ package struct Reconciliation: Sendable {
         return found
     }
 
-    /// A second intent under the id of one of our payments, where it has a row of its own here.
-    private func twin(_ payment: Payment?, _ intent: Belvo.PaymentIntent) async throws -> [Difference] {
-        guard let payment, payment.origin == .foreign, let name = intent.externalID.flatMap({ Payment.ID($0) }),
-            try await dependencies.store.payment(name) != nil
+    /// An intent that was imported and bears the id of a payment of ours: it is a second one, or its own row is not
+    /// here any more, as after a restore. An id of version 7 may be one of ours that is not known.
+    private func misnamed(_ payment: Payment?, _ intent: Belvo.PaymentIntent) async throws -> [Difference] {
+        guard let payment, payment.origin == .foreign, let name = intent.externalID.flatMap({ Payment.ID($0) })
         else { return [] }
+        if !name.uuid.isVersion7, try await dependencies.store.payment(name) == nil { return [] }
         return [
             Difference(
                 kind: .externalID, payment: payment.id.uuid, intent: intent.id.uuid, ours: nil, theirs: "\(name)")

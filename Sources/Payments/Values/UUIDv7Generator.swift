@@ -27,3 +27,8 @@ public struct UUIDv7Generator: Sendable {
         return (microseconds / 1000) << 12 | (microseconds % 1000) * 4096 / 1000
     }
 }
+
+extension UUID {
+    /// Whether it says that it is of version 7, as all that are made here are (RFC 9562 §5.7).
+    public var isVersion7: Bool { uuid.6 >> 4 == 7 && uuid.8 >> 6 == 0b10 }
+}

@@ -143,6 +143,23 @@ import Testing
         }
     }
 
+    @Test func `a payment of ours that a restore has lost stays a difference when it is imported`() async throws {
+        try await atNoon { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let enrollment = try await client.enroll()
+            let lost = harness.merchant.dependencies.identities.next().uuidString.lowercased()
+            let intent = try await client.openPaymentBySDK(from: enrollment.atBelvo(), named: lost)
+            let other = try await client.openPaymentBySDK(from: enrollment.atBelvo(), named: UUID().uuidString)
+            for one in [intent, other] { try await harness.tell("PAYMENT_INTENTS", of: one.description) }
+            try await harness.pass(.seconds(2))
+            #expect(try await harness.lines("SELECT belvo_id::text AS line FROM ops.taken_in").count == 2)
+            let found = try await reconcile(harness)
+            #expect(found.map(\.kind) == [.externalID])
+            #expect(found.first?.intent == intent.uuid)
+            #expect(found.first?.theirs == lost)
+        }
+    }
+
     @Test func `a success after we gave up is found and looked at, and the next run is clean`() async throws {
         try await atNoon { harness in
             var client = try await AppClient.arrive(on: harness)
