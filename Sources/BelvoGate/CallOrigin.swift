@@ -31,8 +31,9 @@ package struct CallOrigin: Sendable {
     }
 
     /// A worker that reads what webhooks name and is not known here. All of that is one party: who can have Belvo send
-    /// webhooks of objects that Belvo cannot read is not to shut the gate by them.
-    package static let webhooks = CallOrigin(party: 1, isStranger: false)
+    /// webhooks of objects that Belvo cannot read is not to shut the gate by them. However many come, polls have their
+    /// turns between them.
+    package static let webhooks = CallOrigin(party: 1, isStranger: false, workLine: 2)
 
     /// The same, of webhooks that waited in the database. However many they are, they keep neither the others nor polls
     /// waiting for their turns.

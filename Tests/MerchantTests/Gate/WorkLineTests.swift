@@ -10,6 +10,16 @@ import Transport
 @Suite(.timeLimit(.minutes(1))) struct WorkLineTests {
     @Test func `readings of what webhooks invent keep polls and true webhooks waiting for one turn each`() async throws
     {
+        try await flood(by: .storedWebhooks, keepsWaitingForATurn: [("/true", .webhooks), ("/poll", nil)])
+    }
+
+    @Test func `readings of what webhooks name keep polls waiting for one turn each`() async throws {
+        try await flood(by: .webhooks, keepsWaitingForATurn: [("/poll", nil)])
+    }
+
+    private func flood(
+        by flooding: CallOrigin, keepsWaitingForATurn others: [(path: String, origin: CallOrigin?)]
+    ) async throws {
         try await withLoop { loop in
             let gate = BelvoGate.patient(callsMax: 4)
             let wire = Wire()
@@ -25,17 +35,17 @@ import Transport
                             }
                         })
                 }
-                for number in 1...12 { call(.storedWebhooks, "/invented\(number)") }
+                for number in 1...12 { call(flooding, "/flood\(number)") }
                 await loop.comeToRest()
                 let atOnce = wire.left.count
-                call(.webhooks, "/true")
-                call(nil, "/poll")
+                for other in others { call(other.origin, other.path) }
                 await loop.comeToRest()
-                for count in 1...4 {
+                let turns = others.count * 2
+                for count in 1...turns {
                     wire.answer()
                     try await wire.hasLeft(atOnce + count)
                 }
-                #expect(Set(wire.left[atOnce..<atOnce + 4]).isSuperset(of: ["/true", "/poll"]))
+                #expect(Set(wire.left[atOnce..<atOnce + turns]).isSuperset(of: others.map(\.path)))
                 wire.answerAll()
                 for call in calls { try await call.value }
             }
