@@ -123,9 +123,9 @@ extension Store {
     }
 
     /// Stores several that are to be worked on, each with how often it came, by one statement. No two of them are the
-    /// same. With a lease those that name what is known here come back claimed for so long, which need not be written
-    /// again; the others are due after their rest. Without a lease all are due at once. In subqueries the arrays say
-    /// nothing of their lengths: see `settle`.
+    /// same. With a lease those that name an object that is known here, or a record whose object is not, come back
+    /// claimed for so long, which need not be written again; the others are due after their rest. Without a lease all
+    /// are due at once. In subqueries the arrays say nothing of their lengths: see `settle`.
     package func insertWebhooks(
         _ webhooks: [(NewWebhook, copies: Int)], lease: Duration?
     ) async throws -> [Stored<WebhookReceipt>] {
@@ -150,9 +150,11 @@ extension Store {
                     SELECT CASE WHEN \(isLeased) AND (
                         EXISTS (SELECT FROM payments WHERE belvo_id = told.object)
                         OR EXISTS (SELECT FROM payments WHERE belvo_id = told.name)
-                        OR EXISTS (SELECT FROM payments WHERE payments.id = told.name)
+                        OR EXISTS (
+                            SELECT FROM payments WHERE payments.id = told.name AND payments.belvo_id IS NULL)
                         OR EXISTS (SELECT FROM enrollments WHERE belvo_id = told.object)
-                        OR EXISTS (SELECT FROM enrollments WHERE enrollments.id = told.name)
+                        OR EXISTS (
+                            SELECT FROM enrollments WHERE enrollments.id = told.name AND enrollments.belvo_id IS NULL)
                     ) THEN app_now() + \(microseconds) * interval '1 microsecond' END AS claimed_until
                     -- Without this it would be asked for each column that it decides.
                     OFFSET 0

@@ -66,6 +66,16 @@ import Transport
         }
     }
 
+    @Test func `an invented object under the name of a payment whose own object is known keeps no place either`()
+        async throws
+    {
+        try await Self.open { harness, client, payment in
+            _ = try await Self.isDue(harness)
+            try await harness.tell("PAYMENT_INTENTS", of: "5a1cc9e5-47f5-4c8b-b7f3-4f0f4d1c6c11", named: payment.id)
+            #expect(try await Self.lines(harness) == ["received 1"])
+        }
+    }
+
     @Test func `invented webhooks that are being read keep no true one waiting`() async throws {
         try await Self.open { harness, client, payment in
             let workers = harness.merchant.dependencies.workers.filter { $0.table == .webhookReceipts }
