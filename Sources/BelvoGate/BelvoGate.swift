@@ -31,20 +31,40 @@ package final class BelvoGate: Sendable {
     private struct State {
         var limiter: CallLimiter
         var shares: UserShares
+        var workShares: WorkShares
         var availability = BelvoAvailability()
         /// The availability of Belvo as strangers' calls alone have shown it.
         var strangersAvailability = BelvoAvailability()
-        var lines = PerCaller(person: FairQueue(), background: FairQueue(), stranger: FairQueue())
+        var lines = PerCaller(
+            person: CallLines(), background: CallLines(count: CallOrigin.workLines), stranger: CallLines())
         var isTimerSet = false
         var counts: [GateSnapshot.Key: Int] = [:]
 
         /// The first of those in line whose share allows another call.
-        func first(in caller: Caller, at now: Monotonic) -> UInt64? {
-            lines[caller].parties.first { allows(caller, $0, at: now) }
+        func first(in caller: Caller, at now: Monotonic) -> CallLines.Place? {
+            lines[caller].first { allows(caller, $0, at: now) }
         }
 
         func allows(_ caller: Caller, _ party: UInt64, at now: Monotonic) -> Bool {
-            !Turn.hasShare(caller, party) || shares.allows(party, at: now)
+            guard Turn.hasShare(caller, party) else { return true }
+            return caller == .person ? shares.allows(party, at: now) : workShares.allows(party)
+        }
+
+        private mutating func takeShare(_ caller: Caller, _ party: UInt64, at now: Monotonic) {
+            guard Turn.hasShare(caller, party) else { return }
+            if caller == .person { shares.take(party, at: now) } else { workShares.take(party) }
+        }
+
+        private mutating func finishShare(_ turn: Turn) {
+            guard turn.hasShare else { return }
+            if turn.caller == .person { shares.finish(turn.party) } else { workShares.finish(turn.party) }
+        }
+
+        /// How long until a share allows its party another call by the passing of time alone; nil where a call has to
+        /// end first, which passes its place on.
+        private func shareDelay(_ caller: Caller, _ party: UInt64, at now: Monotonic) -> Duration? {
+            guard Turn.hasShare(caller, party) else { return .zero }
+            return caller == .person ? shares.delay(of: party, at: now) : workShares.allows(party) ? .zero : nil
         }
 
         /// Takes a turn unless a caller of the same kind waits for it.
@@ -52,8 +72,8 @@ package final class BelvoGate: Sendable {
             guard first(in: turn.caller, at: now) == nil, allows(turn.caller, turn.party, at: now),
                 limiter.take(for: turn.caller, at: now)
             else { return false }
-            if turn.hasShare { shares.take(turn.party, at: now) }
-            lines[turn.caller].noteTurn(of: turn.party)
+            takeShare(turn.caller, turn.party, at: now)
+            lines[turn.caller].noteTurn(at: turn.place)
             return true
         }
 
@@ -62,21 +82,19 @@ package final class BelvoGate: Sendable {
             let firsts = PerCaller(
                 person: first(in: .person, at: now), background: first(in: .background, at: now),
                 stranger: first(in: .stranger, at: now))
-            guard let caller = limiter.next(waiting: { firsts[$0] != nil }, at: now), let party = firsts[caller]
+            guard let caller = limiter.next(waiting: { firsts[$0] != nil }, at: now), let place = firsts[caller]
             else { return nil }
-            if Turn.hasShare(caller, party) { shares.take(party, at: now) }
-            return lines[caller].removeFirst(of: party)
+            takeShare(caller, place.party, at: now)
+            return lines[caller].removeFirst(at: place)
         }
 
         /// How long until a waiting caller may have a turn by the passing of time alone.
         mutating func delay(at now: Monotonic) -> Duration? {
             var least: Duration?
-            for caller in Caller.allCases where !lines[caller].isEmpty {
+            for caller in Caller.allCases where lines[caller].count > 0 {
                 let delay = limiter.delay(for: caller, at: now)
                 for party in lines[caller].parties {
-                    guard let own = Turn.hasShare(caller, party) ? shares.delay(of: party, at: now) : .zero else {
-                        continue
-                    }
+                    guard let own = shareDelay(caller, party, at: now) else { continue }
                     // Where it is a place that is missing and not time, the call that ends passes its place on.
                     let wait = max(delay, own)
                     if wait > .zero { least = min(least ?? wait, wait) }
@@ -87,28 +105,31 @@ package final class BelvoGate: Sendable {
 
         mutating func finish(_ turn: Turn) {
             limiter.finish(turn.caller)
-            if turn.hasShare { shares.finish(turn.party) }
+            finishShare(turn)
         }
 
         mutating func giveBack(_ turn: Turn) {
             limiter.giveBack(turn.caller)
-            if turn.hasShare { shares.finish(turn.party) }
+            finishShare(turn)
         }
     }
 
     /// A call that waits for its turn, or has it.
     private struct Turn: Sendable {
         let caller: Caller
-        /// The party that waits in line; 0 is no user in particular. Of a worker it is its line.
-        let party: UInt64
+        /// Where it waits. Party 0 is no user in particular.
+        let place: CallLines.Place
+
+        var party: UInt64 { place.party }
+
         /// The user whose records the call is about: Belvo's answer may be due to them, and is held against Belvo only
         /// so far. 0 where there is none.
-        let owner: UInt64
+        var owner: UInt64 { caller == .stranger ? 0 : party }
 
         /// Whether the party has a share that it may not exceed.
         var hasShare: Bool { Self.hasShare(caller, party) }
 
-        static func hasShare(_ caller: Caller, _ party: UInt64) -> Bool { caller == .person && party != 0 }
+        static func hasShare(_ caller: Caller, _ party: UInt64) -> Bool { caller != .stranger && party != 0 }
     }
 
     private let state: Mutex<State>
@@ -133,7 +154,7 @@ package final class BelvoGate: Sendable {
         state = Mutex(
             State(
                 limiter: CallLimiter(rate: rate, strangerRate: strangerRate, callsMax: callsMax),
-                shares: UserShares(rate: userRate, callsMax: callsMax)))
+                shares: UserShares(rate: userRate, callsMax: callsMax), workShares: WorkShares(callsMax: callsMax)))
         self.turnWaitMax = turnWaitMax
         latencies = Dictionary(uniqueKeysWithValues: Call.allCases.map { ($0, LatencyHistogram()) })
         self.log = log
@@ -146,11 +167,9 @@ package final class BelvoGate: Sendable {
     package func carry(for caller: Caller, by send: @escaping Belvo.Client.Send) -> Belvo.Client.Carry {
         { call, request, timeout in
             let origin = CallOrigin.current
-            let isStranger = origin?.isStranger ?? false
-            let turn = Turn(
-                caller: isStranger ? .stranger : caller,
-                party: (caller == .background ? origin?.workLine : origin?.party) ?? 0,
-                owner: isStranger ? 0 : origin?.party ?? 0)
+            let actual = origin?.isStranger == true ? Caller.stranger : caller
+            let line = actual == .background ? origin?.workLine ?? 0 : 0
+            let turn = Turn(caller: actual, place: CallLines.Place(line: line, party: origin?.party ?? 0))
             return try await self.carry(call, request, within: timeout, for: turn, by: send)
         }
     }
@@ -301,15 +320,15 @@ extension BelvoGate {
         let timer = LoopBound(Reminder(), on: loop)
         let hasTurn = await withCheckedContinuation { continuation in
             let id = state.withLock { state -> UInt64? in
-                let line = state.lines[turn.caller]
-                guard line.count < Self.lineMax[turn.caller],
-                    !turn.hasShare || line.count(of: turn.party) < Self.lineOfUserMax
+                let lines = state.lines[turn.caller]
+                guard lines.count < Self.lineMax[turn.caller],
+                    !turn.hasShare || lines.count(at: turn.place) < Self.lineOfUserMax
                 else { return nil }
-                return state.lines[turn.caller].join(continuation, of: turn.party)
+                return state.lines[turn.caller].join(continuation, at: turn.place)
             }
             guard let id else { return continuation.resume(returning: false) }
             timer.value.timer = loop.schedule(after: time) { [self] in
-                state.withLock { $0.lines[turn.caller].remove(id, of: turn.party) }?.resume(returning: false)
+                state.withLock { $0.lines[turn.caller].remove(id, at: turn.place) }?.resume(returning: false)
             }
             pass()
         }

@@ -7,14 +7,17 @@ import Transport
 ///
 /// A task-local value and no argument, because nothing on the way from the request to the gate decides anything by it.
 package struct CallOrigin: Sendable {
-    /// The party that takes turns in a queue: a user, or the address of a stranger.
+    /// The party that takes turns in a line: a user, or the address of a stranger.
     package let party: UInt64
     /// Whether the call is for a stranger's redirect.
     let isStranger: Bool
     /// Which of the lines of workers it waits in; they take turns. 0 is that of all but what has a line of its own.
-    let workLine: UInt64
+    let workLine: Int
 
-    private init(party: UInt64, isStranger: Bool, workLine: UInt64 = 0) {
+    /// How many lines of workers there are.
+    static let workLines = 3
+
+    private init(party: UInt64, isStranger: Bool, workLine: Int = 0) {
         self.party = party
         self.isStranger = isStranger
         self.workLine = workLine
@@ -33,11 +36,14 @@ package struct CallOrigin: Sendable {
     /// A worker that reads what webhooks name and is not known here. All of that is one party: who can have Belvo send
     /// webhooks of objects that Belvo cannot read is not to shut the gate by them. However many come, polls have their
     /// turns between them.
-    package static let webhooks = CallOrigin(party: 1, isStranger: false, workLine: 2)
+    package static let webhooks = CallOrigin(party: unknown, isStranger: false, workLine: 2)
 
     /// The same, of webhooks that waited in the database. However many they are, they keep neither the others nor polls
     /// waiting for their turns.
-    package static let storedWebhooks = CallOrigin(party: 1, isStranger: false, workLine: 1)
+    package static let storedWebhooks = CallOrigin(party: unknown, isStranger: false, workLine: 1)
+
+    /// The party of all that is not known to be a user's.
+    static let unknown: UInt64 = 1
 
     /// A worker that processes strangers' redirects.
     package static let strangersWorker = CallOrigin(party: 0, isStranger: true)

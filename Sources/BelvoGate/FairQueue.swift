@@ -23,8 +23,6 @@ struct FairQueue: Sendable {
     private var nextID: UInt64 = 0
     private(set) var count = 0
 
-    var isEmpty: Bool { count == 0 }
-
     /// The parties with calls in line.
     var parties: [UInt64] { order }
 
@@ -80,5 +78,59 @@ struct FairQueue: Sendable {
             waiters[party] = line
         }
         return removed.continuation
+    }
+}
+
+/// The lines in which one caller's calls wait. They take turns, and so do the parties of each: a flood in one line
+/// keeps the others waiting for one turn of each line.
+struct CallLines: Sendable {
+    /// Where a call waits.
+    struct Place: Hashable, Sendable {
+        let line: Int
+        let party: UInt64
+    }
+
+    private var lines: [FairQueue]
+    /// The line that is asked first.
+    private var next = 0
+
+    init(count: Int = 1) {
+        lines = Array(repeating: FairQueue(), count: count)
+    }
+
+    var count: Int { lines.reduce(0) { $0 + $1.count } }
+
+    /// The parties with calls in any line.
+    var parties: Set<UInt64> { lines.reduce(into: []) { $0.formUnion($1.parties) } }
+
+    func count(at place: Place) -> Int { lines[place.line].count(of: place.party) }
+
+    /// The place whose turn is next, of a party that may have it.
+    func first(where mayHaveTurn: (UInt64) -> Bool) -> Place? {
+        for offset in lines.indices {
+            let line = (next + offset) % lines.count
+            if let party = lines[line].parties.first(where: mayHaveTurn) { return Place(line: line, party: party) }
+        }
+        return nil
+    }
+
+    mutating func join(_ continuation: CheckedContinuation<Bool, Never>, at place: Place) -> UInt64 {
+        lines[place.line].join(continuation, of: place.party)
+    }
+
+    /// A call had its turn without waiting.
+    mutating func noteTurn(at place: Place) {
+        lines[place.line].noteTurn(of: place.party)
+    }
+
+    /// The next call at this place, whose line then lets the others go first.
+    mutating func removeFirst(at place: Place) -> CheckedContinuation<Bool, Never>? {
+        next = (place.line + 1) % lines.count
+        return lines[place.line].removeFirst(of: place.party)
+    }
+
+    /// Takes one out who has waited for too long.
+    mutating func remove(_ id: UInt64, at place: Place) -> CheckedContinuation<Bool, Never>? {
+        lines[place.line].remove(id, of: place.party)
     }
 }

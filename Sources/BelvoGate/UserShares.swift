@@ -53,3 +53,39 @@ struct UserShares: Sendable {
         underWay[party, default: 0] < (allUnderWay < crowd ? underWayMax : 1)
     }
 }
+
+/// Limits of what workers ask Belvo at a time for one user, be it by polls or for webhooks.
+///
+/// An object that Belvo is slow to show keeps a place until the call's deadline, and a user may have many of them: past
+/// the share they wait for each other, and leave the other places to the readings of others' records.
+struct WorkShares: Sendable {
+    /// Calls in flight for one user, and for all that is not known to be a user's.
+    private let ofUserMax, ofUnknownMax: Int
+    /// Calls for all of them together, from which on each has one at a time.
+    private let crowd: Int
+    private var underWay: [UInt64: Int] = [:]
+    private var allUnderWay = 0
+
+    init(callsMax: Int) {
+        ofUserMax = max(2, callsMax / 16)
+        ofUnknownMax = max(2, callsMax / 8)
+        // Workers have half of all places (`CallLimiter`). Of few none is worth keeping.
+        crowd = callsMax < 32 ? callsMax : callsMax / 4
+    }
+
+    func allows(_ party: UInt64) -> Bool {
+        let ownMax = party == CallOrigin.unknown ? ofUnknownMax : ofUserMax
+        return underWay[party, default: 0] < (allUnderWay < crowd ? ownMax : 1)
+    }
+
+    mutating func take(_ party: UInt64) {
+        underWay[party, default: 0] += 1
+        allUnderWay += 1
+    }
+
+    mutating func finish(_ party: UInt64) {
+        guard let present = underWay[party] else { return }
+        underWay[party] = present > 1 ? present - 1 : nil
+        allUnderWay -= 1
+    }
+}

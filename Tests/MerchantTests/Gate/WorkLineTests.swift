@@ -1,5 +1,7 @@
 import Belvo
 import HTTP
+import MerchantModel
+import Payments
 import TestSupport
 import Testing
 import Transport
@@ -46,6 +48,40 @@ import Transport
                     try await wire.hasLeft(atOnce + count)
                 }
                 #expect(Set(wire.left[atOnce..<atOnce + turns]).isSuperset(of: others.map(\.path)))
+                wire.answerAll()
+                for call in calls { try await call.value }
+            }
+        }
+    }
+
+    @Test func `readings that hang keep no more places than their user has, whichever worker makes them`() async throws
+    {
+        try await withLoop { loop in
+            let gate = BelvoGate.patient(callsMax: 64)
+            let wire = Wire()
+            let carry = gate.carry(for: .background, by: wire.send)
+            do {
+                var calls: [Task<Void, any Error>] = []
+                defer { wire.answerAll() }
+                func call(_ origin: CallOrigin, _ path: String) {
+                    calls.append(
+                        loop.task {
+                            _ = try await CallOrigin.$current.withValue(origin) {
+                                try await carry(.readPaymentIntent, request(path), .seconds(60))
+                            }
+                        })
+                }
+                let ana = try UserSubject("ana")
+                for number in 1...20 {
+                    call(CallOrigin.webhooks.reading(of: ana), "/hook\(number)")
+                    call(.user(ana), "/poll\(number)")
+                }
+                for number in 1...20 { call(.storedWebhooks, "/invented\(number)") }
+                await loop.comeToRest()
+                #expect(wire.left.count == 4 + 8)
+                call(try user("bia"), "/bia")
+                await loop.comeToRest()
+                #expect(wire.left.last == "/bia")
                 wire.answerAll()
                 for call in calls { try await call.value }
             }
