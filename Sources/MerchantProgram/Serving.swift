@@ -45,6 +45,7 @@ struct Serving: Sendable {
                 }
             default:
                 if wasAsked { _exit(1) }
+                guard server.hasListened else { _exit(0) }
                 wasAsked = true
                 asked.finish()
             }

@@ -175,6 +175,9 @@ package final class MerchantServer: Sendable {
         return addresses
     }
 
+    /// Whether it has begun to listen. Before that it waits for its database, and has nothing to finish.
+    package var hasListened: Bool { listeners.withLock { !$0.isEmpty } }
+
     /// Reads certificate and key anew, for the connections to come; those that stand keep theirs. What is wrong with
     /// the files is told to the log, and the old ones go on.
     package func reloadCertificate() {

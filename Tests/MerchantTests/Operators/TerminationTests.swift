@@ -49,6 +49,20 @@ import Transport
         }
     }
 
+    @Test func `a server that waits for its database ends when it is asked to`() async throws {
+        try await TestHarness.open { harness in
+            let program = try #require(CommandTests.program)
+            var environment = harness.environment
+            environment["DATABASE_URL"] = "postgresql:///none?host=/nowhere"
+            let server = try RunningProgram([program, "serve"], environment: environment)
+            while !server.lines.contains(where: { $0.contains("database.unavailable") }) {
+                try await harness.loop.sleep(for: .milliseconds(20))
+            }
+            kill(server.process, SIGTERM)
+            #expect(await (try onThread { server.waitForEnd() }) == 0)
+        }
+    }
+
     /// The requests of apps: answered from memory, and from the database.
     private static func requests(of user: String, on harness: TestHarness) async throws -> [Request] {
         let token = try #require(try await harness.app(of: user).token)
