@@ -88,7 +88,11 @@ package struct Reconciliation: Sendable {
         }
         differs(.amount, payment.amount.description, intent.amountCentavos.map { Money(centavos: $0).description })
         // A foreign intent has any id that its maker gave it.
-        if payment.origin == .own { differs(.externalID, payment.id.description, intent.externalID) }
+        if payment.origin == .own {
+            // Another name is any client's text, which may name a person.
+            let theirs = intent.externalID.map { Payment.ID($0)?.description ?? "no id of ours" }
+            differs(.externalID, payment.id.description, theirs)
+        }
         if payment.status == .succeeded || intent.status == .succeeded {
             differs(.endToEndID, payment.facts.endToEndID?.description, intent.biometricPix.endToEndID)
         }
