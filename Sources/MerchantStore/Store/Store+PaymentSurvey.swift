@@ -29,6 +29,8 @@ package struct PaymentSurvey: Sendable {
     package let order: StoredOrder?
     /// Whether another payment for the reference has been paid or may still be.
     package let isReferenceTaken: Bool
+    /// The last attempt for the reference that was signed and that Belvo has called FAILED, as Belvo knows it.
+    package let failedAfterSignature: UUID?
     package let clock: DatabaseClock
 }
 
@@ -60,6 +62,13 @@ extension Store {
                     WHERE reference = \(reference) AND takes_reference(payments)
                         AND (subject = \(subject) OR priced_by_order AND placed.reference IS NOT NULL)
                 ) AS is_reference_taken,
+                (
+                    SELECT belvo_id FROM payments
+                    WHERE reference = \(reference) AND state = 'failed' AND closed_at_belvo IS NOT NULL
+                        AND authorize_sent_at IS NOT NULL
+                        AND (subject = \(subject) OR priced_by_order AND placed.reference IS NOT NULL)
+                    ORDER BY id DESC LIMIT 1
+                ) AS failed_after_signature,
                 today.*, rests_on.*, placed.*
             FROM (
                 SELECT count(*) AS payments_today,
@@ -99,6 +108,7 @@ extension Store {
             untilNextPayment: .microseconds(try row.decode("until_next_payment", as: Int64?.self) ?? 0),
             enrollment: enrollmentState,
             payer: try row.decode("payer"), order: hasOrder ? try readOrder(row) : nil,
-            isReferenceTaken: try row.decode("is_reference_taken"), clock: try clock(row))
+            isReferenceTaken: try row.decode("is_reference_taken"),
+            failedAfterSignature: try row.decode("failed_after_signature"), clock: try clock(row))
     }
 }

@@ -18,11 +18,15 @@ extension PaymentWorkflow {
             try checkBounds(of: survey, subject)
         }
         let payer = try await payer(for: requested, of: subject, survey, context)
+        var isTaken = survey.isReferenceTaken
+        if !isTaken, let failed = survey.failedAfterSignature {
+            isTaken = try await isPaidAfterAll(failed, on: context)
+        }
         for attempt in 0..<attemptsMax {
             let isFirst = attempt == 0
             let order = try await isFirst ? survey.order : self.order(of: requested)
             let terms = try terms(of: requested, under: order, for: subject)
-            if let reference = requested.reference, !isFirst || survey.isReferenceTaken,
+            if let reference = requested.reference, !isFirst || isTaken,
                 let refusal = try await recheckThenRefuse(
                     reference, of: subject, isPricedByOrder: order != nil, on: context)
             {
@@ -51,6 +55,18 @@ extension PaymentWorkflow {
             }
         }
         throw WorkflowRefusal.contended
+    }
+
+    /// Reads an attempt that was signed and that Belvo has called FAILED, before another is opened for its reference:
+    /// one reading may be wrong, Belvo may have taken it back, and the webhook that says so may be lost. True where it
+    /// shows the money, which is recorded. A reading that shows no end may be of a copy that lags, and says nothing.
+    private func isPaidAfterAll(_ failed: UUID, on context: CallContext) async throws -> Bool {
+        let id = Belvo.PaymentIntent.ID(failed)
+        guard let seen = try? await dependencies.belvo.readPaymentIntent(id, trace: context.trace),
+            report(seen).status == .succeeded
+        else { return false }
+        _ = try await syncFromBelvo(id, on: context)
+        return true
     }
 
     private func survey(
