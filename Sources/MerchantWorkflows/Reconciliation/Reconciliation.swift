@@ -184,8 +184,14 @@ package struct Reconciliation: Sendable {
             if let payment, let centavos = charge.amountCentavos, payment.amount.centavos != centavos {
                 differs(.chargeAmount, payment.amount.description, Money(centavos: centavos).description)
             }
-            try await PaymentWorkflow(dependencies: dependencies).noteCollected(
-                intent.uuid, by: collection, cause: Cause(actor: .operator, requestID: nil))
+            let (workflow, cause) = (
+                PaymentWorkflow(dependencies: dependencies), Cause(actor: .operator, requestID: nil)
+            )
+            if let payment, payment.status != .succeeded {
+                // It may have been paid since the intents were listed, and contradicts nothing then.
+                _ = try? await workflow.syncFromBelvo(intent, on: CallContext(cause: cause, trace: nil))
+            }
+            try await workflow.noteCollected(intent.uuid, by: collection, cause: cause)
             if let payment, payment.status != .succeeded {
                 _ = try await dependencies.store.requeue(.payment, payment.id.uuid)
             }

@@ -160,6 +160,25 @@ import Testing
         }
     }
 
+    @Test func `what is paid between the list of intents and that of charges is no contradiction`() async throws {
+        try await atNoon { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let payment = try await client.openPayment(client.enroll())
+            try await client.authorize(payment)
+            try await harness.pass(.seconds(601))
+            #expect(try await harness.lines("SELECT in_doubt::text AS line FROM payments") == ["true"])
+            try harness.sandbox.settle(intent: payment.belvoID)
+            harness.sandbox.next(
+                .altered([
+                    Fault.Alteration("/results/*/status", #""PROCESSING""#),
+                    Fault.Alteration("/results/*/charges", "[]"),
+                ]), on: .listPaymentIntents, count: nil)
+            _ = try await reconcile(harness)
+            #expect(try await harness.lines("SELECT kind AS line FROM ops.money_alarms").isEmpty)
+            #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
+        }
+    }
+
     @Test func `a success after we gave up is found and looked at, and the next run is clean`() async throws {
         try await atNoon { harness in
             var client = try await AppClient.arrive(on: harness)
