@@ -15,6 +15,8 @@ extension Payment {
         case reported(Report)
         /// A charge or a transaction of it has collected money.
         case collected(Collection)
+        /// A charge of it is under way: it was signed, whatever Belvo shows of it.
+        case chargeUnderWay
         /// Belvo refused to create it, or never got the call.
         case refused(Failure)
         /// The state has lasted too long, and Belvo has just been read.
@@ -140,6 +142,7 @@ extension Payment {
     public func transition(on event: Event) throws(TransitionRefused) -> Payment {
         var next = self
         switch (state, event) {
+        case (_, .chargeUnderWay): next.wasSeenSigned = next.wasSeenSigned || !isClosedAtBelvo
         case (_, .reported(let report)): next.apply(report)
         case (_, .collected(let collection)): next.noteCollected([collection])
         // A foreign record is not signed or canceled from here, nor given up by time.
@@ -313,6 +316,7 @@ extension Payment.Event {
         case .authorizationNotLetIn: "authorization_not_let_in"
         case .reported: "reported"
         case .collected: "collected"
+        case .chargeUnderWay: "charge_under_way"
         case .refused: "refused"
         case .timedOut: "timed_out"
         case .acknowledged: "acknowledged"

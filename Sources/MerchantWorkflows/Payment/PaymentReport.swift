@@ -45,6 +45,15 @@ extension PaymentWorkflow {
 }
 
 extension Belvo.Charge {
+    /// The money that it has brought, as far as it says so itself.
+    var collected: CollectedMoney {
+        switch status {
+        case .collected: collection.map { .some($0) } ?? .none
+        case .underWay, .unknown: .underWay
+        case .waiting, .ended: .none
+        }
+    }
+
     /// The collection that the charge is; nil while it has collected nothing.
     var collection: Payment.Collection? {
         guard status == .collected else { return nil }
@@ -55,6 +64,8 @@ extension Belvo.Charge {
 /// The money that a charge or a transaction has brought.
 enum CollectedMoney: Sendable {
     case none
+    /// None yet: the payment was signed, and money may move.
+    case underWay
     case some(Payment.Collection)
     /// The transaction does not say whether money came in: some, unless its webhook says otherwise. Belvo makes one
     /// when money was received (belvo-api.md §7).

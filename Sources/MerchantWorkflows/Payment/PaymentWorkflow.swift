@@ -76,6 +76,13 @@ extension PaymentWorkflow: PolledWorkflow {
             metadata: ["payment_id": "\(stored.record.id)", "days": "\(age.components.seconds / 86_400)"])
     }
 
+    /// A foreign payment is never in doubt, since time alone changes nothing of it here: past its deadline, money that
+    /// it has collected is an alarm all the same.
+    func raiseAlarms(ofOverdue stored: Stored<Payment>) async throws {
+        guard stored.isOverdue, stored.record.state == .foreign else { return }
+        try await raiseIfCollectedUnended(stored.record)
+    }
+
     func readRemoteState(of payment: Payment, from belvo: Belvo.Client) async -> RemoteState<Payment.Event> {
         do {
             return try await read(payment, from: belvo).map { .event($0) } ?? .absent
@@ -131,7 +138,11 @@ extension PaymentWorkflow: PolledWorkflow {
     /// another one may have been paid in its place.
     private func raiseIfCollectedInDoubt(_ payment: Payment) async throws {
         let isGivenUp = payment.state == .failed && !payment.isClosedAtBelvo
-        guard payment.isInDoubt || isGivenUp, !payment.collectedBy.isEmpty,
+        if payment.isInDoubt || isGivenUp { try await raiseIfCollectedUnended(payment) }
+    }
+
+    private func raiseIfCollectedUnended(_ payment: Payment) async throws {
+        guard !payment.collectedBy.isEmpty,
             try await !dependencies.store.hasSettled(.contradiction, of: payment.id)
         else { return }
         let names = payment.collectedBy.sorted().joined(separator: " ")
@@ -156,10 +167,20 @@ extension PaymentWorkflow: PolledWorkflow {
         let payment = stored.record
         let after = try payment.transition(on: .collected(collection))
         try await raiseIfPaidTwice(after, by: [collection.transfer])
-        try await raiseIfCollectedInDoubt(after)
+        // What is in doubt may be shown as paid within seconds; if not, its next poll raises the alarm.
+        if after.state == .failed { try await raiseIfCollectedInDoubt(after) }
         guard after != payment else { return }
         try await raiseIfCollectedAnew(payment, by: [collection])
         try await recordEvent(.collected(collection), on: stored, cause: cause)
+    }
+
+    /// Records that a charge of an intent is under way. Belvo may show the intent as unsigned all the same: from then
+    /// on the payment keeps its reference until Belvo has closed it.
+    func noteUnderWay(_ intent: UUID, cause: Cause) async throws {
+        guard let stored = try await dependencies.store.payment(belvoID: intent),
+            try stored.record.transition(on: .chargeUnderWay) != stored.record
+        else { return }
+        try await recordEvent(.chargeUnderWay, on: stored, cause: cause)
     }
 
     /// Raises the alarm where these transfers, or those that are known to have collected money, are more than the one

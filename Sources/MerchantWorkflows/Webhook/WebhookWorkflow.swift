@@ -114,7 +114,7 @@ package struct WebhookWorkflow: Sendable {
                 let (intent, collected): (Belvo.PaymentIntent.ID?, CollectedMoney)
                 if kind == .charges {
                     let charge = try await dependencies.belvo.readCharge(Charge.ID(id))
-                    (intent, collected) = (charge.paymentIntent, charge.collection.map { .some($0) } ?? .none)
+                    (intent, collected) = (charge.paymentIntent, charge.collected)
                 } else {
                     let transaction = try await dependencies.belvo.readTransaction(Transaction.ID(id))
                     (intent, collected) = (transaction.paymentIntent, transaction.collected)
@@ -135,6 +135,11 @@ package struct WebhookWorkflow: Sendable {
         let collection: Payment.Collection
         switch collected {
         case .none: return reading
+        case .underWay:
+            return await self.reading(intent, of: nil) {
+                try await PaymentWorkflow(dependencies: dependencies).noteUnderWay(intent, cause: .webhook)
+                return reading
+            }
         case .asTold where !receipt.mayTellOfPayment: return reading
         case .some(let read) where read.transfer != nil: collection = read
         case .some, .asTold:
@@ -240,7 +245,7 @@ extension WebhookReceipt {
     /// For how long a reading may lag that shows a payment going on after its end, as far as this webhook knows. One
     /// that says that it has ended is no sign that it goes on; one of a step before may be late itself.
     var lagAfterEnd: Duration {
-        switch WebhookKind(rawValue: type) == .paymentIntents ? told : nil {
+        switch [.paymentIntents, .charges].contains(WebhookKind(rawValue: type)) ? told : nil {
         case "FAILED", "CANCELED": WebhookKind.lagMax
         case "PENDING", "PROCESSING": .seconds(5)
         default: .zero

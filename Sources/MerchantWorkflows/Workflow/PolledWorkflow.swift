@@ -27,6 +27,8 @@ protocol PolledWorkflow: Sendable {
     func pauseUntilRead(of stored: Stored<Record>, after remote: RemoteState<Record.Event>) -> Duration?
     /// Whether an event that was found out before the record became what it is says nothing of it any more.
     func isLate(_ event: Record.Event, for record: Record) -> Bool
+    /// Called with a record that is still open after a poll: keeps an alarm where money came and no end in time.
+    func raiseAlarms(ofOverdue stored: Stored<Record>) async throws
     /// Called with a record that is still open after a poll: logs that an operator has to act where it has been in
     /// doubt for too long.
     func alarmIfLongInDoubt(_ stored: Stored<Record>)
@@ -93,6 +95,7 @@ extension PolledWorkflow {
                 guard current.record.state == stored.record.state else { return .recorded }
             }
         }
+        try await raiseAlarms(ofOverdue: current)
         defer { alarmIfLongInDoubt(current) }
         var end = try await localEvent(of: current.record)
         if end == nil, stored.isOverdue { end = timeoutEvent(of: current.record, after: remote) }
@@ -126,6 +129,7 @@ extension PolledWorkflow {
     }
 
     func localEvent(of record: Record) async throws -> Record.Event? { nil }
+    func raiseAlarms(ofOverdue stored: Stored<Record>) async throws {}
     func isLate(_ event: Record.Event, for record: Record) -> Bool { false }
     func pauseUntilRead(of stored: Stored<Record>, after remote: RemoteState<Record.Event>) -> Duration? { nil }
     func alarmIfLongInDoubt(_ stored: Stored<Record>) {}
