@@ -78,7 +78,8 @@ struct CredentialLockout: Sendable {
         denials += 1
         let hasContent = call.isChanging
         if status == 403, hasContent { return raise(.content, at: now) }
-        if party != 0, triedInVain.count < Self.triedMax { triedInVain[party] = now }
+        // A list of all may be denied for one user's objects in it.
+        if party != 0 || call == .findPaymentIntents, triedInVain.count < Self.triedMax { triedInVain[party] = now }
         if isOn {
             self.status = status
         } else if speaksOfAll {

@@ -112,4 +112,16 @@ import Transport
         #expect(!denied(100, 403, target: { _ in "/payments/br/payment-intents/1/" }).lockout.isOn)
         #expect(denied(3, 403).lockout.isOn)
     }
+
+    @Test func `locked out, a list that is denied leaves it to single readings to find out`() {
+        var lockout = CredentialLockout()
+        for party in 1...3 as ClosedRange<UInt64> {
+            _ = lockout.noteDenied(401, .findPaymentIntents, of: party, target: "/a", at: at(0))
+        }
+        #expect(lockout.isOn)
+        #expect(lockout.ask(.background, at: at(5)) == nil)
+        _ = lockout.noteDenied(401, .findPaymentIntents, target: "/a", at: at(5))
+        #expect(lockout.ask(.background, at: at(10)) == .seconds(1))
+        #expect(lockout.ask(.background, of: 8, at: at(10)) == nil)
+    }
 }
