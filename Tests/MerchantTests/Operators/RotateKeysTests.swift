@@ -160,10 +160,10 @@ import Transport
 
     @Test func `ended in the middle it goes on where it was`() async throws {
         try await TestHarness.open { harness in
-            for number in 0..<60 {
+            for number in 0..<90 {
                 try await harness.tell("CHARGES", of: "0b3a1c7e-90d4-4f26-8a51-0d6c2e9b7f\(10 + number)")
             }
-            let rotation = harness.loop.task { try await rotate(harness, batch: 2) }
+            let rotation = harness.loop.task { try await rotate(harness, batch: 1) }
             try await harness.awaitCondition {
                 try await counted(harness)["webhook_receipts.body_ciphertext"].map { $0.new > 0 } ?? false
             }
