@@ -138,7 +138,8 @@ package struct WebhookWorkflow: Sendable {
         case .underWay:
             return await self.reading(intent, of: nil) {
                 try await PaymentWorkflow(dependencies: dependencies).noteUnderWay(intent, cause: .webhook)
-                return reading
+                // The payment's row says so from now on, whatever Belvo shows of the intent.
+                return .read(isOurs: true)
             }
         case .asTold where !receipt.mayTellOfPayment: return reading
         case .some(let read) where read.transfer != nil: collection = read

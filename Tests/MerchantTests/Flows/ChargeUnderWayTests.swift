@@ -8,36 +8,39 @@ import Testing
 
 /// A charge that is under way says that its intent was signed, and one that has failed says nothing of more money.
 @Suite struct ChargeUnderWayTests {
-    @Test(arguments: ["PROCESSING", "SCHEDULED", "ADIANTADA"])
-    func `a charge under way keeps the reference of its intent, which shows itself unsigned`(status: String)
-        async throws
-    {
+    /// A payment that the user has given up unsigned, and whose charge Belvo then shows in this status, by itself.
+    private static func charged(
+        _ status: String, _ body: @escaping @Sendable (inout AppClient, AppClient.Enrollment) async throws -> Void
+    ) async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
             let enrollment = try await client.enroll()
             let payment = try await client.openPayment(enrollment)
+            #expect(try await client.cancel(payment).status == 200)
             harness.sandbox.next(
                 .altered([Fault.Alteration("/status", "\"\(status)\"")]), on: .getCharge, count: nil)
-            try await harness.tell("CHARGES", of: #require(harness.sandbox.movement("CHARGES", of: payment.belvoID)))
+            try await harness.tell(
+                "CHARGES", of: #require(harness.sandbox.movement("CHARGES", of: payment.belvoID)),
+                data: #""status": "\#(status)""#)
             try await harness.work()
-            #expect(try await client.cancel(payment).status == 409)
+            #expect(try await harness.lines("SELECT outcome AS line FROM webhook_receipts") == ["done"])
+            try await body(&client, enrollment)
+        }
+    }
+
+    @Test(arguments: ["PROCESSING", "SCHEDULED", "ADIANTADA"])
+    func `a charge under way keeps the reference of its intent, which shows itself unsigned`(status: String)
+        async throws
+    {
+        try await Self.charged(status) { client, enrollment async throws -> Void in
             let refused = try await client.requestPayment(enrollment, key: "tap-2")
             #expect(try refused.string("code") == "payment_in_doubt")
-            #expect(try await harness.lines("SELECT outcome AS line FROM webhook_receipts") == ["done"])
         }
     }
 
     @Test(arguments: ["CREATED", "PENDING"])
     func `a charge that waits does not keep the reference of an intent that was given up`(status: String) async throws {
-        try await TestHarness.open { harness in
-            var client = try await AppClient.arrive(on: harness)
-            let enrollment = try await client.enroll()
-            let payment = try await client.openPayment(enrollment)
-            harness.sandbox.next(
-                .altered([Fault.Alteration("/status", "\"\(status)\"")]), on: .getCharge, count: nil)
-            try await harness.tell("CHARGES", of: #require(harness.sandbox.movement("CHARGES", of: payment.belvoID)))
-            try await harness.work()
-            #expect(try await client.cancel(payment).status == 200)
+        try await Self.charged(status) { client, enrollment async throws -> Void in
             #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 201)
         }
     }
