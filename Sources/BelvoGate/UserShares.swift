@@ -13,8 +13,7 @@ struct UserShares: Sendable {
     /// Calls of all users together, from which on each user has one at a time.
     private let crowd: Int
     private var buckets: TokenBuckets?
-    private var underWay: [UInt64: Int] = [:]
-    private var allUnderWay = 0
+    private var underWay = CallsUnderWay()
 
     /// - Parameter rate: calls a second of one user; 0 is no limit.
     init(rate: Int, callsMax: Int) {
@@ -39,18 +38,15 @@ struct UserShares: Sendable {
 
     mutating func take(_ party: UInt64, at now: Monotonic) {
         _ = buckets?.take(party, at: now.nanoseconds)
-        underWay[party, default: 0] += 1
-        allUnderWay += 1
+        underWay.take(party)
     }
 
     mutating func finish(_ party: UInt64) {
-        guard let present = underWay[party] else { return }
-        underWay[party] = present > 1 ? present - 1 : nil
-        allUnderWay -= 1
+        underWay.finish(party)
     }
 
     private func hasPlace(_ party: UInt64) -> Bool {
-        underWay[party, default: 0] < (allUnderWay < crowd ? underWayMax : 1)
+        underWay[party] < (underWay.all < crowd ? underWayMax : 1)
     }
 }
 
@@ -63,8 +59,7 @@ struct WorkShares: Sendable {
     private let ofUserMax, ofUnknownMax: Int
     /// Calls for all of them together, from which on each has one at a time.
     private let crowd: Int
-    private var underWay: [UInt64: Int] = [:]
-    private var allUnderWay = 0
+    private var underWay = CallsUnderWay()
 
     init(callsMax: Int) {
         ofUserMax = max(2, callsMax / 16)
@@ -75,17 +70,33 @@ struct WorkShares: Sendable {
 
     func allows(_ party: UInt64) -> Bool {
         let ownMax = party == CallOrigin.unknown ? ofUnknownMax : ofUserMax
-        return underWay[party, default: 0] < (allUnderWay < crowd ? ownMax : 1)
+        return underWay[party] < (underWay.all < crowd ? ownMax : 1)
     }
 
     mutating func take(_ party: UInt64) {
-        underWay[party, default: 0] += 1
-        allUnderWay += 1
+        underWay.take(party)
     }
 
     mutating func finish(_ party: UInt64) {
-        guard let present = underWay[party] else { return }
-        underWay[party] = present > 1 ? present - 1 : nil
-        allUnderWay -= 1
+        underWay.finish(party)
+    }
+}
+
+/// How many calls are in flight, for each party and in all.
+private struct CallsUnderWay {
+    private var counts: [UInt64: Int] = [:]
+    private(set) var all = 0
+
+    subscript(party: UInt64) -> Int { counts[party] ?? 0 }
+
+    mutating func take(_ party: UInt64) {
+        counts[party, default: 0] += 1
+        all += 1
+    }
+
+    mutating func finish(_ party: UInt64) {
+        guard let present = counts[party] else { return }
+        counts[party] = present > 1 ? present - 1 : nil
+        all -= 1
     }
 }
