@@ -1,5 +1,6 @@
 import HTTP
 import Invariants
+import JSON
 import Transport
 
 /// What apps were told, and when: what the rows have to agree with afterwards.
@@ -10,6 +11,7 @@ final class Testimony: Sendable {
         var answers: [ToldAnswer] = []
         var successes: [Monotonic] = []
         var failures: [Int: Int] = [:]
+        var serverErrors: [String: Int] = [:]
         var purchases: [String: Bool] = [:]
         var complaints: [String] = []
     }
@@ -19,6 +21,9 @@ final class Testimony: Sendable {
         state.update { state in
             guard let response, response.status.isSuccess else {
                 state.failures[response?.status.code ?? 0, default: 0] += 1
+                if let response, response.status.code >= 500 {
+                    state.serverErrors[Self.line(on: response, to: request), default: 0] += 1
+                }
                 return
             }
             state.successes.append(.now())
@@ -45,6 +50,17 @@ final class Testimony: Sendable {
     var complaints: [String] { state.value.complaints }
     /// How often there was which answer other than a success; under 0 how often there was none.
     var failures: [Int: Int] { state.value.failures }
+    /// How often which answer of 500 and above was given to which kind of request: by a server, as its problem
+    /// document says, or by the balancer before it.
+    var serverErrors: [String: Int] { state.value.serverErrors }
+    static let byBalancer = "by the balancer"
+
+    private static func line(on response: Response, to request: Request) -> String {
+        let code = (try? JSONDocument(parsing: response.body))?.root["code"]?.string
+        let place = request.target.path.split(separator: "/").prefix(2).joined(separator: "/")
+        return "\(request.method) /\(place): \(response.status.code) \(code ?? byBalancer)"
+    }
+
     /// Purchases that were begun.
     var begun: Int { state.value.purchases.count }
     /// Purchases that apps know to be paid.

@@ -83,17 +83,19 @@ struct ThreeInstances: Sendable {
         }
         let failures = balancer.failures
         let (killed, paused) = (site.instances[1].name, site.instances[2].name)
-        // HAProxy hangs up without a word where a connection was used before: what apps lack says how many there are.
-        let told = site.testimony.failures
-        let unanswered = told[0] ?? 0
+        // HAProxy hangs up without a word where a connection was used before, and answers itself where it was new: what
+        // apps lack says how many there are.
+        let errors = site.testimony.serverErrors
+        let byBalancer = errors.filter { $0.key.hasSuffix(Testimony.byBalancer) }.values.reduce(0, +)
+        let unanswered = (site.testimony.failures[0] ?? 0) + byBalancer
         finding.told =
             "\(unanswered) of apps and \(failures.values.reduce(0, +)) of webhooks at the killed and the paused one, "
             + "\(failures.filter { $0.key != killed && $0.key != paused }.values.reduce(0, +)) at the third"
         if unanswered > 2 * tools.users {
             finding.wrong.append("\(unanswered) requests had no answer: more than were under way at two instances")
         }
-        for (status, count) in told where status >= 500 {
-            finding.wrong.append("\(count) requests were answered \(status)")
+        for (answer, count) in errors where !answer.hasSuffix(Testimony.byBalancer) {
+            finding.wrong.append("\(count) times \(answer)")
         }
         for (name, count) in failures.sorted(by: { $0.key < $1.key }) where name != killed && name != paused {
             finding.wrong.append("\(count) requests were lost at \(name)")
