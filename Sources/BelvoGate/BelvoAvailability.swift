@@ -24,8 +24,13 @@ struct BelvoAvailability: Sendable {
     /// since.
     private var silenceOfAll: Monotonic?
     private var silenceOfWorkers: Monotonic?
+    /// Whether that of workers was concluded from what several were told, and not one alone.
+    private var isOfSeveral = false
     /// Workers come to another user's records within a second or two.
     private static let othersFirst = Duration.seconds(2)
+    /// When calls for others may find out meanwhile that it is those users' own.
+    private var firstTries = PerCaller(person: FirstTries(), background: FirstTries(), stranger: FirstTries())
+    private static let firstTriesPauseMax = PartyBackoff.silenceOfAllMax
 
     /// The decision about a call that has its turn.
     enum Entry: Sendable, Equatable {
@@ -60,7 +65,7 @@ struct BelvoAvailability: Sendable {
         let ofParty =
             (caller == .background ? workersPartyQuiet : partyQuiet).rest(call, of: party, at: now)
             ?? othersFirst(caller, of: party, at: now)
-        if let rest = ofParty ?? silence(of: caller, changing: call.isChanging, at: now) {
+        if let rest = ofParty ?? silence(of: caller, call, party, at: now) {
             return .heldBack(CallHeldBack(reason: "Belvo has asked for silence", retryAfter: rest))
         }
         let isProbe: Bool
@@ -69,7 +74,7 @@ struct BelvoAvailability: Sendable {
         case .probe: isProbe = true
         case .stay(let rest): return .heldBack(CallHeldBack(reason: "the circuit is open", retryAfter: rest))
         }
-        if let rest = lockout.ask(caller, of: party, at: now) {
+        if let rest = lockout.ask(caller, of: Self.party(party, of: call), at: now) {
             return .heldBack(CallHeldBack(reason: "Belvo does not let these credentials in", retryAfter: rest))
         }
         if isProbe { circuit.noteProbe(at: now) }
@@ -79,15 +84,40 @@ struct BelvoAvailability: Sendable {
     /// After a silence those who were told to be silent leave others a moment to find out whether it is over.
     private func othersFirst(_ caller: Caller, of party: UInt64, at now: Monotonic) -> Duration? {
         guard party != 0, throttlingDoubts.isFailing(party, at: now) else { return nil }
-        let ends = caller == .background ? [silenceOfAll, silenceOfWorkers] : [silenceOfAll]
+        let ends = caller == .background && isOfSeveral ? [silenceOfAll, silenceOfWorkers] : [silenceOfAll]
         guard let end = ends.compactMap(\.self).max(), now < end + Self.othersFirst else { return nil }
         return end + Self.othersFirst - now
     }
 
-    /// Until when a call is kept back for the silence that Belvo has asked for.
-    private mutating func silence(of caller: Caller, changing isChanging: Bool, at now: Monotonic) -> Duration? {
-        if caller == .background, quiet.rest(at: now) == nil { return workersQuiet.ask(changing: isChanging, at: now) }
-        return quiet.ask(changing: isChanging, at: now)
+    /// Whether calls for others may find out that what keeps calls here is some users' own.
+    func isFindingOut(at now: Monotonic) -> Bool {
+        lockout.isOn || isConcluded(silenceOfAll, quiet, at: now)
+            || isConcluded(silenceOfWorkers, workersQuiet, at: now)
+    }
+
+    private func isConcluded(_ end: Monotonic?, _ quiet: ThrottleBackoff, at now: Monotonic) -> Bool {
+        guard let end, let rest = quiet.rest(at: now) else { return false }
+        return now + rest <= end
+    }
+
+    /// Until when a call is kept back for the silence that Belvo has asked for. One that was concluded from what some
+    /// were told does not keep back those who were told nothing: a few of them find out.
+    private mutating func silence(
+        of caller: Caller, _ call: Call, _ party: UInt64, at now: Monotonic
+    ) -> Duration? {
+        let isOfWorkers = caller == .background && quiet.rest(at: now) == nil
+        let rest =
+            isOfWorkers
+            ? workersQuiet.ask(changing: call.isChanging, at: now) : quiet.ask(changing: call.isChanging, at: now)
+        let party = Self.party(party, of: call)
+        guard let rest, party != 0, !throttlingDoubts.isFailing(party, at: now),
+            isOfWorkers
+                ? isConcluded(silenceOfWorkers, workersQuiet, at: now) : isConcluded(silenceOfAll, quiet, at: now)
+        else { return rest }
+        if let own = firstTries[caller].rest(at: now) { return min(own, rest) }
+        firstTries[caller].note(at: now, pauseMax: Self.firstTriesPauseMax)
+        if isOfWorkers { workersQuiet.noteTry() } else { quiet.noteTry() }
+        return nil
     }
 
     /// Learns from how a call ended.
@@ -98,7 +128,8 @@ struct BelvoAvailability: Sendable {
         var events: [Event] = []
         let failed = outcome.speaksOfOutage
         // What could not even be sent did not fail because of what it says.
-        let party = outcome.kind == .notSent ? 0 : party
+        let user = outcome.kind == .notSent ? 0 : party
+        let party = Self.party(user, of: call)
         let isTroubled = failed || outcome.kind == .denied
         let speaksOfAll = isTroubled ? doubts.speaksOfAll(party, began: began ?? now, at: now) : true
         if speaksOfAll || !failed,
@@ -113,12 +144,13 @@ struct BelvoAvailability: Sendable {
             throttlingDoubts.noteAdmitted(party, at: now)
             quiet.noteAdmitted(at: now)
             silenceOfAll = nil
+            for caller in Caller.allCases { firstTries[caller] = FirstTries() }
             if caller == .background {
                 silenceOfWorkers = nil
                 workersQuiet.noteAdmitted(at: now)
-                workersPartyQuiet.noteAdmitted(call, of: party, at: now)
+                workersPartyQuiet.noteAdmitted(call, of: user, at: now)
             } else {
-                partyQuiet.noteAdmitted(call, of: party, at: now)
+                partyQuiet.noteAdmitted(call, of: user, at: now)
             }
             if lockout.noteAdmitted(of: party, at: now) { events.append(.admitted(denials: lockout.denials)) }
         case .denied where call == .refreshWidgetToken:
@@ -132,7 +164,7 @@ struct BelvoAvailability: Sendable {
             }
         case .throttled:
             if let length = silence(
-                uponThrottling: outcome.retryAfter, call, caller, of: party, at: now, jitter: jitter())
+                uponThrottling: outcome.retryAfter, call, caller, of: user, at: now, jitter: jitter())
             {
                 events.append(.throttled(length))
             }
@@ -148,23 +180,40 @@ struct BelvoAvailability: Sendable {
     ) -> Duration? {
         // What one party sends or has may be why: the others' calls go on until most of them hear it too.
         let isConcluded = PartyBackoff.concerns(call, of: party)
-        let ofAll = isConcluded ? min(retryAfter ?? Self.pauseUponOneParty, PartyBackoff.silenceOfAllMax) : retryAfter
-        let speaksOfAll = throttlingDoubts.speaksOfAll(party, began: now, at: now)
+        let speaksOfAll = throttlingDoubts.speaksOfAll(Self.party(party, of: call), began: now, at: now)
         if caller != .background {
             let isKept = partyQuiet.keeps(
                 retryAfter, call, of: party, speaksOfAll: speaksOfAll, at: now, jitter: jitter)
             if isKept { return nil }
-            if isConcluded { silenceOfAll = ofAll.map { now + $0 } }
-            return quiet.note(retryAfter: ofAll, at: now, jitter: jitter)
+            guard isConcluded else { return quiet.note(retryAfter: retryAfter, at: now, jitter: jitter) }
+            return conclude(\.quiet, \.silenceOfAll, retryAfter, at: now, jitter: jitter)
         }
         let isKept = workersPartyQuiet.keeps(
             retryAfter, call, of: party, speaksOfAll: speaksOfAll, at: now, jitter: jitter)
-        guard isKept else {
-            if isConcluded { silenceOfWorkers = ofAll.map { now + $0 } }
-            return workersQuiet.note(retryAfter: ofAll, at: now, jitter: jitter)
-        }
-        guard speaksOfAll else { return nil }
+        if !isKept, !isConcluded { return workersQuiet.note(retryAfter: retryAfter, at: now, jitter: jitter) }
+        guard !isKept || speaksOfAll else { return nil }
+        isOfSeveral = !isKept
         // A worker makes many calls: not one after the other for each party to hear it.
-        return workersQuiet.note(retryAfter: Self.pauseUponOneParty, at: now, jitter: jitter)
+        return conclude(
+            \.workersQuiet, \.silenceOfWorkers, isKept ? Self.pauseUponOneParty : retryAfter, at: now, jitter: jitter)
+    }
+
+    /// Begins a silence that is concluded from what parties were told.
+    private mutating func conclude(
+        _ quiet: WritableKeyPath<Self, ThrottleBackoff>, _ end: WritableKeyPath<Self, Monotonic?>,
+        _ retryAfter: Duration?, at now: Monotonic, jitter: Double
+    ) -> Duration? {
+        let isMeant =
+            self[keyPath: quiet].rest(at: now) != nil && !isConcluded(self[keyPath: end], self[keyPath: quiet], at: now)
+        if self[keyPath: end] == nil { for caller in Caller.allCases { firstTries[caller].begin(at: now) } }
+        let length = min(retryAfter ?? Self.pauseUponOneParty, PartyBackoff.silenceOfAllMax)
+        let begun = self[keyPath: quiet].note(retryAfter: length, at: now, jitter: jitter)
+        if !isMeant { self[keyPath: end] = self[keyPath: quiet].rest(at: now).map { now + $0 } }
+        return begun
+    }
+
+    /// The party that a call counts for: a list of all may be refused for what it holds of some.
+    private static func party(_ party: UInt64, of call: Call) -> UInt64 {
+        party == 0 && call == .findPaymentIntents ? .max : party
     }
 }

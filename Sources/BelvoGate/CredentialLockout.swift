@@ -50,6 +50,8 @@ struct CredentialLockout: Sendable {
     private var triedInVain: [UInt64: Monotonic] = [:]
     private var nextTry = PerCaller(
         person: Monotonic(nanoseconds: 0), background: Monotonic(nanoseconds: 0), stranger: Monotonic(nanoseconds: 0))
+    /// The same for those whose users were denied nothing yet.
+    private var firstTries = PerCaller(person: FirstTries(), background: FirstTries(), stranger: FirstTries())
     private var raised: [Alarm: Monotonic] = [:]
 
     var isOn: Bool { status != nil }
@@ -58,11 +60,18 @@ struct CredentialLockout: Sendable {
     /// A user whose call was denied a moment ago is not asked about: what Belvo denies may be his alone.
     mutating func ask(_ caller: Caller, of party: UInt64 = 0, at now: Monotonic) -> Duration? {
         guard isOn else { return nil }
-        if now < nextTry[caller] { return nextTry[caller] - now }
-        let partyPause = caller == .person ? Self.partyPause : Self.partyPauseOfWorkers
+        let next = nextTry[caller]
         if let last = triedInVain[party] {
-            let first = max(last + partyPause, nextTry[caller] + Self.othersFirst)
+            let partyPause = caller == .person ? Self.partyPause : Self.partyPauseOfWorkers
+            let first = max(last + partyPause, next + Self.othersFirst)
             if now < first { return first - now }
+        } else if party != 0 {
+            if now < next, let rest = firstTries[caller].rest(at: now) { return min(rest, next - now) }
+            let pause = firstTries[caller].note(at: now, pauseMax: Self.pause(of: caller))
+            // From then on these are the tries that there are.
+            if now < next, pause < Self.pause(of: caller) { return nil }
+        } else if now < next {
+            return next - now
         }
         nextTry[caller] = now + Self.pause(of: caller)
         return nil
@@ -78,8 +87,7 @@ struct CredentialLockout: Sendable {
         denials += 1
         let hasContent = call.isChanging
         if status == 403, hasContent { return raise(.content, at: now) }
-        // A list of all may be denied for one user's objects in it.
-        if party != 0 || call == .findPaymentIntents, triedInVain.count < Self.triedMax { triedInVain[party] = now }
+        if party != 0, triedInVain.count < Self.triedMax { triedInVain[party] = now }
         if isOn {
             self.status = status
         } else if speaksOfAll {
@@ -92,7 +100,10 @@ struct CredentialLockout: Sendable {
             if isNew { inARow += 1 }
             if inARow >= Self.denialsMin {
                 self.status = status
-                for caller in Caller.allCases { nextTry[caller] = now + Self.pause(of: caller) }
+                for caller in Caller.allCases {
+                    nextTry[caller] = now + Self.pause(of: caller)
+                    firstTries[caller].begin(at: now)
+                }
             }
         }
         return raise(.credentials, at: now)

@@ -30,6 +30,9 @@ struct ThrottleBackoff: Sendable {
         return nil
     }
 
+    /// A call leaves in the silence to find out whether it is over for its party.
+    mutating func noteTry() { isProbed = true }
+
     /// Takes note of a 429; gives the length of the silence when it begins, and nothing while it lasts.
     ///
     /// `jitter`, from 0 to 1, lengthens it by up to a quarter: servers that were silenced together should not come

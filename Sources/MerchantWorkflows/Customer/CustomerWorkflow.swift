@@ -117,7 +117,7 @@ extension CustomerWorkflow: CreationWorkflow {
 extension CustomerWorkflow: PolledWorkflow {
     /// Searches Belvo for a customer whose creation was sent and never answered.
     func readRemoteState(of customer: Customer, from belvo: Belvo.Client) async -> RemoteState<Customer.Event> {
-        guard customer.state == .creating else { return .unreadable }
+        guard customer.state == .creating else { return .unreadable(again: nil) }
         do {
             let found = try await belvo.findCustomers(externalID: customer.id.description)
             // Of several the oldest: its age is what banks have seen.
@@ -126,13 +126,13 @@ extension CustomerWorkflow: PolledWorkflow {
             for twin in found where twin.id != first.id { logTwin(twin.id.uuid, of: customer) }
             guard let event = Customer.Event(first) else {
                 dependencies.log.error("customer.without_creation_time", metadata: ["customer_id": "\(customer.id)"])
-                return .unreadable
+                return .unreadable(again: nil)
             }
             return .event(event)
         } catch {
             dependencies.log.warning(
                 "customer.unreadable", metadata: ["customer_id": "\(customer.id)", "reason": "\(error)"])
-            return .unreadable
+            return .unreadable(after: error)
         }
     }
 

@@ -191,7 +191,7 @@ extension EnrollmentWorkflow: PolledWorkflow {
         } catch {
             dependencies.log.warning(
                 "enrollment.unreadable", metadata: ["enrollment_id": "\(enrollment.id)", "reason": "\(error)"])
-            return .unreadable
+            return .unreadable(after: error)
         }
     }
 

@@ -90,7 +90,7 @@ extension PaymentWorkflow: PolledWorkflow {
             dependencies.log.warning(
                 "payment.unreadable", metadata: ["payment_id": "\(payment.id)", "reason": "\(error)"])
             await alarmOfMalformedAnswer(error, about: payment)
-            return .unreadable
+            return .unreadable(after: error)
         }
     }
 

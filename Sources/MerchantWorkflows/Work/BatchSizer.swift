@@ -1,9 +1,5 @@
 import Synchronization
 
-/// Records of one pass while Belvo is away: polls end at the gate then, and only those matter that find out whether
-/// Belvo is back, or whose record has lasted too long.
-let pollsWhileShut = 8
-
 /// How many records a pass takes: as many as the last one had time for, and twice as many after one that had time for
 /// all that it took.
 final class BatchSizer: Sendable {

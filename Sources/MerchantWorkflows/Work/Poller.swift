@@ -64,7 +64,7 @@ struct Poller<Record: Sendable>: DueWorker {
 
     func runOnce() async throws -> Pass {
         let isShut = gate?.isShut ?? false
-        let limit = isShut ? min(batchSizer.limit, pollsWhileShut) : batchSizer.limit
+        let limit = gate?.pollsMax(of: batchSizer.limit) ?? batchSizer.limit
         let start = Monotonic.now()
         var left = inTurn(try await claim(limit))
         guard !left.isEmpty else { return Pass() }

@@ -37,7 +37,7 @@ struct WebhookWorker: DueWorker {
 
     func runOnce() async throws -> Pass {
         let isShut = dependencies.gate.isShut
-        let limit = isShut ? min(batchSizer.limit, pollsWhileShut) : batchSizer.limit
+        let limit = dependencies.gate.pollsMax(of: batchSizer.limit)
         let begin = Monotonic.now()
         let (taken, origin) =
             switch source {

@@ -52,8 +52,16 @@ enum RemoteState<Event: Sendable>: Sendable {
     case event(Event)
     /// Belvo's lists do not have it.
     case absent
-    /// Belvo could not be read; nothing may be concluded.
-    case unreadable
+    /// Belvo could not be read; nothing may be concluded. It may be read after this time, where that is known.
+    case unreadable(again: Duration?)
+
+    /// The result of a reading that failed.
+    static func unreadable(after error: any Error) -> Self {
+        if case BelvoError.unreachable(_, let retryAfter) = error { return .unreadable(again: retryAfter) }
+        return .unreadable(again: nil)
+    }
+
+    fileprivate var again: Duration? { if case .unreadable(let again) = self { again } else { nil } }
 }
 
 /// The outcome of one poll of a record.
@@ -104,7 +112,8 @@ extension PolledWorkflow {
             return .recorded
         }
         guard current.version == stored.version else { return .recorded }
-        return .unchanged(nextPoll: nextPoll(at: stored) ?? pauseUntilRead(of: stored, after: remote))
+        let pause = nextPoll(at: stored) ?? pauseUntilRead(of: stored, after: remote)
+        return .unchanged(nextPoll: pause.map { min($0, remote.again ?? $0) })
     }
 
     /// Applies an event to the freshest state, however many others change the record meanwhile.

@@ -115,13 +115,31 @@ import Transport
 
     @Test func `locked out, a list that is denied leaves it to single readings to find out`() {
         var lockout = CredentialLockout()
+        let list = UInt64.max
         for party in 1...3 as ClosedRange<UInt64> {
-            _ = lockout.noteDenied(401, .findPaymentIntents, of: party, target: "/a", at: at(0))
+            _ = lockout.noteDenied(401, .readPaymentIntent, of: party, target: "/a", at: at(0))
         }
         #expect(lockout.isOn)
         #expect(lockout.ask(.background, at: at(5)) == nil)
-        _ = lockout.noteDenied(401, .findPaymentIntents, target: "/a", at: at(5))
-        #expect(lockout.ask(.background, at: at(10)) == .seconds(1))
+        _ = lockout.noteDenied(401, .findPaymentIntents, of: list, target: "/a", at: at(5))
+        #expect(lockout.ask(.background, of: list, at: at(10)) == .seconds(1))
         #expect(lockout.ask(.background, of: 8, at: at(10)) == nil)
+    }
+
+    @Test func `locked out, calls for users who were denied nothing soon find out, and ever fewer in vain`() {
+        var lockout = CredentialLockout()
+        for party in 1...3 as ClosedRange<UInt64> {
+            _ = lockout.noteDenied(401, .readPaymentIntent, of: party, target: "/\(party)", at: at(0))
+        }
+        #expect(lockout.ask(.background, of: 3, at: at(0.5)) != nil, "this one was denied")
+        var moments: [Double] = []
+        for step in 0..<480 where lockout.ask(.background, of: UInt64(100 + step), at: at(Double(step) / 4)) == nil {
+            moments.append(Double(step) / 4)
+        }
+        #expect(moments.prefix(8) == [0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2])
+        #expect(moments.count { $0 < 15 } < 30)
+        let late = moments.filter { $0 >= 100 }
+        #expect(late.count == 4)
+        #expect(zip(late, late.dropFirst()).allSatisfy { $1 - $0 == 5 })
     }
 }

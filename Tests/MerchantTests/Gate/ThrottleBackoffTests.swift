@@ -55,7 +55,7 @@ import Transport
             if case .go = belvo.enter(.readPaymentIntent, caller, of: party, at: at(seconds)) { true } else { false }
         }
         #expect(hear(429, of: 7, 0) == [.throttled(.seconds(2))])
-        #expect(!mayGo(of: 1, 1))
+        #expect(!mayGo(of: 0, 1) && mayGo(of: 1, 1) && !mayGo(of: 2, 1.1), "one who was told nothing finds out")
         #expect(mayGo(.person, of: 7, 1), "what workers are told keeps nobody waiting who asks himself")
         #expect(mayGo(of: 1, 2) && !mayGo(of: 7, 2))
         #expect(hear(200, of: 1, 3).isEmpty)
@@ -68,7 +68,8 @@ import Transport
         #expect(hear(429, of: 7, 99).isEmpty, "others were let in since he was told so, so it is about his own")
         #expect(hear(429, of: 9, 100) == [.throttled(.seconds(2))])
         #expect(hear(429, of: 1, 102) == [.throttled(.seconds(5))])
-        #expect(!mayGo(of: 2, 106) && mayGo(of: 2, 107))
+        #expect(!mayGo(of: 0, 106) && mayGo(of: 2, 106) && !mayGo(of: 3, 106.1))
+        #expect(mayGo(of: 0, 107))
     }
 
     @Test(arguments: [nil, "1"])
@@ -85,7 +86,7 @@ import Transport
         }
         for caller in [Caller.person, .background] {
             for party: UInt64 in 7...9 { hear(429, caller, of: party, 0) }
-            #expect(!mayGo(caller, of: 1, 0.5))
+            #expect(!mayGo(caller, of: 1, 0.2) && !mayGo(caller, of: 0, 0.5))
             // Another one is first when the silence is over.
             #expect(mayGo(caller, of: 1, 2.5) && !mayGo(caller, of: 7, 2.5))
             hear(200, caller, of: 1, 3)

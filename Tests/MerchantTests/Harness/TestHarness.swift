@@ -41,17 +41,19 @@ struct TestHarness: Sendable {
     static let secret = "a-secret-of-the-tests-that-is-long-enough"
 
     /// Plays the body on a fresh harness, and takes the harness down whatever happens.
+    /// - Parameter instead: the answer to a call of Belvo's that the sandbox does not get.
     static func open(
         environment changes: [String: String] = [:], sandbox configuration: SandboxConfiguration = .test(),
         clock: IntervalClock = .machine,
         work: MerchantServer.WorkMode = .whenTold,
+        instead: @escaping @Sendable (Request) -> Response? = { _ in nil },
         _ body: @escaping @Sendable (TestHarness) async throws -> Void
     ) async throws {
         try await Door.harnesses.inside {
             try await withLoop { loop in
                 try await TestDatabase.with(.merchant) { database in
                     try await play(
-                        on: loop, database.connectionString, changes, configuration, clock, work, body)
+                        on: loop, database.connectionString, changes, configuration, clock, work, instead, body)
                 }
             }
         }
@@ -65,19 +67,23 @@ struct TestHarness: Sendable {
             let database = try Database(cluster.connectionString, configuration: .patient)
             try await Migrator(.merchant, of: database).migrate()
             await database.close()
-            try await play(on: loop, cluster.connectionString, [:], .test(), .machine, .whenTold, body)
+            try await play(on: loop, cluster.connectionString, [:], .test(), .machine, .whenTold, { _ in nil }, body)
         }
     }
 
     private static func play(
         on loop: EventLoop, _ databaseURL: String, _ changes: [String: String],
         _ configuration: SandboxConfiguration, _ clock: IntervalClock, _ work: MerchantServer.WorkMode,
+        _ instead: @escaping @Sendable (Request) -> Response?,
         _ body: @Sendable (TestHarness) async throws -> Void
     ) async throws {
         let sandbox = Sandbox(configuration: configuration)
         let belvo = HTTP.Server(
             configuration: .prompt, refusal: { Response($0.status) },
-            handler: { request, _ in await sandbox.reply(to: request) })
+            handler: { request, _ in
+                if let response = instead(request) { return .response(response) }
+                return await sandbox.reply(to: request)
+            })
         let belvoListener = try Listener(at: loopback)
         try await belvo.listen(to: belvoListener, on: [loop])
 
