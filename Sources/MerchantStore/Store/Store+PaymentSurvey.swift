@@ -29,9 +29,15 @@ package struct PaymentSurvey: Sendable {
     package let order: StoredOrder?
     /// Whether another payment for the reference has been paid or may still be.
     package let isReferenceTaken: Bool
-    /// The last attempt for the reference that was signed and that Belvo has called FAILED, as Belvo knows it.
-    package let failedAfterSignature: UUID?
+    /// The last attempt for the reference that was signed and that Belvo has called FAILED.
+    package let failedAfterSignature: FailedAttempt?
     package let clock: DatabaseClock
+
+    /// An attempt that Belvo has called FAILED, as Belvo knows it, and how long ago.
+    package struct FailedAttempt: Sendable {
+        package let belvoID: UUID
+        package let age: Duration
+    }
 }
 
 extension Store {
@@ -62,14 +68,7 @@ extension Store {
                     WHERE reference = \(reference) AND takes_reference(payments)
                         AND (subject = \(subject) OR priced_by_order AND placed.reference IS NOT NULL)
                 ) AS is_reference_taken,
-                (
-                    SELECT belvo_id FROM payments
-                    WHERE reference = \(reference) AND state = 'failed' AND closed_at_belvo IS NOT NULL
-                        AND authorize_sent_at IS NOT NULL
-                        AND (subject = \(subject) OR priced_by_order AND placed.reference IS NOT NULL)
-                    ORDER BY id DESC LIMIT 1
-                ) AS failed_after_signature,
-                today.*, rests_on.*, placed.*
+                today.*, rests_on.*, placed.*, failed.*
             FROM (
                 SELECT count(*) AS payments_today,
                     (extract(epoch FROM interval '1 day' - (app_now() - min(created_at))) * 1000000)::bigint
@@ -91,6 +90,15 @@ extension Store {
                 FROM enrollments WHERE id = \(enrollment) AND subject = \(subject)
             ) AS rests_on ON true
             LEFT JOIN (\(fragment: Self.askingForOrder(reference))) AS placed ON true
+            LEFT JOIN LATERAL (
+                SELECT belvo_id AS failed_belvo_id,
+                    (extract(epoch FROM app_now() - closed_at_belvo) * 1000000)::bigint AS failed_for
+                FROM payments
+                WHERE reference = \(reference) AND state = 'failed' AND closed_at_belvo IS NOT NULL
+                    AND authorize_sent_at IS NOT NULL
+                    AND (subject = \(subject) OR priced_by_order AND placed.reference IS NOT NULL)
+                ORDER BY id DESC LIMIT 1
+            ) AS failed ON true
             """)
         guard let row = rows.first else { return nil }
         let state: Enrollment.State? = try row.decode("enrollment_state")
@@ -109,6 +117,11 @@ extension Store {
             enrollment: enrollmentState,
             payer: try row.decode("payer"), order: hasOrder ? try readOrder(row) : nil,
             isReferenceTaken: try row.decode("is_reference_taken"),
-            failedAfterSignature: try row.decode("failed_after_signature"), clock: try clock(row))
+            failedAfterSignature: try failedAttempt(row), clock: try clock(row))
+    }
+
+    private func failedAttempt(_ row: Row) throws -> PaymentSurvey.FailedAttempt? {
+        guard let id = try row.decode("failed_belvo_id", as: UUID?.self) else { return nil }
+        return .init(belvoID: id, age: .microseconds(try row.decode("failed_for", as: Int64?.self) ?? 0))
     }
 }

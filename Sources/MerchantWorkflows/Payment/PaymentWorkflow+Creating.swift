@@ -20,7 +20,7 @@ extension PaymentWorkflow {
         let payer = try await payer(for: requested, of: subject, survey, context)
         var isTaken = survey.isReferenceTaken
         if !isTaken, let failed = survey.failedAfterSignature {
-            isTaken = try await isPaidAfterAll(failed, on: context)
+            isTaken = try await isTakenBack(failed, on: context)
         }
         for attempt in 0..<attemptsMax {
             let isFirst = attempt == 0
@@ -58,13 +58,24 @@ extension PaymentWorkflow {
     }
 
     /// Reads an attempt that was signed and that Belvo has called FAILED, before another is opened for its reference:
-    /// one reading may be wrong, Belvo may have taken it back, and the webhook that says so may be lost. True where it
-    /// shows the money, which is recorded. A reading that shows no end may be of a copy that lags, and says nothing.
-    private func isPaidAfterAll(_ failed: UUID, on context: CallContext) async throws -> Bool {
-        let id = Belvo.PaymentIntent.ID(failed)
-        guard let seen = try? await dependencies.belvo.readPaymentIntent(id, trace: context.trace),
-            report(seen).status == .succeeded
-        else { return false }
+    /// one reading may be wrong, Belvo may have taken it back, and the webhook that says so may be lost.
+    ///
+    /// True where what it shows was recorded, so that the reference may be taken. It throws while Belvo shows no end of
+    /// it: such a reading may be of a copy that lags, and one that fails says nothing. After an hour the first is
+    /// believed, and the second no longer waited for.
+    private func isTakenBack(_ failed: PaymentSurvey.FailedAttempt, on context: CallContext) async throws -> Bool {
+        let id = Belvo.PaymentIntent.ID(failed.belvoID)
+        let mayLag = failed.age < WebhookKind.lagMax
+        do {
+            let seen = report(try await dependencies.belvo.readPaymentIntent(id, trace: context.trace))
+            if seen.status == .failed, seen.collected.isEmpty { return false }
+            if seen.status.end == nil, mayLag { throw WorkflowRefusal.contended }
+        } catch let error as BelvoError {
+            dependencies.log.warning(
+                "payment.unreadable_before_another", metadata: ["belvo_id": "\(id)", "reason": "\(error)"])
+            guard mayLag else { return false }
+            throw WorkflowRefusal.contended
+        }
         _ = try await syncFromBelvo(id, on: context)
         return true
     }

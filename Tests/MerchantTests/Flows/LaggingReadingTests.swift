@@ -93,44 +93,6 @@ import Testing
         }
     }
 
-    @Test func `what Belvo paid after it said FAILED is found before another attempt, though its webhook is lost`()
-        async throws
-    {
-        try await TestHarness.open { harness in
-            var client = try await AppClient.arrive(on: harness)
-            let enrollment = try await client.enroll()
-            let payment = try await client.openPayment(enrollment)
-            try await client.authorize(payment)
-            harness.sandbox.next(Self.failed, on: .getPaymentIntent, count: nil)
-            try await harness.poll()
-            try harness.sandbox.settle(intent: payment.belvoID)
-            harness.sandbox.clearFaults()
-            let refused = try await client.requestPayment(enrollment, key: "tap-2")
-            #expect(refused.status == 409)
-            #expect(try refused.string("code") == "payment_in_doubt")
-            #expect(try await harness.lines("SELECT kind AS line FROM ops.money_alarms") == ["contradiction"])
-        }
-    }
-
-    @Test(arguments: ["FAILED", "PROCESSING"])
-    func `another attempt is opened while Belvo shows no money for the one that has failed`(status: String)
-        async throws
-    {
-        try await TestHarness.open { harness in
-            var client = try await AppClient.arrive(on: harness)
-            let enrollment = try await client.enroll()
-            let payment = try await client.openPayment(enrollment)
-            try await client.authorize(payment)
-            harness.sandbox.next(Self.failed, on: .getPaymentIntent)
-            try await harness.poll()
-            let before = harness.countCalls(.getPaymentIntent)
-            harness.sandbox.next(Self.shown(status), on: .getPaymentIntent, count: nil)
-            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 201)
-            #expect(harness.countCalls(.getPaymentIntent) == before + 1)
-            #expect(try await harness.lines("SELECT kind AS line FROM ops.money_alarms").isEmpty)
-        }
-    }
-
     @Test func `FAILED beside a charge under way, read from a copy that lags, takes no last status back`() async throws
     {
         try await Self.open { harness, client, payment in

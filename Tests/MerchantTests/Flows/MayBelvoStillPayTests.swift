@@ -235,7 +235,8 @@ import Transport
             _ = try await Self.place(on: harness, amount: "10.00")
             let first = try await Self.ordered(client, enrollment)
             try await client.authorize(first)
-            harness.sandbox.next(.altered([Fault.Alteration("/status", #""FAILED""#)]), on: .getPaymentIntent)
+            harness.sandbox.next(
+                .altered([Fault.Alteration("/status", #""FAILED""#)]), on: .getPaymentIntent, count: 2)
             try await harness.poll()
             #expect(try await client.payment(first).string("status") == "FAILED")
             let again = try await client.app.send(

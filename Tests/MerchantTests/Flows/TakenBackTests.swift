@@ -244,6 +244,8 @@ import Transport
         try await MayBelvoStillPayTests.open { harness, client, enrollment in
             let first = try await client.openPayment(enrollment)
             try await Self.failed(harness, &client, first)
+            harness.sandbox.next(
+                .altered([Fault.Alteration("/status", #""FAILED""#)]), on: .getPaymentIntent)
             let second = try await client.openPayment(enrollment, key: "tap-2")
             try await client.authorize(second)
             try harness.sandbox.settle(intent: second.belvoID)

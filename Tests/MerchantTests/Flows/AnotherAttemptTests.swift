@@ -1,0 +1,97 @@
+import BelvoSandbox
+import Postgres
+import Testing
+
+/// A reference whose last attempt was signed and has failed: Belvo is asked once more before another one is opened
+/// (reliability.md, promise 1).
+@Suite struct AnotherAttemptTests {
+    private static let failed = shown("FAILED")
+
+    private static func shown(_ status: String) -> Fault {
+        .altered([Fault.Alteration("/status", "\"\(status)\""), Fault.Alteration("/charges", "[]")])
+    }
+
+    @Test func `what Belvo paid after it said FAILED is found before another attempt, though its webhook is lost`()
+        async throws
+    {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let (enrollment, payment) = try await Self.failedAttempt(&client)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            let refused = try await client.requestPayment(enrollment, key: "tap-2")
+            #expect(refused.status == 409)
+            #expect(try refused.string("code") == "payment_in_doubt")
+            #expect(try await harness.lines("SELECT kind AS line FROM ops.money_alarms") == ["contradiction"])
+        }
+    }
+
+    @Test func `another attempt is opened while Belvo goes on to say that the last one failed`() async throws {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let (enrollment, _) = try await Self.failedAttempt(&client)
+            let before = harness.countCalls(.getPaymentIntent)
+            harness.sandbox.next(Self.failed, on: .getPaymentIntent, count: nil)
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 201)
+            #expect(harness.countCalls(.getPaymentIntent) == before + 1)
+            #expect(try await harness.lines("SELECT kind AS line FROM ops.money_alarms").isEmpty)
+        }
+    }
+
+    @Test(arguments: [
+        shown("PROCESSING"), shown("PENDING"), shown("ODD"), .refused(404, code: "not_found"), .statusAfter(500),
+        .refused(401, code: "denied"), .tooManyRequests(retryAfter: 1), .dropAnswer, .garbageBody,
+    ])
+    func `no other attempt is opened for an hour while Belvo does not say FAILED again`(
+        fault: Fault
+    ) async throws {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let (enrollment, _) = try await Self.failedAttempt(&client)
+            harness.sandbox.next(fault, on: .getPaymentIntent, count: nil)
+            let refused = try await client.requestPayment(enrollment, key: "tap-2")
+            #expect(refused.status == 503)
+            #expect(try refused.string("code") == "busy")
+            harness.sandbox.clearFaults()
+            try await harness.advance(by: .seconds(3_601))
+            harness.sandbox.next(fault, on: .getPaymentIntent, count: nil)
+            let late = try await client.requestPayment(enrollment, key: "tap-3")
+            if case .altered = fault {
+                // By then it is no copy that lags: Belvo has taken it back.
+                #expect(late.status == 409)
+                #expect(try late.string("code") == "payment_in_doubt")
+                #expect(try await harness.lines("SELECT kind AS line FROM ops.money_alarms") == ["contradiction"])
+            } else {
+                #expect(late.status == 201)
+            }
+        }
+    }
+
+    @Test func `a charge that has collected beside FAILED keeps the reference, though its webhook is lost`()
+        async throws
+    {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let (enrollment, payment) = try await Self.failedAttempt(&client)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            harness.sandbox.next(
+                .altered([Fault.Alteration("/status", "\"FAILED\"")]), on: .getPaymentIntent, count: nil)
+            let refused = try await client.requestPayment(enrollment, key: "tap-2")
+            #expect(refused.status == 409)
+            #expect(try refused.string("code") == "payment_in_doubt")
+            #expect(try await harness.lines("SELECT kind AS line FROM ops.money_alarms") == ["contradiction"])
+        }
+    }
+
+    /// An attempt that was signed and that one reading has shown as FAILED.
+    private static func failedAttempt(
+        _ client: inout AppClient
+    ) async throws -> (enrollment: AppClient.Enrollment, payment: AppClient.OpenedPayment) {
+        let enrollment = try await client.enroll()
+        let payment = try await client.openPayment(enrollment)
+        try await client.authorize(payment)
+        client.harness.sandbox.next(failed, on: .getPaymentIntent)
+        try await client.harness.poll()
+        #expect(try await client.payment(payment).string("status") == "FAILED")
+        return (enrollment, payment)
+    }
+}
