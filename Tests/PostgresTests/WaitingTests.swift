@@ -47,6 +47,23 @@ import Transport
         }
     }
 
+    @Test func `the locks of a transaction that stands still are free before others give up`() async throws {
+        try await TestDatabase.open(configuration: DatabaseConfiguration()) { database in
+            let loop = try #require(EventLoop.current)
+            try await database.execute("CREATE TABLE numbers (n int)")
+            try await database.execute("INSERT INTO numbers VALUES (1)")
+            await #expect(throws: DatabaseError.self) {
+                try await database.transaction { transaction in
+                    try await transaction.execute("UPDATE numbers SET n = 2")
+                    let other = loop.task { try await database.execute("UPDATE numbers SET n = 3").affectedCount }
+                    #expect(try await other.value == 1)
+                    try await transaction.execute("UPDATE numbers SET n = 4")
+                }
+            }
+            #expect(try await database.rows("SELECT n FROM numbers")[0]["n", as: Int32.self] == 3)
+        }
+    }
+
     @Test func `who waits for a connection may be cancelled`() async throws {
         var configuration = Self.narrow
         configuration.waitMax = .seconds(30)

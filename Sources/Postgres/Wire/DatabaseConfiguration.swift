@@ -23,8 +23,9 @@ public struct DatabaseConfiguration: Sendable {
     public var statementTimeout: Duration = .seconds(4)
     /// `lock_timeout`.
     public var lockTimeout: Duration = .seconds(3)
-    /// `idle_in_transaction_session_timeout`.
-    public var idleInTransactionTimeout: Duration = .seconds(10)
+    /// `idle_in_transaction_session_timeout`: under `lockTimeout`, so that the locks of a process that was stopped amid
+    /// a transaction are free before those who wait for them give up.
+    public var idleInTransactionTimeout: Duration = .seconds(2)
 
     /// How long connecting to one address may take, all its steps together; `connect_timeout` in the connection
     /// string wins over it.
