@@ -15,7 +15,8 @@ import Testing
         status: Status
     ) async throws {
         let refused = Box<Set<String>>([])
-        try await TestHarness.open(instead: { Self.refusal(status, of: $0, refused.value) }) { harness in
+        let refusal: @Sendable (Request) -> Response? = { Self.refusal(status, of: $0, refused.value) }
+        try await TestHarness.open(instead: refusal) { harness in
             harness.sandbox.variants.webhookCopies = 0
             var hostile: [String] = []
             for number in 0..<10 {
