@@ -93,6 +93,7 @@ import Transport
         try await TestHarness.open(environment: limits) { harness in
             let ana = try await harness.app(of: "ana")
             let told = try await harness.database.transaction { transaction in
+                try await transaction.standStill()
                 try await transaction.execute("LOCK TABLE customers")
                 return try await ana.send(.put, "/v1/customer", AppClient.customerBody())
             }

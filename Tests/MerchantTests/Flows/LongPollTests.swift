@@ -106,6 +106,7 @@ import Transport
             let seen = try await client.enrollment(enrollment)
             try await harness.database.transaction { transaction in
                 // The row cannot be read, so a request that watches now does so before it reads.
+                try await transaction.standStill()
                 try await transaction.execute("LOCK TABLE enrollments IN ACCESS EXCLUSIVE MODE")
                 let waiting = harness.loop.task {
                     try await client.app.wait("/v1/enrollments/\(enrollment.id)", unlike: seen, seconds: 1)

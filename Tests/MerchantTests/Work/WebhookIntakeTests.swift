@@ -33,6 +33,7 @@ import Transport
             var refusals = 0
             var others: [Task<Void, any Error>] = []
             try await harness.database.transaction { transaction in
+                try await transaction.standStill()
                 try await transaction.execute("LOCK TABLE webhook_receipts IN ACCESS EXCLUSIVE MODE")
                 let first = Self.insert(1, on: harness)
                 let waiting: SQL = """
