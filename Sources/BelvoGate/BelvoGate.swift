@@ -137,7 +137,11 @@ package final class BelvoGate: Sendable {
     /// How long Belvo took to answer, for each call by itself.
     private let latencies: [Call: LatencyHistogram]
     private let log: Logger
-    private let now: @Sendable () -> Monotonic
+    /// By what it measures time.
+    package let now: @Sendable () -> Monotonic
+    /// How many polls a second one user's records have, in each poller: so many records of a few users leave the budget
+    /// to others; 0 is no limit.
+    package let pollsOfUserRate: Int
     private let random: @Sendable () -> Double
 
     /// - Parameter rate: calls a second; 0 is no limit.
@@ -156,6 +160,7 @@ package final class BelvoGate: Sendable {
                 limiter: CallLimiter(rate: rate, strangerRate: strangerRate, callsMax: callsMax),
                 shares: UserShares(rate: userRate, callsMax: callsMax), workShares: WorkShares(callsMax: callsMax)))
         self.turnWaitMax = turnWaitMax
+        pollsOfUserRate = rate > 0 ? max(2, rate / 25) : 0
         latencies = Dictionary(uniqueKeysWithValues: Call.allCases.map { ($0, LatencyHistogram()) })
         self.log = log
         self.now = now

@@ -34,7 +34,7 @@ struct Poller<Record: Sendable>: DueWorker {
     let owner: @Sendable (Record) -> UserSubject?
     /// How long a record rests of whose user as many are being read as may be.
     private static var pauseOfOne: Duration { .seconds(2) }
-    private let owners = PollsByOwner()
+    private let owners: PollsByOwner
     private let batchSizer: BatchSizer
 
     /// - Parameter limit: records of one pass at most.
@@ -59,6 +59,7 @@ struct Poller<Record: Sendable>: DueWorker {
         self.id = id
         self.turn = turn
         self.owner = owner
+        owners = PollsByOwner(rate: gate?.pollsOfUserRate ?? 0, now: gate?.now ?? Monotonic.now)
         batchSizer = BatchSizer(max: limit, min: width)
     }
 
@@ -142,33 +143,59 @@ struct Poller<Record: Sendable>: DueWorker {
     }
 }
 
-/// How many polls each user's records have under way, in all passes of one poller.
+/// How many polls each user's records have under way, in all passes of one poller, and have a second.
 private final class PollsByOwner: Sendable {
     /// However many records of one user Belvo does not show in time, the calls are left to the others.
     private static let mostOfOne = 3
 
-    private let counts = Mutex<[UserSubject: Int]>([:])
+    private struct State {
+        var counts: [UserSubject: Int] = [:]
+        /// However many of them there are, they leave the budget of calls to the others.
+        var buckets: TokenBuckets?
+
+        func isFull(_ owner: UserSubject, at now: Monotonic) -> Bool {
+            if counts[owner, default: 0] >= mostOfOne { return true }
+            return buckets?.wait(CallOrigin.user(owner).party, at: now.nanoseconds) != nil
+        }
+    }
+
+    private let state: Mutex<State>
+    private let now: @Sendable () -> Monotonic
+
+    /// - Parameter rate: polls a second of one user's records, twice as many in a burst; 0 is no limit.
+    init(rate: Int, now: @escaping @Sendable () -> Monotonic) {
+        self.now = now
+        var state = State()
+        if rate > 0 {
+            let interval = 1_000_000_000 / Int64(rate)
+            state.buckets = TokenBuckets(interval: interval, window: 2 * Int64(rate) * interval, countMax: 65_536)
+        }
+        self.state = Mutex(state)
+    }
 
     /// False where the user has as many as one may have; what belongs to no user may always begin.
     func begin(_ owner: UserSubject?) -> Bool {
         guard let owner else { return true }
-        return counts.withLock { counts in
-            guard counts[owner, default: 0] < Self.mostOfOne else { return false }
-            counts[owner, default: 0] += 1
+        let now = now()
+        return state.withLock { state in
+            guard !state.isFull(owner, at: now) else { return false }
+            _ = state.buckets?.take(CallOrigin.user(owner).party, at: now.nanoseconds)
+            state.counts[owner, default: 0] += 1
             return true
         }
     }
 
     func isFull(_ owner: UserSubject?) -> Bool {
         guard let owner else { return false }
-        return counts.withLock { $0[owner, default: 0] >= Self.mostOfOne }
+        let now = now()
+        return state.withLock { $0.isFull(owner, at: now) }
     }
 
     func end(_ owner: UserSubject?) {
         guard let owner else { return }
-        counts.withLock { counts in
-            let rest = counts[owner, default: 1] - 1
-            counts[owner] = rest > 0 ? rest : nil
+        state.withLock { state in
+            let rest = state.counts[owner, default: 1] - 1
+            state.counts[owner] = rest > 0 ? rest : nil
         }
     }
 }

@@ -1,3 +1,4 @@
+import BelvoGate
 import FoundationEssentials
 import Logging
 import Payments
@@ -121,6 +122,37 @@ import Transport
         let pass = try await onLoop { try await poller.runOnce() }
         #expect(pass.examined == 40)
         #expect(polled.value.firstIndex(of: 39)! < 4)
+    }
+
+    @Test func `however many records one user has, they are polled twice a second and leave the budget to others`()
+        async throws
+    {
+        let start = Monotonic.now()
+        let clock = DatabaseClock(reading: Timestamp(microsecondsSince1970: 0), monotonic: { start })
+        let (ana, bob) = (try UserSubject("ana"), try UserSubject("bob"))
+        let (polled, left) = (Box<[Int]>([]), Box<[Reschedule]>([]))
+        let poller = Poller<Int>(
+            name: "test", table: .payments, limit: 40, width: 8, log: log,
+            gate: BelvoGate(rate: 50, callsMax: 64, log: log, now: { start }),
+            claim: { limit in
+                (0..<limit).map {
+                    Stored(
+                        record: $0, version: 1, updatedAt: Timestamp(microsecondsSince1970: 0), deadline: nil,
+                        clock: clock)
+                }
+            },
+            poll: { stored in
+                polled.update { $0.append(stored.record) }
+                return .recorded
+            },
+            reschedule: { reschedules in left.update { $0 = reschedules } },
+            id: { UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8($0))) },
+            owner: { $0 == 39 ? ana : bob })
+        let pass = try await onLoop { try await poller.runOnce() }
+        // Bob's burst of two seconds, and Ana's.
+        #expect(pass.examined == 5)
+        #expect(polled.value.contains(39))
+        #expect(left.value.count == 35 && left.value.allSatisfy { $0.wait == .seconds(2) })
     }
 
     @Test func `a worker of its own rests as well while every look fails`() async throws {
