@@ -24,18 +24,15 @@ extension Store {
     }
 
     /// Places an order, or changes one. Not while a payment for its reference may still be paid.
-    ///
-    /// The reference is locked before the row is made: of several who place the same new order at once each would wait
-    /// for the index of one and the lock of another.
     package func place(_ order: Order) async throws -> Placed {
         do {
             let rows = try await database.execute(
                 """
                 INSERT INTO orders (
                     reference, subject, amount_centavos, description, statement_description, expires_at)
-                SELECT \(order.reference), \(order.subject), \(order.amount.centavos), \(order.description),
-                    \(order.statementDescription), \(order.expiresAt)
-                FROM (SELECT lock_reference(\(order.reference))) AS locked
+                VALUES (
+                    \(order.reference), \(order.subject), \(order.amount.centavos), \(order.description),
+                    \(order.statementDescription), \(order.expiresAt))
                 ON CONFLICT ON CONSTRAINT one_order_per_reference DO UPDATE SET
                     subject = excluded.subject, amount_centavos = excluded.amount_centavos,
                     description = excluded.description, statement_description = excluded.statement_description,
