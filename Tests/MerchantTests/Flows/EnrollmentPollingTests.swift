@@ -32,6 +32,7 @@ import Testing
 
     @Test func `nothing is asked before it is due`() async throws {
         try await TestHarness.open { harness in
+            try await harness.stopClock()
             let client = try await AppClient.arrive(on: harness)
             let enrollment = try await client.startEnrollment()
             try await client.complete(client.decide(enrollment))
