@@ -19,7 +19,10 @@ import Transport
                 try await TakenBackTests.failed(harness, &client, payment)
                 #expect(try await TakenBackTests.put(harness, for: "bia").status == 200)
                 var other = try await AppClient.arrive(on: harness, as: "bia", taxID: "111.444.777-35")
-                let theirs = try await MayBelvoStillPayTests.ordered(other, other.enroll())
+                let theirEnrollment = try await other.enroll()
+                harness.sandbox.next(
+                    .altered([Fault.Alteration("/status", #""FAILED""#)]), on: .getPaymentIntent)
+                let theirs = try await MayBelvoStillPayTests.ordered(other, theirEnrollment)
                 try await other.authorize(theirs)
                 try harness.sandbox.settle(intent: theirs.belvoID)
                 try await harness.hear(of: theirs.belvoID)
