@@ -202,6 +202,12 @@ package final class BelvoGate: Sendable {
         return state.withLock { $0.availability.isShut(at: now) }
     }
 
+    /// The same for polls on behalf of strangers.
+    package var isShutForStrangers: Bool {
+        let now = now()
+        return state.withLock { $0.availability.isShut(at: now) || $0.strangersAvailability.isShut(at: now) }
+    }
+
     /// Records that a pass of polls takes now, of so many: while Belvo is away polls end here, and only those matter
     /// that find out whether it is back, or whose record has lasted too long. Where the calls of users who were refused
     /// nothing find out, enough are taken to have some of them.
@@ -211,12 +217,6 @@ package final class BelvoGate: Sendable {
             guard state.availability.isShut(at: now) else { return count }
             return min(count, state.availability.isFindingOut(at: now) ? 64 : 8)
         }
-    }
-
-    /// The same for polls on behalf of strangers.
-    package var isShutForStrangers: Bool {
-        let now = now()
-        return state.withLock { $0.availability.isShut(at: now) || $0.strangersAvailability.isShut(at: now) }
     }
 
     private func carry(

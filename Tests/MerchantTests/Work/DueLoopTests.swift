@@ -95,6 +95,18 @@ import Transport
         }
     }
 
+    /// So many records, which are numbers.
+    private static func numbered(_ count: Int, _ clock: DatabaseClock) -> [Stored<Int>] {
+        (0..<count).map {
+            Stored(
+                record: $0, version: 1, updatedAt: Timestamp(microsecondsSince1970: 0), deadline: nil, clock: clock)
+        }
+    }
+
+    @Sendable private static func id(_ number: Int) -> UUID {
+        UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8(number)))
+    }
+
     @Test func `however many records of one user Belvo does not show, another one's are polled meanwhile`() async throws
     {
         let clock = DatabaseClock(reading: Timestamp(microsecondsSince1970: 0), monotonic: Monotonic.now)
@@ -102,13 +114,7 @@ import Transport
         let (ana, bob) = (try UserSubject("ana"), try UserSubject("bob"))
         let poller = Poller<Int>(
             name: "test", table: .payments, limit: 40, width: 8, log: log, gate: nil,
-            claim: { limit in
-                (0..<limit).map {
-                    Stored(
-                        record: $0, version: 1, updatedAt: Timestamp(microsecondsSince1970: 0), deadline: nil,
-                        clock: clock)
-                }
-            },
+            claim: { Self.numbered($0, clock) },
             poll: { stored in
                 polled.update { $0.append(stored.record) }
                 // The last one is another user's: with it the others' readings end.
@@ -117,7 +123,7 @@ import Transport
                 return .recorded
             },
             reschedule: { _ in },
-            id: { UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8($0))) },
+            id: Self.id,
             owner: { $0 == 39 ? ana : bob })
         let pass = try await onLoop { try await poller.runOnce() }
         #expect(pass.examined == 40)
@@ -134,19 +140,13 @@ import Transport
         let poller = Poller<Int>(
             name: "test", table: .payments, limit: 40, width: 8, log: log,
             gate: BelvoGate(rate: 50, callsMax: 64, log: log, now: { start }),
-            claim: { limit in
-                (0..<limit).map {
-                    Stored(
-                        record: $0, version: 1, updatedAt: Timestamp(microsecondsSince1970: 0), deadline: nil,
-                        clock: clock)
-                }
-            },
+            claim: { Self.numbered($0, clock) },
             poll: { stored in
                 polled.update { $0.append(stored.record) }
                 return .recorded
             },
             reschedule: { reschedules in left.update { $0 = reschedules } },
-            id: { UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8($0))) },
+            id: Self.id,
             owner: { $0 == 39 ? ana : bob })
         let pass = try await onLoop { try await poller.runOnce() }
         // Bob's burst of two seconds, and Ana's.
