@@ -92,6 +92,7 @@ let package = Package(
                 .embedInCode("0046_refuse_to_empty_tables.sql"),
                 .embedInCode("0047_remember_what_has_collected_money.sql"),
                 .embedInCode("0048_hold_what_a_token_may_have_signed_until_it_is_read.sql"),
+                .embedInCode("0049_count_what_has_collected_as_paid.sql"),
             ],
             swiftSettings: strict
         ),

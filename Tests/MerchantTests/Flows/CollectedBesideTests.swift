@@ -1,0 +1,124 @@
+import BelvoSandbox
+import FoundationEssentials
+import HTTP
+import MerchantModel
+import Payments
+import Postgres
+import TestSupport
+import Testing
+
+@testable import MerchantServer
+
+/// Money that was collected for one attempt counts beside the attempt that has paid the reference, though Belvo shows
+/// its intent as pending.
+@Suite struct CollectedBesideTests {
+    /// How an attempt was given up here, and when its money is told.
+    struct Case: Sendable, CustomStringConvertible {
+        let isCanceled: Bool
+        let isToldFirst: Bool
+        let type: String
+
+        var description: String {
+            "\(isCanceled ? "canceled" : "timed out"), \(type) told \(isToldFirst ? "before" : "after") the other"
+        }
+
+        static let all = [true, false].flatMap { isCanceled in
+            [true, false].flatMap { isToldFirst in
+                ["CHARGES", "TRANSACTIONS"].map { Case(isCanceled: isCanceled, isToldFirst: isToldFirst, type: $0) }
+            }
+        }
+    }
+
+    /// Belvo's answers to readings of one intent, which stay as they were.
+    private struct Frozen: Sendable {
+        let answers = Box<[String: Response]>([:])
+        private let requests = Box<[String: Request]>([:])
+
+        func answer(_ request: Request) -> Response? {
+            guard request.method == .get, let id = request.target.path.split(separator: "/").last.map(String.init)
+            else { return nil }
+            requests.update { $0[id] = request }
+            return answers.value[id]
+        }
+
+        /// From now on Belvo shows the intent as it does at this moment, whatever becomes of its money.
+        func freeze(_ intent: String, _ harness: TestHarness) async throws {
+            try await harness.hear(of: intent)
+            let request = try #require(requests.value[intent])
+            guard case .response(let response) = await harness.sandbox.reply(to: request) else { return }
+            answers.update { $0[intent] = response }
+        }
+    }
+
+    /// An order for which an attempt was given up here, and another one is signed.
+    private static func openTwo(
+        _ given: Case,
+        _ body: @escaping @Sendable (TestHarness, ShopDouble, [AppClient.OpenedPayment]) async throws -> Void
+    ) async throws {
+        let frozen = Frozen()
+        try await ShopDouble.serving { shop in
+            let environment = ["SHOP_TOKEN": MayBelvoStillPayTests.shopToken, "ORDERS": "required"]
+                .merging(shop.environment) { $1 }
+            try await TestHarness.open(environment: environment, instead: frozen.answer) { harness in
+                var client = try await AppClient.arrive(on: harness)
+                let enrollment = try await client.enroll()
+                _ = try await MayBelvoStillPayTests.place(on: harness, amount: "19.90")
+                let first = try await client.openPayment(enrollment)
+                try await frozen.freeze(first.belvoID, harness)
+                if given.isCanceled {
+                    _ = try await client.cancel(first)
+                } else {
+                    try await harness.advance(by: harness.settings.timeouts.userDeadline + .seconds(60))
+                    try await harness.pass(.seconds(10))
+                }
+                #expect(try await client.payment(first).string("status") == "FAILED")
+                let second = try await client.openPayment(enrollment, key: "tap-2")
+                try await client.authorize(second)
+                try await body(harness, shop, [first, second])
+            }
+        }
+    }
+
+    private static func tellCollected(_ type: String, of payment: AppClient.OpenedPayment, _ harness: TestHarness)
+        async throws
+    {
+        try harness.sandbox.settle(intent: payment.belvoID)
+        try await harness.tell(
+            type, of: #require(harness.sandbox.movement(type, of: payment.belvoID)),
+            data: #""payment_intent": "\#(payment.belvoID)", "status": "SUCCEEDED""#)
+        try await harness.work()
+    }
+
+    @Test(arguments: Case.all)
+    func `an attempt that was given up and has collected disputes the order that another one has paid`(
+        given: Case
+    ) async throws {
+        try await Self.openTwo(given) { harness, shop, payments in
+            if given.isToldFirst { try await Self.tellCollected(given.type, of: payments[0], harness) }
+            try harness.sandbox.settle(intent: payments[1].belvoID)
+            try await harness.hear(of: payments[1].belvoID)
+            if !given.isToldFirst { try await Self.tellCollected(given.type, of: payments[0], harness) }
+            let status: SQL = "SELECT provider_status AS line FROM payments ORDER BY id"
+            #expect(try await harness.lines(status) == ["PENDING", "SUCCEEDED"])
+            let alarms = try await MayBelvoStillPayTests.alarms(on: harness)
+            #expect(Set(alarms) == ["contradiction", "double_paid"])
+            #expect(try await MayBelvoStillPayTests.order(on: harness).string("status") == "disputed")
+            #expect(try await harness.lines("SELECT payments::text AS line FROM ops.double_paid") == ["2"])
+            for _ in 0..<3 { try await harness.work() }
+            #expect(shop.types.count { $0 == "order.disputed" } == 1)
+        }
+    }
+
+    @Test(arguments: Case.all.prefix(1))
+    func `two attempts that have collected are an alarm, though Belvo shows neither as paid`(given: Case) async throws {
+        try await Self.openTwo(given) { harness, shop, payments in
+            try await Self.tellCollected(given.type, of: payments[0], harness)
+            #expect(try await MayBelvoStillPayTests.alarms(on: harness) == ["contradiction"])
+            harness.sandbox.next(
+                .altered([Fault.Alteration("/status", "\"PROCESSING\"")]), on: .getPaymentIntent, count: nil)
+            try await Self.tellCollected(given.type, of: payments[1], harness)
+            #expect(try await MayBelvoStillPayTests.alarms(on: harness) == ["contradiction", "double_paid"])
+            #expect(try await MayBelvoStillPayTests.order(on: harness).string("status") == "disputed")
+        }
+    }
+}
