@@ -44,6 +44,9 @@ struct PaymentPoller: DueWorker {
         defer { memory.endList() }
         do {
             return try await pollByList()
+        } catch BelvoError.unreachable {
+            // No list was asked for: our own budget was used up, or nothing could be sent. The next pass asks.
+            return Listed()
         } catch let error as BelvoError {
             memory.mistrust(until: now + polling.mistrust)
             dependencies.log.notice("payments.list_unreadable", metadata: ["reason": "\(error)"])
