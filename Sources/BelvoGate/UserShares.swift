@@ -21,8 +21,7 @@ struct UserShares: Sendable {
         // Of few places none is worth keeping.
         crowd = callsMax < 32 ? callsMax : callsMax / 2
         guard rate > 0 else { return }
-        let interval = 1_000_000_000 / Int64(rate)
-        buckets = TokenBuckets(interval: interval, window: 2 * Int64(rate) * interval, countMax: 65_536)
+        buckets = TokenBuckets(rate: rate, countMax: 65_536)
     }
 
     /// Whether a call of this user may leave now.

@@ -19,6 +19,12 @@ package struct TokenBuckets: Sendable {
         roomFor = min(TokenBuckets.roomMin, self.countMax)
     }
 
+    /// - Parameter rate: tokens a second of one key, at least 1; a whole bucket has twice as many.
+    package init(rate: Int, countMax: Int) {
+        let interval = 1_000_000_000 / Int64(rate)
+        self.init(interval: interval, window: 2 * Int64(rate) * interval, countMax: countMax)
+    }
+
     var count: Int { fullAt.count }
 
     /// Takes a token, or gives the time until there is one.

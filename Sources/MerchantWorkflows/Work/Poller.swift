@@ -166,10 +166,7 @@ private final class PollsByOwner: Sendable {
     init(rate: Int, now: @escaping @Sendable () -> Monotonic) {
         self.now = now
         var state = State()
-        if rate > 0 {
-            let interval = 1_000_000_000 / Int64(rate)
-            state.buckets = TokenBuckets(interval: interval, window: 2 * Int64(rate) * interval, countMax: 65_536)
-        }
+        if rate > 0 { state.buckets = TokenBuckets(rate: rate, countMax: 65_536) }
         self.state = Mutex(state)
     }
 
