@@ -29,8 +29,11 @@ struct BelvoAvailability: Sendable {
     /// Workers come to another user's records within a second or two.
     private static let othersFirst = Duration.seconds(2)
     /// When calls for others may find out meanwhile that it is those users' own.
-    private var firstTries = PerCaller(person: FirstTries(), background: FirstTries(), stranger: FirstTries())
+    private var firstTries = noTries
     private static let firstTriesPauseMax = PartyBackoff.silenceOfAllMax
+    /// The same while the circuit is open.
+    private var circuitTries = noTries
+    private static let noTries = PerCaller(person: FirstTries(), background: FirstTries(), stranger: FirstTries())
 
     /// The decision about a call that has its turn.
     enum Entry: Sendable, Equatable {
@@ -68,17 +71,32 @@ struct BelvoAvailability: Sendable {
         if let rest = ofParty ?? silence(of: caller, call, party, at: now) {
             return .heldBack(CallHeldBack(reason: "Belvo has asked for silence", retryAfter: rest))
         }
-        let isProbe: Bool
-        switch circuit.ask(changing: call.isChanging, at: now) {
-        case .pass: isProbe = false
-        case .probe: isProbe = true
-        case .stay(let rest): return .heldBack(CallHeldBack(reason: "the circuit is open", retryAfter: rest))
+        let party = Self.party(party, of: call)
+        let isKnown = doubts.isKnown(party)
+        let answer = circuit.ask(changing: call.isChanging, at: now)
+        if case .stay(let rest) = answer, let rest = circuitRest(rest, call, caller, of: party, at: now) {
+            return .heldBack(CallHeldBack(reason: "the circuit is open", retryAfter: rest))
         }
-        if let rest = lockout.ask(caller, of: Self.party(party, of: call), at: now) {
+        if let rest = lockout.ask(caller, of: party, isKnown: isKnown, at: now) {
             return .heldBack(CallHeldBack(reason: "Belvo does not let these credentials in", retryAfter: rest))
         }
-        if isProbe { circuit.noteProbe(at: now) }
-        return .go(isProbe: isProbe)
+        switch answer {
+        case .pass: return .go(isProbe: false)
+        case .probe: circuit.noteProbe(at: now)
+        case .stay: circuitTries[caller].note(isKnown: isKnown, at: now, pauseMax: CircuitBreaker.pause)
+        }
+        return .go(isProbe: true)
+    }
+
+    /// How long an open circuit, which probes in so long, keeps back this call; nil where it may find out before.
+    /// Calls of others may be what fails: those who were let in before, and whose calls do not fail, find out.
+    private func circuitRest(
+        _ rest: Duration, _ call: Call, _ caller: Caller, of party: UInt64, at now: Monotonic
+    ) -> Duration? {
+        guard doubts.isKnown(party), !doubts.isFailing(party, at: now),
+            circuit.mayBeTried(changing: call.isChanging, at: now)
+        else { return rest }
+        return circuitTries[caller].rest(isKnown: true, at: now).map { min($0, rest) }
     }
 
     /// After a silence those who were told to be silent leave others a moment to find out whether it is over.
@@ -91,7 +109,7 @@ struct BelvoAvailability: Sendable {
 
     /// Whether calls for others may find out that what keeps calls here is some users' own.
     func isFindingOut(at now: Monotonic) -> Bool {
-        lockout.isOn || isConcluded(silenceOfAll, quiet, at: now)
+        circuit.state(at: now) != .closed || lockout.isOn || isConcluded(silenceOfAll, quiet, at: now)
             || isConcluded(silenceOfWorkers, workersQuiet, at: now)
     }
 
@@ -114,8 +132,9 @@ struct BelvoAvailability: Sendable {
             isOfWorkers
                 ? isConcluded(silenceOfWorkers, workersQuiet, at: now) : isConcluded(silenceOfAll, quiet, at: now)
         else { return rest }
-        if let own = firstTries[caller].rest(at: now) { return min(own, rest) }
-        firstTries[caller].note(at: now, pauseMax: Self.firstTriesPauseMax)
+        let isKnown = doubts.isKnown(party)
+        if let own = firstTries[caller].rest(isKnown: isKnown, at: now) { return min(own, rest) }
+        firstTries[caller].note(isKnown: isKnown, at: now, pauseMax: Self.firstTriesPauseMax)
         if isOfWorkers { workersQuiet.noteTry() } else { quiet.noteTry() }
         return nil
     }
@@ -131,11 +150,14 @@ struct BelvoAvailability: Sendable {
         let user = outcome.kind == .notSent ? 0 : party
         let party = Self.party(user, of: call)
         let isTroubled = failed || outcome.kind == .denied
-        let speaksOfAll = isTroubled ? doubts.speaksOfAll(party, began: began ?? now, at: now) : true
+        let isSameForAll = PartyBackoff.isTheSameForAll(call, of: user)
+        let speaksOfAll =
+            !isTroubled || doubts.speaksOfAll(party, isSameForAll: isSameForAll, began: began ?? now, at: now)
         if speaksOfAll || !failed,
             let change = circuit.note(
                 failed: failed, probe: isProbe, of: party, at: now, jitter: failed ? jitter() : 0)
         {
+            if case .opened = change { for caller in Caller.allCases { circuitTries[caller].begin(at: now) } }
             events.append(.circuit(change))
         }
         switch outcome.kind {
@@ -144,7 +166,7 @@ struct BelvoAvailability: Sendable {
             throttlingDoubts.noteAdmitted(party, at: now)
             quiet.noteAdmitted(at: now)
             silenceOfAll = nil
-            for caller in Caller.allCases { firstTries[caller] = FirstTries() }
+            firstTries = Self.noTries
             if caller == .background {
                 silenceOfWorkers = nil
                 workersQuiet.noteAdmitted(at: now)
@@ -180,7 +202,9 @@ struct BelvoAvailability: Sendable {
     ) -> Duration? {
         // What one party sends or has may be why: the others' calls go on until most of them hear it too.
         let isConcluded = PartyBackoff.concerns(call, of: party)
-        let speaksOfAll = throttlingDoubts.speaksOfAll(Self.party(party, of: call), began: now, at: now)
+        let speaksOfAll = throttlingDoubts.speaksOfAll(
+            Self.party(party, of: call), isSameForAll: PartyBackoff.isTheSameForAll(call, of: party), began: now,
+            at: now)
         if caller != .background {
             let isKept = partyQuiet.keeps(
                 retryAfter, call, of: party, speaksOfAll: speaksOfAll, at: now, jitter: jitter)

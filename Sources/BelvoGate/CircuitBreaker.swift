@@ -80,6 +80,12 @@ package struct CircuitBreaker: Sendable {
         return .probe
     }
 
+    /// Whether an open circuit lets a call for one whose calls have not failed find out, beside the probes.
+    func mayBeTried(changing: Bool, at now: Monotonic) -> Bool {
+        guard let openedAt else { return false }
+        return !changing || openedAt + pauseNow + Self.readsFirst <= now
+    }
+
     /// Takes note of a probe that leaves now.
     mutating func noteProbe(at now: Monotonic) {
         probesFrom = now + pauseNow

@@ -58,7 +58,10 @@ struct CredentialLockout: Sendable {
 
     /// Asks for leave to make a call; gives the time after which the next one may try, where this one may not.
     /// A user whose call was denied a moment ago is not asked about: what Belvo denies may be his alone.
-    mutating func ask(_ caller: Caller, of party: UInt64 = 0, at now: Monotonic) -> Duration? {
+    /// - Parameter isKnown: whether a call of the party's was let in before.
+    mutating func ask(
+        _ caller: Caller, of party: UInt64 = 0, isKnown: Bool = false, at now: Monotonic
+    ) -> Duration? {
         guard isOn else { return nil }
         let next = nextTry[caller]
         if let last = triedInVain[party] {
@@ -66,8 +69,10 @@ struct CredentialLockout: Sendable {
             let first = max(last + partyPause, next + Self.othersFirst)
             if now < first { return first - now }
         } else if party != 0 {
-            if now < next, let rest = firstTries[caller].rest(at: now) { return min(rest, next - now) }
-            let pause = firstTries[caller].note(at: now, pauseMax: Self.pause(of: caller))
+            if now < next, let rest = firstTries[caller].rest(isKnown: isKnown, at: now) {
+                return min(rest, next - now)
+            }
+            let pause = firstTries[caller].note(isKnown: isKnown, at: now, pauseMax: Self.pause(of: caller))
             // From then on these are the tries that there are.
             if now < next, pause < Self.pause(of: caller) { return nil }
         } else if now < next {

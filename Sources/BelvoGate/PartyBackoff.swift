@@ -8,7 +8,7 @@ import Transport
 /// all calls only when several parties have been told the same lately and not been let in since, and more than were let
 /// in.
 struct PartyBackoff: Sendable {
-    /// Silences that are kept at a time. A 429 past it silences all.
+    /// Silences that are kept at a time. Past it a 429 that speaks of all silences all, and any other none.
     static let countMax = 1_024
     /// How long what a party was told counts as lately.
     static let memory = Duration.seconds(10)
@@ -48,7 +48,7 @@ struct PartyBackoff: Sendable {
         guard Self.concerns(call, of: party) else { return false }
         let key = Key(of: party, call)
         silences = silences.filter { $0.value.rest(at: now) != nil || $0.key == key }
-        guard silences.count < Self.countMax else { return false }
+        guard silences.count < Self.countMax else { return !speaksOfAll }
         let length = call.isChanging ? retryAfter : retryAfter.map { min($0, Self.silenceOfReadingsMax) }
         _ = silences[key, default: ThrottleBackoff()].note(retryAfter: length, at: now, jitter: jitter)
         if Self.isTheSameForAll(call, of: party) || !speaksOfAll { return true }

@@ -47,6 +47,69 @@ import Testing
         }
     }
 
+    @Test(arguments: [Status.internalServerError, Status(401), .tooManyRequests])
+    func `users who are refused whatever they ask for, and newcomers beside them, keep no others' results`(
+        status: Status
+    ) async throws {
+        let refused = Box<Set<String>>([])
+        let isRefusingAll = Box(false)
+        let refusal: @Sendable (Request) -> Response? = { request in
+            isRefusingAll.value ? Self.refusal(status) : Self.refusal(status, of: request, refused.value)
+        }
+        try await TestHarness.open(instead: refusal) { harness in
+            harness.sandbox.variants.webhookCopies = 0
+            var hostile: [(client: AppClient, enrollment: AppClient.Enrollment, payments: [String])] = []
+            for number in 0..<8 {
+                var client = try await AppClient.arrive(on: harness, as: "bad-\(number)", taxID: Self.taxID(number))
+                let enrollment = try await client.enroll()
+                var payments: [String] = []
+                for place in 0..<10 {
+                    payments.append(try await Self.pay(&client, enrollment, "bad-\(number)-\(place)").belvoID)
+                }
+                hostile.append((client, enrollment, payments))
+            }
+            var client = try await AppClient.arrive(on: harness, as: "other", taxID: Self.taxID(10))
+            let enrollment = try await client.enroll()
+            try await harness.stopClock()
+            refused.update { [hostile] in $0 = Set(hostile.flatMap(\.payments)) }
+            let step = Duration.milliseconds(250)
+            var (paid, waits, opened) = (0, [Duration](), Duration.zero)
+            var payment: AppClient.OpenedPayment?
+            for number in 1...160 where paid < 3 {
+                isRefusingAll.update { $0 = true }
+                let one = hostile[number % hostile.count]
+                _ = try await one.client.requestPayment(
+                    one.enrollment, reference: "more-\(number)", key: "more-\(number)")
+                let newcomer = try await harness.app(of: "new-\(number)")
+                _ = try await newcomer.send(.put, "/v1/customer", AppClient.customerBody(taxID: Self.taxID(20)))
+                isRefusingAll.update { $0 = false }
+                try await harness.tell("PAYMENT_INTENTS", of: one.payments[number % 10])
+                let now = step * number
+                if payment == nil {
+                    let key = "other-\(paid)"
+                    let answer = try await client.requestPayment(enrollment, reference: key, key: key)
+                    if answer.status == 201 {
+                        let made = AppClient.OpenedPayment(
+                            id: try answer.string("id"), belvoID: try answer.string("belvo_id"), answer: answer)
+                        try await client.authorize(made)
+                        try harness.sandbox.settle(intent: made.belvoID)
+                        payment = made
+                    }
+                }
+                try await harness.advance(by: step)
+                try await harness.work()
+                let count = try await harness.lines(
+                    "SELECT count(*)::text AS line FROM payments WHERE status = 'SUCCEEDED'")
+                if payment != nil, count == ["\(paid + 1)"] {
+                    paid += 1
+                    waits.append(now - opened)
+                    (payment, opened) = (nil, now)
+                }
+            }
+            #expect(paid == 3 && waits.allSatisfy { $0 <= Self.patience }, "\(waits)")
+        }
+    }
+
     private static func pay(
         _ client: inout AppClient, _ enrollment: AppClient.Enrollment, _ reference: String
     ) async throws -> AppClient.OpenedPayment {
@@ -76,6 +139,10 @@ import Testing
         guard request.method == .get, names.starts(with: ["payments", "br", "payment-intents"]), !refused.isEmpty,
             names.count == 3 || refused.contains(String(names[3]))
         else { return nil }
+        return refusal(status)
+    }
+
+    private static func refusal(_ status: Status) -> Response {
         var response = Response(status)
         if status == .tooManyRequests { response.headers.append("retry-after", "60") }
         return response
