@@ -5,8 +5,8 @@ import Transport
 ///
 /// Whatever one user asks for may be why Belvo does not answer, or refuses. Where others are let in while it fails,
 /// or since it began to fail, it is that party's own trouble: it counts towards no conclusion about all, however many
-/// such parties there are. And of parties that were never let in
-/// there may be any number: while others are let in, what those are answered counts for nothing either.
+/// such parties there are. And of parties that were never let in there may be any number: while others are let in, what
+/// those are answered counts for nothing either.
 struct PartyDoubts: Sendable {
     /// Failures that are remembered at a time. Past it each counts as the party's first.
     private static let countMax = 4_096
