@@ -25,6 +25,13 @@ extension Store {
 
     /// Places an order, or changes one. Not while a payment for its reference may still be paid.
     package func place(_ order: Order) async throws -> Placed {
+        try await place(order, triesLeft: Self.triesToPlace)
+    }
+
+    /// Of many that place one order at once PostgreSQL may refuse one in favor of the others each time.
+    private static let triesToPlace = 8
+
+    private func place(_ order: Order, triesLeft: Int) async throws -> Placed {
         do {
             let rows = try await database.execute(
                 """
@@ -45,7 +52,9 @@ extension Store {
                 """)
             let isNew: Bool? = try rows.first?.decode("is_new")
             // It was deleted meanwhile, and is placed anew.
-            guard let stored = try await self.order(order.reference) else { return try await place(order) }
+            guard let stored = try await self.order(order.reference) else {
+                return try await place(order, triesLeft: triesLeft)
+            }
             return switch isNew {
             case true?: .new(stored)
             case false?: .changed(stored)
@@ -53,6 +62,8 @@ extension Store {
             }
         } catch let error as DatabaseError where error.isRefusal(by: "orders_in_use_stay_as_they_are") {
             return .inUse(try await self.order(order.reference))
+        } catch let error as DatabaseError where error.state?.isTransient == true && triesLeft > 1 {
+            return try await place(order, triesLeft: triesLeft - 1)
         }
     }
 

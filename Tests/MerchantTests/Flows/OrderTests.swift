@@ -42,6 +42,22 @@ import Testing
         }
     }
 
+    @Test func `of many that place a new order at once none is refused`() async throws {
+        try await open { harness in
+            for round in 0..<4 {
+                let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+                    for _ in 0..<8 {
+                        group.addTask {
+                            try await shop(harness).send(.put, "/orders/order-\(round)", Self.coffees).status
+                        }
+                    }
+                    return try await group.reduce(into: [Int]()) { $0.append($1) }
+                }
+                #expect(statuses.sorted() == [200, 200, 200, 200, 200, 200, 200, 201])
+            }
+        }
+    }
+
     @Test func `the shop places an order and reads it back`() async throws {
         try await open { harness in
             let shop = shop(harness)
