@@ -68,6 +68,20 @@ BEGIN
 END
 $$;
 
+-- What begins to count is written with its reference locked: of two at once the second one sees the first.
+DROP TRIGGER payments_are_authorized_alone ON payments;
+CREATE TRIGGER payments_are_authorized_alone
+    BEFORE UPDATE ON payments FOR EACH ROW WHEN (
+        NEW.next_poll_at IS NULL AND may_belvo_pay(
+            NEW.closed_at_belvo, NEW.released_at, NEW.authorize_sent_at, NEW.seen_signed_at, NEW.contradicted_at)
+        OR (
+            OLD.state, OLD.failure_authority, OLD.closed_at_belvo, OLD.released_at, OLD.authorize_sent_at,
+            OLD.seen_signed_at, OLD.contradicted_at, OLD.collected_by)
+        IS DISTINCT FROM (
+            NEW.state, NEW.failure_authority, NEW.closed_at_belvo, NEW.released_at, NEW.authorize_sent_at,
+            NEW.seen_signed_at, NEW.contradicted_at, NEW.collected_by))
+    EXECUTE FUNCTION guard_payment();
+
 DROP TRIGGER payments_that_arrive_are_checked ON payments;
 CREATE TRIGGER payments_that_arrive_are_checked
     AFTER UPDATE ON payments FOR EACH ROW

@@ -6,6 +6,7 @@ import Payments
 import Postgres
 import TestSupport
 import Testing
+import Transport
 
 @testable import MerchantServer
 
@@ -106,6 +107,36 @@ import Testing
             #expect(try await harness.lines("SELECT payments::text AS line FROM ops.double_paid") == ["2"])
             for _ in 0..<3 { try await harness.work() }
             #expect(shop.types.count { $0 == "order.disputed" } == 1)
+        }
+    }
+
+    @Test(arguments: Case.all.prefix(1))
+    func `of two attempts whose money is recorded at once the second sees the first`(given: Case) async throws {
+        try await Self.openTwo(given) { harness, shop, payments in
+            // It was signed elsewhere.
+            try await harness.database.execute(
+                """
+                UPDATE payments SET seen_signed_at = app_now(), next_poll_at = app_now() + interval '1 hour'
+                WHERE id::text = \(payments[0].id)
+                """)
+            let other = try await harness.database.transaction { transaction in
+                try await transaction.execute(
+                    "UPDATE payments SET collected_by = 'a charge' WHERE id::text = \(payments[0].id)")
+                try harness.sandbox.settle(intent: payments[1].belvoID)
+                let other = harness.loop.task { try await harness.hear(of: payments[1].belvoID) }
+                try await harness.awaitCondition {
+                    try await transaction.standStill()
+                    return try await !harness.lines(
+                        """
+                        SELECT 'x' AS line FROM pg_stat_activity
+                        WHERE wait_event_type = 'Lock' AND datname = current_database()
+                        """
+                    ).isEmpty
+                }
+                return other
+            }
+            try await other.value
+            #expect(try await MayBelvoStillPayTests.alarms(on: harness) == ["double_paid"])
         }
     }
 
