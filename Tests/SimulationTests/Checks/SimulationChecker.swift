@@ -31,7 +31,20 @@ struct SimulationChecker {
             guard let id = payment.belvoID, belvo.falsified[id] != nil, payment.state == "succeeded" else { continue }
             blame(.wrong, "payment \(payment.id) counts as paid, and Belvo shows something else than was asked for")
         }
+        for row in try await database.rows(Self.paidTwiceUnalarmed) {
+            blame(.wrong, "money has arrived twice for \(try row.text("reference")), and there is no alarm")
+        }
     }
+
+    /// References for which a payment is paid and another one of the same user has collected, without an alarm.
+    private static let paidTwiceUnalarmed: SQL = """
+        SELECT subject || '/' || reference AS reference FROM payments
+        WHERE state = 'succeeded' OR contradicted_at IS NOT NULL OR collected_by IS NOT NULL AND closed_at_belvo IS NULL
+        GROUP BY subject, reference
+        HAVING count(*) > 1 AND NOT EXISTS (
+            SELECT FROM money_alarms
+            WHERE kind = 'double_paid' AND payment_id = ANY (array_agg(payments.id)))
+        """
 
     /// When everything has healed.
     mutating func checkEnd(

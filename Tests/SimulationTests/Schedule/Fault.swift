@@ -34,6 +34,7 @@ enum Fault: String, CaseIterable, Sendable {
     case belvoDiffers = "Belvo: another amount or party than asked for, for good"
     case belvoPaidElsewhere = "Belvo: a payment is authorized without us"
 
+    case belvoCollectsAhead = "Belvo: a charge collects while its intent stays as it is"
     case belvoTakesBack = "Belvo: says its last word, and then the opposite"
     case bankRevokes = "Belvo: the bank takes an enrollment back"
 
@@ -65,7 +66,7 @@ extension Fault {
         $0.rawValue.hasPrefix("Belvo")
             && ![
                 .belvoAway, .belvoAwayAfterLoss, .belvoDiffers, .belvoPaidElsewhere, .belvoTakesBack, .bankRevokes,
-                .signatureTakenAndRefused,
+                .belvoCollectsAhead, .signatureTakenAndRefused,
             ].contains($0)
     }
 }
@@ -87,7 +88,7 @@ struct Weather: Sendable {
         let rare: [Fault] = [
             .crash, .freeze, .leap, .belvoAway, .belvoAwayAfterLoss, .belvoDiffers, .belvoPaidElsewhere,
             .heldUpAfterRefusal, .priceChangesMeanwhile, .belvoTakesBack, .widgetToken, .erasure,
-            .signatureTakenAndRefused, .tokenAfterGivingUp, .signedElsewhere,
+            .signatureTakenAndRefused, .tokenAfterGivingUp, .signedElsewhere, .belvoCollectsAhead,
         ]
         for fault in rare where rates[fault] != nil {
             rates[fault] = Int.random(in: 50...400, using: &random)

@@ -25,6 +25,8 @@ final class SimulatedBelvo: @unchecked Sendable {
     private var undecided: Set<String> = []
     /// Intents whose last word Belvo has taken back.
     private(set) var takenBack: Set<String> = []
+    /// The intents of which a charge has collected before they were paid.
+    private(set) var collectedAhead: Set<String> = []
     /// When each of them was.
     private(set) var takenBackAt: [String: Duration] = [:]
     /// The tokens for the SDK that apps have heard.
@@ -358,10 +360,32 @@ extension SimulatedBelvo {
             signElsewhere(intent)
         }
         if let intent = scheduler.pick(
+            intents.filter {
+                !$0.status.isTerminal && ($0.isAuthorized || isSignable($0)) && !collectedAhead.contains($0.id)
+            }),
+            scheduler.fault(among: [.belvoCollectsAhead]) != nil
+        {
+            collectAhead(intent)
+        }
+        if let intent = scheduler.pick(
             intents.filter { $0.isAuthorized && $0.status.isTerminal && !takenBack.contains($0.id) }),
             scheduler.chance(20), scheduler.fault(among: [.belvoTakesBack]) != nil
         {
             takeBack(intent)
+        }
+    }
+
+    /// A charge collects, and a webhook tells so; Belvo shows the intent as it was until the storm is over, and then as
+    /// paid.
+    private func collectAhead(_ intent: PaymentIntent) {
+        scheduler.note("a charge of intent \(intent.id) collects ahead of it")
+        if !intent.isAuthorized { signedElsewhere[intent.id] = scheduler.elapsed }
+        undecided.insert(intent.id)
+        collectedAhead.insert(intent.id)
+        sandbox.change { dependencies in
+            dependencies.intents.change(intent.id) { $0.isAuthorized = true }
+            dependencies.charges.change(intent.charge) { $0.status = .succeeded }
+            if let charge = dependencies.charges[intent.charge] { dependencies.announce(charge) }
         }
     }
 
@@ -396,7 +420,7 @@ extension SimulatedBelvo {
     }
 
     private func decide(_ intent: PaymentIntent) {
-        if scheduler.chance(70) {
+        if collectedAhead.contains(intent.id) || scheduler.chance(70) {
             scheduler.note("the bank pays intent \(intent.id)")
             try? sandbox.settle(intent: intent.id)
         } else {
