@@ -205,15 +205,18 @@ struct BelvoAvailability: Sendable {
         let speaksOfAll = throttlingDoubts.speaksOfAll(
             Self.party(party, of: call), isSameForAll: PartyBackoff.isTheSameForAll(call, of: party), began: now,
             at: now)
+        let isContradicted = throttlingDoubts.isContradicted(Self.party(party, of: call), at: now)
         if caller != .background {
             let isKept = partyQuiet.keeps(
-                retryAfter, call, of: party, speaksOfAll: speaksOfAll, at: now, jitter: jitter)
+                retryAfter, call, of: party, speaksOfAll: speaksOfAll, isContradicted: isContradicted, at: now,
+                jitter: jitter)
             if isKept { return nil }
             guard isConcluded else { return quiet.note(retryAfter: retryAfter, at: now, jitter: jitter) }
             return conclude(\.quiet, \.silenceOfAll, retryAfter, at: now, jitter: jitter)
         }
         let isKept = workersPartyQuiet.keeps(
-            retryAfter, call, of: party, speaksOfAll: speaksOfAll, at: now, jitter: jitter)
+            retryAfter, call, of: party, speaksOfAll: speaksOfAll, isContradicted: isContradicted, at: now,
+            jitter: jitter)
         if !isKept, !isConcluded { return workersQuiet.note(retryAfter: retryAfter, at: now, jitter: jitter) }
         guard !isKept || speaksOfAll else { return nil }
         isOfSeveral = !isKept

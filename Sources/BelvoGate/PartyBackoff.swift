@@ -29,6 +29,9 @@ struct PartyBackoff: Sendable {
     }
 
     private var silences: [Key: ThrottleBackoff] = [:]
+    /// The silences whose length Belvo did not say, and that began while no other party was let in: they may be Belvo's
+    /// with all, and end when it lets another one in.
+    private var doubtful: Set<Key> = []
     /// When parties were last told to be silent, for those that were not let in since; and when one's text was last let
     /// in.
     private var silenced: [UInt64: Monotonic] = [:]
@@ -42,8 +45,10 @@ struct PartyBackoff: Sendable {
 
     /// Takes note of a 429; true when it concerns this party alone, as it does where it does not speak of all
     /// (`PartyDoubts`).
+    /// - Parameter isContradicted: whether others were let in since the party was first told so.
     mutating func keeps(
-        _ retryAfter: Duration?, _ call: Call, of party: UInt64, speaksOfAll: Bool, at now: Monotonic, jitter: Double
+        _ retryAfter: Duration?, _ call: Call, of party: UInt64, speaksOfAll: Bool, isContradicted: Bool,
+        at now: Monotonic, jitter: Double
     ) -> Bool {
         guard Self.concerns(call, of: party) else { return false }
         let key = Key(of: party, call)
@@ -51,7 +56,9 @@ struct PartyBackoff: Sendable {
         guard silences.count < Self.countMax else { return !speaksOfAll }
         let length = call.isChanging ? retryAfter : retryAfter.map { min($0, Self.silenceOfReadingsMax) }
         _ = silences[key, default: ThrottleBackoff()].note(retryAfter: length, at: now, jitter: jitter)
-        if Self.isTheSameForAll(call, of: party) || !speaksOfAll { return true }
+        if Self.isTheSameForAll(call, of: party) { return true }
+        if retryAfter == nil, !isContradicted { doubtful.insert(key) } else { doubtful.remove(key) }
+        if !speaksOfAll { return true }
         Self.note(party, in: &silenced, at: now)
         let told = Self.lately(silenced, at: now)
         return told.count == 1 || told.count <= Self.lately(admitted, at: now).subtracting(told).count
@@ -59,6 +66,8 @@ struct PartyBackoff: Sendable {
 
     /// A party's call was let in.
     mutating func noteAdmitted(_ call: Call, of party: UInt64, at now: Monotonic) {
+        for key in doubtful where key.party != party { silences[key] = nil }
+        doubtful.removeAll()
         guard Self.concerns(call, of: party) else { return }
         silences[Key(of: party, call)]?.noteAdmitted(at: now)
         guard !Self.isTheSameForAll(call, of: party) else { return }

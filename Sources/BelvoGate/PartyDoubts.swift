@@ -44,6 +44,14 @@ struct PartyDoubts: Sendable {
         }
     }
 
+    /// Whether calls of others were let in since this party's began to fail.
+    func isContradicted(_ party: UInt64, at now: Monotonic) -> Bool {
+        guard isFailing(party, at: now), let first = failures[party]?.first else { return false }
+        return [admission, admissionOfOther].contains { one in
+            one.map { $0.party != party && first < $0.moment } ?? false
+        }
+    }
+
     /// Whether a call of this party's has failed lately.
     func isFailing(_ party: UInt64, at now: Monotonic) -> Bool {
         failures[party].map { now < $0.last + memory } ?? false

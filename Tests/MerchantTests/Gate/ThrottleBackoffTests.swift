@@ -71,6 +71,28 @@ import Transport
         #expect(mayGo(of: 0, 107))
     }
 
+    @Test(arguments: [Caller.person, .background])
+    func `what users were told while Belvo told all so ends when another one is let in`(caller: Caller) {
+        var belvo = BelvoAvailability()
+        func hear(_ status: Int, of party: UInt64, _ seconds: Double) {
+            _ = belvo.learn(
+                from: CallOutcome(Response(HTTP.Status(status))), .readPaymentIntent, caller, of: party, target: "/",
+                isProbe: false, at: at(seconds), jitter: { 0 })
+        }
+        func mayGo(of party: UInt64, _ seconds: Double) -> Bool {
+            if case .go = belvo.enter(.readPaymentIntent, caller, of: party, at: at(seconds)) { true } else { false }
+        }
+        hear(200, of: 1, 0)
+        for moment in [1.0, 3, 7, 15] { for party: UInt64 in 7...9 { hear(429, of: party, moment) } }
+        #expect(!mayGo(of: 7, 16))
+        hear(200, of: 1, 20)
+        for party: UInt64 in 7...9 { #expect(mayGo(of: party, 20.1)) }
+        // Told so again, while others are let in, it is about their own.
+        hear(429, of: 7, 20.2)
+        hear(200, of: 1, 20.3)
+        #expect(!mayGo(of: 7, 21) && mayGo(of: 8, 21))
+    }
+
     @Test(arguments: [nil, "1"])
     func `users who are told to be silent again and again keep the others silent once`(retryAfter: String?) {
         var belvo = BelvoAvailability()
