@@ -48,14 +48,14 @@ struct PaymentPoller: DueWorker {
             // No list was asked for: our own budget was used up, or nothing could be sent. The next pass asks.
             return Listed()
         } catch let error as BelvoError {
-            memory.mistrust(until: now + polling.mistrust)
+            memory.noteUnreadable(at: now, pauseMin: interval, pauseMax: polling.mistrust)
             dependencies.log.notice("payments.list_unreadable", metadata: ["reason": "\(error)"])
             return Listed()
         }
     }
 
     private var memory: ListMemory { dependencies.listMemory }
-    private var now: Monotonic { dependencies.store.monotonic() }
+    private var now: Monotonic { dependencies.gate.now() }
     private var interval: Duration { dependencies.timeouts.pollInterval }
 
     private func pollByList() async throws -> Listed {
@@ -75,6 +75,7 @@ struct PaymentPoller: DueWorker {
             createdFrom: (span.begin + .seconds(-5)).description, to: (span.end + .seconds(60)).description,
             pagesMax: pages)
         let elapsed = now - begin
+        memory.noteReadable()
         let told = try await take(shown, ahead: ahead)
         if let fault = polling.fault(due: span.count, told: told.count, elapsed: elapsed, timeMax: timeMax) {
             memory.mistrust(until: now + polling.mistrust)

@@ -11,7 +11,8 @@ package struct ListPolling: Sendable {
     var samples = 2
     /// As many readings a second as Belvo allows: whether a list that took long spared any time.
     var readingsPerSecond = 50
-    /// For how long no list is asked after one that was wrong, or did not show what it was asked for.
+    /// For how long no list is asked after one that was wrong, or did not show what it was asked for. After one that
+    /// could not be read it is the most.
     var mistrust = Duration.seconds(60)
 
     /// `rate` is the number of calls a second that Belvo allows; 0 where no bound is set.
@@ -45,6 +46,8 @@ final class ListMemory: Sendable {
     private struct State {
         var mistrustedUntil: Monotonic?
         var wasUsed = false
+        /// The number of lists in a row that could not be read.
+        var unreadable = 0
         var isUnderWay = false
         var isSampling = false
         /// The payment that was last read beside a list.
@@ -82,6 +85,18 @@ final class ListMemory: Sendable {
     func isTrusted(at now: Monotonic) -> Bool {
         state.withLock { state in state.mistrustedUntil.map { $0 <= now } ?? true }
     }
+
+    /// A list could not be read: for a moment none is asked, and ever longer after each further one. Belvo may be away,
+    /// and when it is back lists spare most readings.
+    func noteUnreadable(at now: Monotonic, pauseMin: Duration, pauseMax: Duration) {
+        let pause = state.withLock { state in
+            defer { state.unreadable += 1 }
+            return min(pauseMin * (1 << min(state.unreadable, 16)), pauseMax)
+        }
+        mistrust(until: now + pause)
+    }
+
+    func noteReadable() { state.withLock { $0.unreadable = 0 } }
 
     func mistrust(until moment: Monotonic) {
         state.withLock {

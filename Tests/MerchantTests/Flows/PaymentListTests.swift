@@ -185,6 +185,26 @@ import Testing
         }
     }
 
+    @Test func `after a list that could not be read one is asked for soon, and ever later`() async throws {
+        try await Self.open { harness, _, _ in
+            try await harness.stopClock()
+            harness.sandbox.next(.statusAfter(500), on: .listPaymentIntents, count: nil)
+            var polls: [Bool] = []
+            for _ in 0..<8 {
+                let before = Self.calls(harness).lists
+                try await harness.poll()
+                polls.append(Self.calls(harness).lists > before)
+            }
+            #expect(polls == [true, true, false, true, false, false, false, true])
+            // Belvo is back: one that can be read is followed by others.
+            harness.sandbox.clearFaults()
+            try await harness.pass(.seconds(20))
+            let before = Self.calls(harness).lists
+            for _ in 0..<3 { try await harness.poll() }
+            #expect(Self.calls(harness).lists == before + 3)
+        }
+    }
+
     @Test func `what is in doubt is told of by lists too, and ends by Belvo's status alone`() async throws {
         try await Self.open { harness, client, payments in
             try await harness.pass(.seconds(121))
