@@ -7,10 +7,13 @@ extension Payment {
         public let transfer: EndToEndID?
         /// Belvo's id of the charge or transaction; nil where it cannot be read.
         public let object: UUID?
+        /// The amount that it has brought; nil where Belvo does not say.
+        public let amount: Money?
 
-        public init(transfer: EndToEndID?, object: UUID?) {
+        public init(transfer: EndToEndID?, object: UUID?, amount: Money? = nil) {
             self.transfer = transfer
             self.object = object
+            self.amount = amount
         }
 
         /// The ids by which it is known again. One reading may leave out what another one shows.

@@ -48,12 +48,14 @@ extension Payment {
         public var failureMessage: String?
         /// Its charges that have collected money.
         public var collected: [Collection]
+        /// Whether it shows charges, and each of them has ended without collecting.
+        public var hasOnlyEndedCharges: Bool
 
         public init(
             belvoID: UUID, externalID: String?, status: ProviderStatus, providerStatus: String, amount: Money?,
             currency: String?, customer: UUID?, beneficiaryBankAccount: UUID?, enrollment: UUID?,
             facts: ProviderFacts, fidoOptions: [UInt8]?, failureCode: String?, failureMessage: String?,
-            collected: [Collection] = []
+            collected: [Collection] = [], hasOnlyEndedCharges: Bool = false
         ) {
             self.belvoID = belvoID
             self.externalID = externalID
@@ -69,6 +71,7 @@ extension Payment {
             self.failureCode = failureCode
             self.failureMessage = failureMessage
             self.collected = collected
+            self.hasOnlyEndedCharges = hasOnlyEndedCharges
         }
     }
 

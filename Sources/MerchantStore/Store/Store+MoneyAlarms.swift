@@ -37,16 +37,16 @@ extension Store {
         ).isEmpty
     }
 
-    /// Raises the alarm that a payment was paid twice, of which the shop hears; false where one says so already, be it
-    /// settled or not.
-    package func raiseDoublePaid(_ payment: Payment.ID, _ detail: String) async throws -> Bool {
+    /// Raises an alarm about a payment once, of which the shop hears if it disputes an order; false where one says so
+    /// already, be it settled or not.
+    package func raiseOnce(_ kind: MoneyAlarm.Kind, of payment: Payment.ID, _ detail: String) async throws -> Bool {
         try await !database.execute(
             """
             INSERT INTO money_alarms (kind, payment_id, detail)
-            SELECT 'double_paid', \(payment), \(detail)
+            SELECT \(kind), \(payment), \(detail)
             WHERE NOT EXISTS (
                 SELECT FROM money_alarms
-                WHERE payment_id = \(payment) AND kind = 'double_paid' AND strpos(detail, \(detail)) > 0)
+                WHERE payment_id = \(payment) AND kind = \(kind) AND strpos(detail, \(detail)) > 0)
             ON CONFLICT (payment_id, kind) WHERE settled_at IS NULL
                 DO UPDATE SET detail = money_alarms.detail || '; ' || excluded.detail
             RETURNING id

@@ -39,8 +39,9 @@ extension PaymentWorkflow {
             failureMessage: intent.failureMessage,
             collected: collected.map { charge in
                 Payment.Collection(
-                    transfer: charge.endToEndID.flatMap { EndToEndID($0) }, object: charge.id?.uuid)
-            })
+                    transfer: charge.endToEndID.flatMap { EndToEndID($0) }, object: charge.id?.uuid,
+                    amount: charge.amountCentavos.map(Money.init(centavos:)))
+            }, hasOnlyEndedCharges: !intent.charges.isEmpty && intent.charges.allSatisfy { $0.status == .ended })
     }
 }
 
@@ -57,7 +58,9 @@ extension Belvo.Charge {
     /// The collection that the charge is; nil while it has collected nothing.
     var collection: Payment.Collection? {
         guard status == .collected else { return nil }
-        return Payment.Collection(transfer: endToEndID.flatMap { EndToEndID($0) }, object: id.uuid)
+        return Payment.Collection(
+            transfer: endToEndID.flatMap { EndToEndID($0) }, object: id.uuid,
+            amount: amountCentavos.map(Money.init(centavos:)))
     }
 }
 

@@ -130,6 +130,12 @@ extension PaymentWorkflow: PolledWorkflow {
         let paying = report.status == .succeeded ? [report.facts.endToEndID] : []
         try await raiseIfPaidTwice(after, by: report.collected.map(\.transfer) + paying)
         try await raiseIfCollectedInDoubt(after)
+        if (after.belvoID ?? report.belvoID) == report.belvoID {
+            try await raiseIfOtherAmount(after, by: report.collected)
+            if report.status == .succeeded, report.hasOnlyEndedCharges {
+                try await raiseBesideTerms(after, "\(report.providerStatus), and its charges have collected nothing")
+            }
+        }
         if payment.belvoID == report.belvoID { try await raiseIfCollectedAnew(payment, by: report.collected) }
         return report
     }
@@ -167,6 +173,7 @@ extension PaymentWorkflow: PolledWorkflow {
         let payment = stored.record
         let after = try payment.transition(on: .collected(collection))
         try await raiseIfPaidTwice(after, by: [collection.transfer])
+        try await raiseIfOtherAmount(after, by: [collection])
         // What is in doubt may be shown as paid within seconds; if not, its next poll raises the alarm.
         if after.state == .failed { try await raiseIfCollectedInDoubt(after) }
         guard after != payment else { return }
@@ -188,19 +195,35 @@ extension PaymentWorkflow: PolledWorkflow {
     func raiseIfPaidTwice(_ payment: Payment, by transfers: [EndToEndID?]) async throws {
         let known = payment.collectedBy.sorted().compactMap { EndToEndID($0) }
         guard payment.state == .succeeded else {
-            for further in known.dropFirst() { try await raiseDoublePaid(payment, "collected by \(further), too") }
+            for further in known.dropFirst() {
+                try await raiseOnce(.doublePaid, of: payment, "collected by \(further), too")
+            }
             return
         }
         for transfer in Set(known + transfers) {
             guard let further = payment.furtherTransfer(transfer) else { continue }
-            try await raiseDoublePaid(payment, "paid by transfer \(further), too")
+            try await raiseOnce(.doublePaid, of: payment, "paid by transfer \(further), too")
         }
     }
 
-    /// Raises the alarm about a payment that was collected twice, once for each such thing that is found.
-    func raiseDoublePaid(_ payment: Payment, _ detail: String) async throws {
-        guard try await dependencies.store.raiseDoublePaid(payment.id, detail) else { return }
-        logRaised(.doublePaid, of: payment, detail)
+    /// Raises the alarm where a charge has brought another amount than the payment's.
+    private func raiseIfOtherAmount(_ payment: Payment, by collections: [Payment.Collection]) async throws {
+        for collection in collections {
+            guard let amount = collection.amount, amount != payment.amount else { continue }
+            let names = collection.names.joined(separator: " ")
+            try await raiseBesideTerms(payment, "\(amount) collected by \(names)")
+        }
+    }
+
+    /// Raises the alarm that other money has come than was asked for; the shop gets an event where it has asked.
+    private func raiseBesideTerms(_ payment: Payment, _ detail: String) async throws {
+        try await raiseOnce(payment.isPricedByOrder ? .paidBesideOrder : .differs, of: payment, detail)
+    }
+
+    /// Raises an alarm about a payment, once for each such thing that is found.
+    private func raiseOnce(_ kind: MoneyAlarm.Kind, of payment: Payment, _ detail: String) async throws {
+        guard try await dependencies.store.raiseOnce(kind, of: payment.id, detail) else { return }
+        logRaised(kind, of: payment, detail)
     }
 
     /// Raises the alarm where Belvo's own answer about what may be paid cannot be read. The page of something in front

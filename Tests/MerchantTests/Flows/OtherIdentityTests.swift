@@ -32,6 +32,58 @@ import Testing
         }
     }
 
+    @Test(arguments: [#""status": "SUCCEEDED", "amount": "20.00""#, #""status": "FAILED""#])
+    func `the shop hears of a charge that has not brought what its order asks for`(shown: String) async throws {
+        try await ShopDouble.serving { shop in
+            try await MayBelvoStillPayTests.open(orders: "required", shop.environment) { harness, client, enrollment in
+                _ = try await MayBelvoStillPayTests.place(on: harness, amount: "19.90")
+                let payment = try await MayBelvoStillPayTests.ordered(client, enrollment)
+                try await client.authorize(payment)
+                try harness.sandbox.settle(intent: payment.belvoID)
+                let charge = try #require(harness.sandbox.movement("CHARGES", of: payment.belvoID))
+                harness.sandbox.next(
+                    .altered([Fault.Alteration("/charges", #"[{"id": "\#(charge)", \#(shown)}]"#)]),
+                    on: .getPaymentIntent, count: nil)
+                try await harness.poll()
+                #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
+                #expect(try await MayBelvoStillPayTests.alarms(on: harness) == ["paid_beside_order"])
+                #expect(try await MayBelvoStillPayTests.order(on: harness).string("status") == "disputed")
+                for _ in 0..<3 { try await harness.work() }
+                #expect(shop.types.count { $0 == "order.disputed" } == 1)
+            }
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `a charge that has brought another amount than the payment's is an alarm, once`(isInIntent: Bool) async throws
+    {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            try await client.authorize(payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            let charge = try #require(harness.sandbox.movement("CHARGES", of: payment.belvoID))
+            if isInIntent {
+                let other = #"[{"id": "\#(charge)", "status": "SUCCEEDED", "amount": "1.00"}]"#
+                harness.sandbox.next(.altered([Fault.Alteration("/charges", other)]), on: .getPaymentIntent, count: nil)
+            } else {
+                harness.sandbox.next(
+                    .altered([Fault.Alteration("/status", #""PROCESSING""#), Fault.Alteration("/charges", "[]")]),
+                    on: .getPaymentIntent, count: nil)
+                harness.sandbox.next(.altered([Fault.Alteration("/amount", #""1.00""#)]), on: .getCharge, count: nil)
+                try await harness.tell("CHARGES", of: charge, data: #""status": "SUCCEEDED""#)
+                try await harness.work()
+            }
+            for round in 0..<2 {
+                try await harness.poll()
+                let alarms = try await harness.lines(Self.alarms)
+                #expect(alarms.count == 1 - round)
+                #expect(alarms.allSatisfy { $0.hasPrefix("differs 1.00 collected by ") && $0.contains(charge) })
+                try await harness.database.execute(
+                    "UPDATE money_alarms SET settled_at = app_now(), settled_by = 'rosa: Belvo sent the rest'")
+            }
+        }
+    }
+
     @Test(arguments: ["/external_id", "/details/customer"])
     func `an enrollment that shows another identity is not believed`(pointer: String) async throws {
         try await TestHarness.open { harness in
