@@ -48,7 +48,10 @@ BEGIN
         WHERE (id = NEW.bears_name_of OR bears_name_of IN (NEW.id, NEW.bears_name_of)) AND is_twin(payments, NEW)
             AND has_received_money(payments)
     ) AS paid;
-    IF others IS NOT NULL THEN
+    -- What had collected counted already before Belvo closed it as FAILED.
+    IF others IS NOT NULL AND NOT (
+        TG_OP = 'UPDATE' AND OLD.collected_by IS NOT NULL AND OLD.closed_at_belvo IS NULL AND NEW.state = 'failed')
+    THEN
         INSERT INTO money_alarms (kind, payment_id, detail)
         VALUES ('double_paid', NEW.id, 'paid beside ' || others) ON CONFLICT DO NOTHING;
     END IF;

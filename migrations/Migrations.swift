@@ -84,6 +84,9 @@ public let migrations: [Migration] = [
         "0048_hold_what_a_token_may_have_signed_until_it_is_read",
         PackageResources._048_hold_what_a_token_may_have_signed_until_it_is_read_sql),
     Migration("0049_count_what_has_collected_as_paid", PackageResources._049_count_what_has_collected_as_paid_sql),
+    Migration(
+        "0050_open_nothing_beside_an_unread_failure",
+        PackageResources._050_open_nothing_beside_an_unread_failure_sql),
 ]
 
 extension Migration {

@@ -28,7 +28,8 @@ extension Store {
         try await place(order, triesLeft: Self.triesToPlace)
     }
 
-    /// Of many that place one order at once PostgreSQL may refuse one in favor of the others each time.
+    /// The number of times that it is sent. Of many that place one order at once PostgreSQL may refuse one in favor of
+    /// the others each time.
     private static let triesToPlace = 8
 
     private func place(_ order: Order, triesLeft: Int) async throws -> Placed {

@@ -38,12 +38,17 @@ extension Store {
         case keyIsTaken
         /// Another payment for the reference has been paid or may still be; nothing was remembered.
         case referenceTaken
+        /// The last attempt for the reference that was signed and has failed is another one than was read again;
+        /// nothing was remembered.
+        case failureUnread
     }
 
     /// Remembers a payment before Belvo is asked, and claims its idempotency key, in one statement; with an order only
     /// if that still says the same.
+    /// - Parameter failure: Belvo's id of the attempt that was read again since it failed (`PaymentSurvey`).
     package func insert(
-        _ payment: Payment, pricedBy order: Order?, claiming claim: IdempotencyClaim?, plan: PollPlan, cause: Cause
+        _ payment: Payment, pricedBy order: Order?, afterReading failure: UUID?, claiming claim: IdempotencyClaim?,
+        plan: PollPlan, cause: Cause
     ) async throws -> Remembered {
         do {
             let rows = try await database.execute(
@@ -64,7 +69,7 @@ extension Store {
                         app_now() + \(plan.nextPollMicroseconds) * interval '1 microsecond',
                         app_now() + \(plan.deadlineMicroseconds) * interval '1 microsecond'
                     FROM claimed
-                    RETURNING \(fragment: Self.paymentColumns)
+                    RETURNING \(fragment: Self.paymentColumns), require_failure_read(payments, \(failure))
                 ), recorded AS (
                     INSERT INTO state_history (record_type, record_id, state_after, caused_by, request_id)
                     SELECT 'payment', id, state, \(cause.actor), \(cause.requestID) FROM made
@@ -75,6 +80,8 @@ extension Store {
             return .payment(try readPayment(row))
         } catch let error as DatabaseError where error.isRefusal(by: Self.oneLivePaymentPerReference) {
             return .referenceTaken
+        } catch let error as DatabaseError where error.isRefusal(by: "last_failure_was_read") {
+            return .failureUnread
         }
     }
 

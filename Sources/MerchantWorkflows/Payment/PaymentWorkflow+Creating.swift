@@ -19,8 +19,10 @@ extension PaymentWorkflow {
         }
         let payer = try await payer(for: requested, of: subject, survey, context)
         var isTaken = survey.isReferenceTaken
-        if !isTaken, let failed = survey.failedAfterSignature {
-            isTaken = try await isTakenBack(failed, on: context)
+        var failed: PaymentSurvey.FailedAttempt?
+        if !isTaken, let last = survey.failedAfterSignature {
+            isTaken = try await isTakenBack(last, on: context)
+            failed = last
         }
         for attempt in 0..<attemptsMax {
             let isFirst = attempt == 0
@@ -37,7 +39,8 @@ extension PaymentWorkflow {
             let payment = draft(of: requested, on: terms, from: payer, by: subject)
             let plan = PollPlan.entered(payment.creationSchedule(dependencies.timeouts))
             switch try await dependencies.store.insert(
-                payment, pricedBy: terms.order, claiming: request.claim, plan: plan, cause: context.cause)
+                payment, pricedBy: terms.order, afterReading: failed?.belvoID, claiming: request.claim, plan: plan,
+                cause: context.cause)
             {
             case .payment(let remembered):
                 dependencies.funnelCounts.count(remembered.record)
@@ -52,6 +55,10 @@ extension PaymentWorkflow {
                 // Another request was faster: with this key, or another payment for the reference, which is said next
                 // time round; or the shop has just changed the order, whose new terms count.
                 if let known = try await replay(request, of: subject, on: context) { return known }
+            case .failureUnread:
+                // It has failed since the look at what stands in the way; or stood in the way then, and does no more.
+                failed = try await self.survey(for: requested, of: subject, as: request).failedAfterSignature
+                if let failed { isTaken = try await isTakenBack(failed, on: context) }
             }
         }
         throw WorkflowRefusal.contended

@@ -72,7 +72,8 @@ import Testing
         ORDER BY tgrelid::regclass::text, tgname
         """
 
-    /// The functions that these triggers call, and those that they call in turn; `app_now` is the clock.
+    /// The functions that these triggers and the insertion of a payment call, and those that they call in turn;
+    /// `app_now` is the clock.
     private static let functions: SQL = #"""
         WITH RECURSIVE rules AS (
             SELECT DISTINCT routine.oid, routine.proname, routine.prosrc
@@ -80,6 +81,8 @@ import Testing
             WHERE NOT tgisinternal
                 AND tgrelid IN (
                     'payments'::regclass, 'orders'::regclass, 'widget_tokens'::regclass, 'money_alarms'::regclass)
+            UNION
+            SELECT oid, proname, prosrc FROM pg_proc WHERE proname = 'require_failure_read'
             UNION
             SELECT called.oid, called.proname, called.prosrc
             FROM rules JOIN pg_proc AS called ON rules.prosrc ~ ('\m' || called.proname || '\(')

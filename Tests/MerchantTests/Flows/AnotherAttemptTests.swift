@@ -1,6 +1,8 @@
 import BelvoSandbox
 import Postgres
+import TestSupport
 import Testing
+import Transport
 
 /// A reference whose last attempt was signed and has failed: Belvo is asked once more before another one is opened
 /// (reliability.md, promise 1).
@@ -79,6 +81,35 @@ import Testing
             #expect(refused.status == 409)
             #expect(try refused.string("code") == "payment_in_doubt")
             #expect(try await harness.lines("SELECT kind AS line FROM ops.money_alarms") == ["contradiction"])
+        }
+    }
+
+    @Test
+    func `an attempt that was polled as another was asked for, and cannot be read, is read before that is opened`()
+        async throws
+    {
+        let gate = Gate()
+        var sandbox = SandboxConfiguration.test()
+        sandbox.sleep = { _ in await gate.pass() }
+        try await TestHarness.open(sandbox: sandbox) { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let (enrollment, _) = try await Self.failedAttempt(&client)
+            try await harness.advance(by: .seconds(600))
+            harness.sandbox.next(.statusAfter(500), on: .getPaymentIntent, count: nil)
+            harness.sandbox.next(.delayAnswer(.seconds(1)), on: .getEnrollment)
+            // An operator has it polled, while the app asks for another one.
+            try await harness.database.execute("UPDATE payments SET next_poll_at = app_now() + interval '1 hour'")
+            var arrivals = harness.sandbox.arrivals().makeAsyncIterator()
+            let request = harness.loop.task { [client] in try await client.requestPayment(enrollment, key: "tap-2") }
+            while let call = await arrivals.next(), call.endpoint != .getEnrollment {}
+            try await harness.database.execute("UPDATE payments SET next_poll_at = NULL")
+            gate.open()
+            let refused = try await request.value
+            #expect(refused.status == 503)
+            #expect(try refused.string("code") == "busy")
+            harness.sandbox.clearFaults()
+            harness.sandbox.next(Self.failed, on: .getPaymentIntent, count: nil)
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 201)
         }
     }
 

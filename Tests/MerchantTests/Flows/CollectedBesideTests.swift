@@ -141,6 +141,27 @@ import Transport
     }
 
     @Test(arguments: Case.all.prefix(1))
+    func `an alarm that was settled does not come again when Belvo closes the attempt as FAILED`(
+        given: Case
+    ) async throws {
+        try await Self.openTwo(given) { harness, shop, payments in
+            try await Self.tellCollected(given.type, of: payments[0], harness)
+            try harness.sandbox.settle(intent: payments[1].belvoID)
+            try await harness.hear(of: payments[1].belvoID)
+            #expect(try await MayBelvoStillPayTests.alarms(on: harness).contains("double_paid"))
+            try await harness.database.execute(
+                "UPDATE money_alarms SET settled_at = app_now(), settled_by = 'rosa: paid back'")
+            // It goes from pending to FAILED.
+            try await harness.database.execute(
+                """
+                UPDATE payments SET closed_at_belvo = app_now(), contradicted_at = app_now(), provider_status = 'FAILED'
+                WHERE id::text = \(payments[0].id)
+                """)
+            #expect(try await MayBelvoStillPayTests.alarms(on: harness) == ["contradiction"])
+        }
+    }
+
+    @Test(arguments: Case.all.prefix(1))
     func `two attempts that have collected are an alarm, though Belvo shows neither as paid`(given: Case) async throws {
         try await Self.openTwo(given) { harness, shop, payments in
             try await Self.tellCollected(given.type, of: payments[0], harness)
