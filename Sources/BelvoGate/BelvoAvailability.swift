@@ -205,7 +205,7 @@ struct BelvoAvailability: Sendable {
         let speaksOfAll = throttlingDoubts.speaksOfAll(
             Self.party(party, of: call), isSameForAll: PartyBackoff.isTheSameForAll(call, of: party), began: now,
             at: now)
-        let isContradicted = throttlingDoubts.isContradicted(Self.party(party, of: call), at: now)
+        let isContradicted = throttlingDoubts.isContradicted(Self.party(party, of: call))
         if caller != .background {
             let isKept = partyQuiet.keeps(
                 retryAfter, call, of: party, speaksOfAll: speaksOfAll, isContradicted: isContradicted, at: now,

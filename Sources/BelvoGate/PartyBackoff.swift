@@ -32,6 +32,8 @@ struct PartyBackoff: Sendable {
     /// The silences whose length Belvo did not say, and that began while no other party was let in: they may be Belvo's
     /// with all, and end when it lets another one in.
     private var doubtful: Set<Key> = []
+    /// The longest of these: users wait for the end of an outage as long (reliability.md, promise 14).
+    private static let doubtfulMax = Duration.seconds(4)
     /// When parties were last told to be silent, for those that were not let in since; and when one's text was last let
     /// in.
     private var silenced: [UInt64: Monotonic] = [:]
@@ -55,10 +57,12 @@ struct PartyBackoff: Sendable {
         silences = silences.filter { $0.value.rest(at: now) != nil || $0.key == key }
         guard silences.count < Self.countMax else { return !speaksOfAll }
         let length = call.isChanging ? retryAfter : retryAfter.map { min($0, Self.silenceOfReadingsMax) }
-        _ = silences[key, default: ThrottleBackoff()].note(retryAfter: length, at: now, jitter: jitter)
-        if Self.isTheSameForAll(call, of: party) { return true }
-        if retryAfter == nil, !isContradicted { doubtful.insert(key) } else { doubtful.remove(key) }
-        if !speaksOfAll { return true }
+        let isDoubtful = retryAfter == nil && !isContradicted
+        _ = silences[key, default: ThrottleBackoff()].note(
+            retryAfter: length, pauseMax: isDoubtful ? Self.doubtfulMax : ThrottleBackoff.pauseMax, at: now,
+            jitter: jitter)
+        if isDoubtful { doubtful.insert(key) } else { doubtful.remove(key) }
+        if Self.isTheSameForAll(call, of: party) || !speaksOfAll { return true }
         Self.note(party, in: &silenced, at: now)
         let told = Self.lately(silenced, at: now)
         return told.count == 1 || told.count <= Self.lately(admitted, at: now).subtracting(told).count

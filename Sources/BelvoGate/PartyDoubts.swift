@@ -14,6 +14,8 @@ struct PartyDoubts: Sendable {
     /// How long after its last failure a party is remembered.
     let memory: Duration
     private var failures: [UInt64: (first: Monotonic, last: Monotonic)] = [:]
+    /// When calls of a party began to fail of which none was let in since.
+    private var failingSince: [UInt64: Monotonic] = [:]
     /// Parties whose calls were let in, and when last.
     private var known: [UInt64: Monotonic] = [:]
     private static let knownMax = 16_384
@@ -34,9 +36,15 @@ struct PartyDoubts: Sendable {
     ) -> Bool {
         guard party != 0 else { return true }
         let first = isFailing(party, at: now) ? failures[party]?.first : nil
-        if failures.count >= Self.countMax { failures = failures.filter { now < $0.value.last + memory } }
+        if failures.count >= Self.countMax {
+            failures = failures.filter { now < $0.value.last + memory }
+            failingSince = failingSince.filter { failures[$0.key] != nil }
+        }
         let since = first.map { min($0, began) } ?? began
-        if failures.count < Self.countMax || first != nil { failures[party] = (since, now) }
+        if failures.count < Self.countMax || first != nil {
+            failures[party] = (since, now)
+            if failingSince[party] == nil || first == nil { failingSince[party] = began }
+        }
         let isNewcomer = !isSameForAll && !isKnown(party)
         return ![admission, admissionOfOther].contains { one in
             guard let one, one.party != party else { return false }
@@ -44,9 +52,9 @@ struct PartyDoubts: Sendable {
         }
     }
 
-    /// Whether calls of others were let in since this party's began to fail.
-    func isContradicted(_ party: UInt64, at now: Monotonic) -> Bool {
-        guard isFailing(party, at: now), let first = failures[party]?.first else { return false }
+    /// Whether calls of others were let in since this party's began to fail, after its last one that was let in.
+    func isContradicted(_ party: UInt64) -> Bool {
+        guard let first = failingSince[party] else { return false }
         return [admission, admissionOfOther].contains { one in
             one.map { $0.party != party && first < $0.moment } ?? false
         }
@@ -63,6 +71,7 @@ struct PartyDoubts: Sendable {
     /// A party's call was let in.
     mutating func noteAdmitted(_ party: UInt64, at now: Monotonic) {
         if party != 0 {
+            failingSince[party] = nil
             known[party] = now
             if known.count > Self.knownMax { forgetOldest() }
         }

@@ -35,13 +35,15 @@ struct ThrottleBackoff: Sendable {
 
     /// Takes note of a 429; gives the length of the silence when it begins, and nothing while it lasts.
     ///
-    /// `jitter`, from 0 to 1, lengthens it by up to a quarter: servers that were silenced together should not come
-    /// back together.
-    mutating func note(retryAfter: Duration?, at now: Monotonic, jitter: Double) -> Duration? {
+    /// `pauseMax` is the longest where Belvo does not say how long. `jitter`, from 0 to 1, lengthens it by up to a
+    /// quarter: servers that were silenced together should not come back together.
+    mutating func note(
+        retryAfter: Duration?, pauseMax: Duration = Self.pauseMax, at now: Monotonic, jitter: Double
+    ) -> Duration? {
         // Calls that were in flight together are refused together: that is one refusal.
         let isNew = rest(at: now) == nil
-        let length = (retryAfter ?? pause) * (1 + jitter / 4)
-        if retryAfter == nil, isNew { pause = min(pause * 2, Self.pauseMax) }
+        let length = (retryAfter ?? min(pause, pauseMax)) * (1 + jitter / 4)
+        if retryAfter == nil, isNew { pause = min(pause * 2, pauseMax) }
         until = max(until ?? now, now + length)
         if isNew { nextProbe = now + Self.pauseMax }
         isProbed = false

@@ -83,14 +83,24 @@ import Transport
             if case .go = belvo.enter(.readPaymentIntent, caller, of: party, at: at(seconds)) { true } else { false }
         }
         hear(200, of: 1, 0)
-        for moment in [1.0, 3, 7, 15] { for party: UInt64 in 7...9 { hear(429, of: party, moment) } }
-        #expect(!mayGo(of: 7, 16))
-        hear(200, of: 1, 20)
-        for party: UInt64 in 7...9 { #expect(mayGo(of: party, 20.1)) }
+        // Two outages within minutes.
+        for start in [0.0, 60] {
+            for party: UInt64 in 7...9 { hear(200, of: party, start) }
+            hear(200, of: 1, start)
+            for moment in [1.0, 3, 7, 12, 18] { for party: UInt64 in 7...9 { hear(429, of: party, start + moment) } }
+            #expect(!mayGo(of: 7, start + 19))
+            #expect(mayGo(of: 7, start + 25), "each is silent for four seconds at most, and leaves others two")
+            for party: UInt64 in 7...9 { hear(429, of: party, start + 25) }
+            #expect(mayGo(of: 1, start + 25.9))
+            hear(200, of: 1, start + 26)
+            for party: UInt64 in 7...9 { #expect(mayGo(of: party, start + 26.1)) }
+        }
         // Told so again, while others are let in, it is about their own.
-        hear(429, of: 7, 20.2)
-        hear(200, of: 1, 20.3)
-        #expect(!mayGo(of: 7, 21) && mayGo(of: 8, 21))
+        hear(429, of: 7, 86.2)
+        hear(200, of: 1, 86.3)
+        hear(429, of: 7, 87)
+        hear(200, of: 1, 87.3)
+        #expect(!mayGo(of: 7, 88) && mayGo(of: 8, 88))
     }
 
     @Test(arguments: [nil, "1"])
