@@ -94,6 +94,7 @@ let package = Package(
                 .embedInCode("0048_hold_what_a_token_may_have_signed_until_it_is_read.sql"),
                 .embedInCode("0049_count_what_has_collected_as_paid.sql"),
                 .embedInCode("0050_open_nothing_beside_an_unread_failure.sql"),
+                .embedInCode("0051_let_those_who_place_an_order_take_turns.sql"),
             ],
             swiftSettings: strict
         ),

@@ -87,6 +87,9 @@ public let migrations: [Migration] = [
     Migration(
         "0050_open_nothing_beside_an_unread_failure",
         PackageResources._050_open_nothing_beside_an_unread_failure_sql),
+    Migration(
+        "0051_let_those_who_place_an_order_take_turns",
+        PackageResources._051_let_those_who_place_an_order_take_turns_sql),
 ]
 
 extension Migration {
