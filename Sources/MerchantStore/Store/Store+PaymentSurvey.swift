@@ -95,7 +95,7 @@ extension Store {
                     (extract(epoch FROM app_now() - closed_at_belvo) * 1000000)::bigint AS failed_for
                 FROM payments
                 WHERE reference = \(reference) AND state = 'failed' AND closed_at_belvo IS NOT NULL
-                    AND authorize_sent_at IS NOT NULL
+                    AND may_have_been_signed(payments)
                     AND (subject = \(subject) OR priced_by_order AND placed.reference IS NOT NULL)
                 ORDER BY id DESC LIMIT 1
             ) AS failed ON true

@@ -1,4 +1,5 @@
 import BelvoSandbox
+import HTTP
 import Postgres
 import TestSupport
 import Testing
@@ -107,6 +108,23 @@ import Transport
             let refused = try await request.value
             #expect(refused.status == 503)
             #expect(try refused.string("code") == "busy")
+            harness.sandbox.clearFaults()
+            harness.sandbox.next(Self.failed, on: .getPaymentIntent, count: nil)
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 201)
+        }
+    }
+
+    @Test func `an attempt that a token may have signed is read again as well`() async throws {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let enrollment = try await client.enroll()
+            let payment = try await client.openPayment(enrollment)
+            #expect(try await client.app.send(.post, "/v1/widget-token").status == 201)
+            harness.sandbox.next(Self.failed, on: .getPaymentIntent)
+            try await harness.hear(of: payment.belvoID)
+            #expect(try await client.payment(payment).string("status") == "FAILED")
+            harness.sandbox.next(.statusAfter(500), on: .getPaymentIntent, count: nil)
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 503)
             harness.sandbox.clearFaults()
             harness.sandbox.next(Self.failed, on: .getPaymentIntent, count: nil)
             #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 201)
