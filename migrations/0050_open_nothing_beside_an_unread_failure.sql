@@ -19,7 +19,8 @@ BEGIN
     WHERE other.reference = made.reference AND other.id <> made.id AND other.state = 'failed'
         AND other.closed_at_belvo IS NOT NULL AND may_have_been_signed(other)
         AND (other.subject = made.subject OR other.priced_by_order AND made.priced_by_order)
-    ORDER BY other.id DESC LIMIT 1;
+    -- By the database's clock: ids are made by those of servers, which differ.
+    ORDER BY other.closed_at_belvo DESC, other.id DESC LIMIT 1;
     IF last IS NOT NULL AND last IS DISTINCT FROM read THEN
         RAISE EXCEPTION 'the last attempt for this reference was signed, and Belvo was not read again since it failed'
             USING ERRCODE = 'unique_violation', CONSTRAINT = 'last_failure_was_read', TABLE = 'payments';

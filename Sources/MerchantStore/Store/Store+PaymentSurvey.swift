@@ -97,7 +97,8 @@ extension Store {
                 WHERE reference = \(reference) AND state = 'failed' AND closed_at_belvo IS NOT NULL
                     AND may_have_been_signed(payments)
                     AND (subject = \(subject) OR priced_by_order AND placed.reference IS NOT NULL)
-                ORDER BY id DESC LIMIT 1
+                -- By the database's clock: ids are made by those of servers, which differ.
+                ORDER BY closed_at_belvo DESC, id DESC LIMIT 1
             ) AS failed ON true
             """)
         guard let row = rows.first else { return nil }

@@ -131,6 +131,24 @@ import Transport
         }
     }
 
+    @Test func `of several the one that failed last is read, though clocks of servers made ids in another order`()
+        async throws
+    {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let (enrollment, first) = try await Self.failedAttempt(&client)
+            harness.sandbox.next(Self.failed, on: .getPaymentIntent, count: nil)
+            let second = try await client.openPayment(enrollment, key: "tap-2")
+            try await client.authorize(second)
+            try await harness.poll()
+            try await harness.database.execute(
+                "UPDATE payments SET closed_at_belvo = app_now() WHERE id::text = \(first.id)")
+            #expect(try await client.requestPayment(enrollment, key: "tap-3").status == 201)
+            let read = harness.sandbox.calls.last { $0.endpoint == .getPaymentIntent }
+            #expect(read?.path.contains(first.belvoID) == true)
+        }
+    }
+
     /// An attempt that was signed and that one reading has shown as FAILED.
     private static func failedAttempt(
         _ client: inout AppClient
