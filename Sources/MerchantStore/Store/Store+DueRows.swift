@@ -105,8 +105,8 @@ extension Store {
     }
 
     /// Claims a row for a call that is about to be sent again, until the next poll is due. Nil when another writer was
-    /// faster, or has claimed the row. `isClaimed`: whether the caller has had the claim since it read the row. Without
-    /// a deadline the present one stays.
+    /// faster, or has claimed the row for such a call. Without a deadline the present one stays.
+    /// - Parameter isClaimed: whether the caller has had the claim since it read the row.
     package func claimSending<Record>(
         _ before: Stored<Record>, id: UUID, in table: DueTable, isClaimed: Bool, firstPoll: Duration,
         deadline: Duration?
@@ -120,7 +120,9 @@ extension Store {
                 deadline_at = coalesce(
                     app_now() + \(deadline.map(\.wholeMicroseconds)) * interval '1 microsecond', deadline_at)
             WHERE id = \(id) AND version = \(before.version)
-                AND (\(isClaimed) OR leased_until IS NULL OR leased_until <= app_now())
+                -- Where its poll is due the claim is a worker's, which only reads.
+                AND (
+                    \(isClaimed) OR leased_until IS NULL OR leased_until <= app_now() OR next_poll_at <= app_now())
             RETURNING version, deadline_at, app_now() AS read_at
             """)
         return try rows.first.map { row in

@@ -50,6 +50,27 @@ import Testing
     }
 
     @Test(arguments: Creation.allCases)
+    fileprivate func `what is being polled is sent again all the same when the app repeats its request`(
+        creation: Creation
+    ) async throws {
+        try await TestHarness.open { harness in
+            let attempt = try await creation.prepare(on: harness)
+            harness.sandbox.next(.dropRequest, on: creation.endpoint, count: 2)
+            #expect(try await attempt.send().status == 202)
+            // A worker has it, and others that Belvo is slow to show.
+            for table in ["customers", "enrollments", "payments"] as [SQL] {
+                try await harness.database.execute(
+                    """
+                    UPDATE \(fragment: table) SET
+                        next_poll_at = app_now(), leased_until = app_now() + interval '1 minute', version = version + 1
+                    WHERE state = 'creating'
+                    """)
+            }
+            #expect(try await attempt.send().status == 201)
+        }
+    }
+
+    @Test(arguments: Creation.allCases)
     fileprivate func `of several repetitions at once only one sends`(creation: Creation) async throws {
         try await TestHarness.open { harness in
             let attempt = try await creation.prepare(on: harness)
