@@ -55,6 +55,7 @@ struct PartyBackoff: Sendable {
         guard Self.concerns(call, of: party) else { return false }
         let key = Key(of: party, call)
         silences = silences.filter { $0.value.rest(at: now) != nil || $0.key == key }
+        doubtful = doubtful.filter { silences[$0] != nil }
         guard silences.count < Self.countMax else { return !speaksOfAll }
         let length = call.isChanging ? retryAfter : retryAfter.map { min($0, Self.silenceOfReadingsMax) }
         let isDoubtful = retryAfter == nil && !isContradicted

@@ -46,18 +46,19 @@ struct PartyDoubts: Sendable {
             if failingSince[party] == nil || first == nil { failingSince[party] = began }
         }
         let isNewcomer = !isSameForAll && !isKnown(party)
-        return ![admission, admissionOfOther].contains { one in
-            guard let one, one.party != party else { return false }
-            return since < one.moment || isNewcomer && now < one.moment + Self.newcomersDoubt
+        return !wasAnotherLetIn(
+            than: party, since: isNewcomer ? min(since, now + (.zero - Self.newcomersDoubt)) : since)
+    }
+
+    private func wasAnotherLetIn(than party: UInt64, since moment: Monotonic) -> Bool {
+        [admission, admissionOfOther].contains { one in
+            one.map { $0.party != party && moment < $0.moment } ?? false
         }
     }
 
     /// Whether calls of others were let in since this party's began to fail, after its last one that was let in.
     func isContradicted(_ party: UInt64) -> Bool {
-        guard let first = failingSince[party] else { return false }
-        return [admission, admissionOfOther].contains { one in
-            one.map { $0.party != party && first < $0.moment } ?? false
-        }
+        failingSince[party].map { wasAnotherLetIn(than: party, since: $0) } ?? false
     }
 
     /// Whether a call of this party's has failed lately.
