@@ -4,7 +4,7 @@ import JSON
 /// The list of what Belvo has of a day.
 public struct DayList<Item> {
     public internal(set) var items: [Item] = []
-    /// Why each entry that could not be read was not.
+    /// Why each entry that could not be read was not, and how many the list counts and does not show.
     public internal(set) var unreadable: [String] = []
 }
 
@@ -24,6 +24,16 @@ extension Client {
         isDay: Bool = false,
         reading read: (JSONValue) throws(MalformedAnswer) -> Item
     ) async throws(BelvoError) -> [Item] {
+        try await countedList(call, first, isDay: isDay, reading: read).items
+    }
+
+    /// The list to its end, and how many entries its last page says that there are; see `list`.
+    private func countedList<Item>(
+        _ call: Call,
+        _ first: Request,
+        isDay: Bool,
+        reading read: (JSONValue) throws(MalformedAnswer) -> Item
+    ) async throws(BelvoError) -> (items: [Item], count: Int?) {
         let elapsed = stopwatch(clock)
         var items: [Item] = []
         var request = first
@@ -33,26 +43,26 @@ extension Client {
             let remaining = configuration.timeout - (isDay ? .zero : elapsed())
             guard remaining > .zero else { throw BelvoError(.timedOut, to: call) }
             let response = try await exchange(call, request, within: remaining)
-            let next = try judge(call) { () throws(MalformedAnswer) -> String? in
+            let (next, count) = try judge(call) { () throws(MalformedAnswer) -> (String?, Int?) in
                 let page = try Page(root(response))
                 for item in page.items {
                     guard items.count < itemsMax else { throw MalformedAnswer(reason: "the list is too long") }
                     try items.append(read(item))
                 }
-                return page.next
+                return (page.next, page.count)
             }
-            guard let next else { return items }
+            guard let next else { return (items, count) }
             request.target = try judge(call) { () throws(MalformedAnswer) in try follow(next, from: request.target) }
         }
         throw BelvoError(.unusable(reason: "the list has more than \(pagesMax) pages"), to: call)
     }
 
     /// Reads a day's list to its end. An entry that cannot be read is reported beside the others, so that one client's
-    /// entry does not keep the day from being compared.
+    /// entry does not keep the day from being compared; so are entries that are counted and not shown.
     func dayList<Item>(
         _ call: Call, _ first: Request, reading read: (JSONValue) throws(MalformedAnswer) -> Item
     ) async throws(BelvoError) -> DayList<Item> {
-        let entries = try await list(call, first, isDay: true) {
+        let (entries, count) = try await countedList(call, first, isDay: true) {
             (item) throws(MalformedAnswer) -> Result<Item, MalformedAnswer> in
             do throws(MalformedAnswer) { return .success(try read(item)) } catch { return .failure(error) }
         }
@@ -62,6 +72,9 @@ extension Client {
             case .success(let item): found.items.append(item)
             case .failure(let error): found.unreadable.append(error.reason)
             }
+        }
+        if let count, count > entries.count {
+            found.unreadable.append("the list counts \(count) entries and shows \(entries.count)")
         }
         return found
     }
@@ -116,17 +129,20 @@ extension Client {
 private struct Page {
     let items: JSONElements
     let next: String?
+    /// How many entries the whole list has; nil where it does not say.
+    let count: Int?
 
     init(_ root: JSONValue) throws(MalformedAnswer) {
         if root.kind == .array {
             items = root.elements
-            next = nil
+            (next, count) = (nil, nil)
             return
         }
         let envelope = try Answer(root)
         guard let results = root["results"], results.kind == .array else { throw envelope.wrong("results", "no list") }
         items = results.elements
         next = try envelope.exact("next", bytesMax: 8192)
+        count = root["count"]?.numberText.flatMap { Int($0) }
     }
 }
 

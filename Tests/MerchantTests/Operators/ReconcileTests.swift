@@ -77,6 +77,16 @@ import Testing
         }
     }
 
+    @Test func `a list that counts more than it shows is a difference of its day`() async throws {
+        try await atNoon { harness in
+            for list in [BelvoSandbox.Endpoint.listPaymentIntents, .listCharges] {
+                harness.sandbox.next(.altered([Fault.Alteration("/count", "1")]), on: list)
+                let found = try await reconcile(harness)
+                #expect(found.map(\.theirs) == ["the list counts 1 entries and shows 0"])
+            }
+        }
+    }
+
     @Test func `a twin at Belvo is unknown here, and says nothing of the payment that it is a twin of`() async throws {
         try await atNoon { harness in
             var client = try await AppClient.arrive(on: harness)
