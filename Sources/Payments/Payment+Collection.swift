@@ -7,19 +7,35 @@ extension Payment {
         public let transfer: EndToEndID?
         /// Belvo's id of the charge or transaction; nil where it cannot be read.
         public let object: UUID?
-        /// The amount that it has brought; nil where Belvo does not say.
-        public let amount: Money?
+        public let amount: Amount
 
-        public init(transfer: EndToEndID?, object: UUID?, amount: Money? = nil) {
+        public init(transfer: EndToEndID?, object: UUID?, amount: Amount = .unsaid) {
             self.transfer = transfer
             self.object = object
             self.amount = amount
+        }
+
+        /// The amount that a collection has brought, as far as Belvo says.
+        public enum Amount: Sendable, Hashable {
+            case unsaid
+            case money(Money)
+            /// It is no amount in reais.
+            case unreadable
         }
 
         /// The ids by which it is known again. One reading may leave out what another one shows.
         public var names: [String] {
             let known = [transfer?.description, object?.uuidString.lowercased()].compactMap { $0 }
             return known.isEmpty ? ["unnamed"] : known
+        }
+
+        /// The amount, in words, that it has brought in the place of that one; nil where it says nothing else.
+        public func otherAmount(than asked: Money) -> String? {
+            switch amount {
+            case .unsaid: nil
+            case .money(let brought): brought == asked ? nil : brought.description
+            case .unreadable: "no readable amount"
+            }
         }
 
         /// The most ids that are kept of one payment. Beyond them nothing counts as new.

@@ -8,7 +8,7 @@ public struct Charge: Sendable, Equatable, Redacted {
     public let status: ChargeStatus
     /// `SUCCEEDED`, `FAILED` and the like, as Belvo spells it.
     public let statusWord: String
-    public let amountCentavos: Int64?
+    public let amount: ChargedAmount
     public let endToEndID: String?
     /// ISO 8601 as Belvo wrote it.
     public let createdAt: String?
@@ -29,13 +29,36 @@ public struct Transaction: Sendable, Equatable, Redacted {
     public var description: String { "transaction \(id)" }
 }
 
+/// The amount that a charge says it is of.
+public enum ChargedAmount: Sendable, Equatable {
+    case unsaid
+    case reais(centavos: Int64)
+    /// It is no amount, or of another currency.
+    case unreadable
+}
+
+extension ChargedAmount {
+    init(_ charge: Answer) {
+        do throws(MalformedAnswer) {
+            let currency = try charge.exact("currency", bytesMax: 16)
+            let centavos = try charge.centavos("amount")
+            self =
+                if currency != nil, currency != "BRL" { .unreadable } else {
+                    centavos.map { .reais(centavos: $0) } ?? .unsaid
+                }
+        } catch {
+            self = .unreadable
+        }
+    }
+}
+
 extension Charge {
     init(_ answer: Answer) throws(MalformedAnswer) {
         id = try answer.id()
         paymentIntent = try answer.reference("payment_intent")
         statusWord = answer.word("status") ?? ""
         status = ChargeStatus(statusWord)
-        amountCentavos = try answer.centavos("amount")
+        amount = ChargedAmount(answer)
         let information = try answer.object("payment_method_information")?.object(paymentMethod)
         endToEndID = try information?.exact("end_to_end_id", bytesMax: 100)
         createdAt = answer.plain("created_at", scalarsMax: 40)

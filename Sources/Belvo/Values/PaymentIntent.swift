@@ -36,7 +36,7 @@ public struct PaymentIntent: Sendable, Equatable, Redacted {
     public struct PartialCharge: Sendable, Equatable {
         public let id: Charge.ID?
         public let status: ChargeStatus
-        public let amountCentavos: Int64?
+        public let amount: ChargedAmount
         /// The transfer's identity in Pix.
         public let endToEndID: String?
     }
@@ -74,7 +74,7 @@ extension PaymentIntent {
             let information = try? charge.object("payment_method_information")?.object(paymentMethod)
             return PartialCharge(
                 id: try? charge.id(), status: ChargeStatus(charge.word("status")),
-                amountCentavos: (try? charge.centavos("amount")) ?? nil,
+                amount: ChargedAmount(charge),
                 endToEndID: try? information?.exact("end_to_end_id", bytesMax: 100))
         }
         createdAt = answer.plain("created_at", scalarsMax: 40)

@@ -40,7 +40,7 @@ extension PaymentWorkflow {
             collected: collected.map { charge in
                 Payment.Collection(
                     transfer: charge.endToEndID.flatMap { EndToEndID($0) }, object: charge.id?.uuid,
-                    amount: charge.amountCentavos.map(Money.init(centavos:)))
+                    amount: Payment.Collection.Amount(charge.amount))
             }, hasOnlyEndedCharges: !intent.charges.isEmpty && intent.charges.allSatisfy { $0.status == .ended })
     }
 }
@@ -60,7 +60,7 @@ extension Belvo.Charge {
         guard status == .collected else { return nil }
         return Payment.Collection(
             transfer: endToEndID.flatMap { EndToEndID($0) }, object: id.uuid,
-            amount: amountCentavos.map(Money.init(centavos:)))
+            amount: Payment.Collection.Amount(amount))
     }
 }
 
@@ -79,6 +79,17 @@ extension Belvo.Transaction {
     var collected: CollectedMoney {
         guard let isInflow else { return .asTold }
         return isInflow ? .some(Payment.Collection(transfer: nil, object: id.uuid)) : .none
+    }
+}
+
+extension Payment.Collection.Amount {
+    init(_ amount: ChargedAmount) {
+        self =
+            switch amount {
+            case .unsaid: .unsaid
+            case .reais(let centavos): .money(Money(centavos: centavos))
+            case .unreadable: .unreadable
+            }
     }
 }
 

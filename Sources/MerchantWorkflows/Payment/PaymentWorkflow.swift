@@ -206,12 +206,11 @@ extension PaymentWorkflow: PolledWorkflow {
         }
     }
 
-    /// Raises the alarm where a charge has brought another amount than the payment's.
+    /// Raises the alarm where a charge has brought another amount than the payment's, or one that cannot be read.
     private func raiseIfOtherAmount(_ payment: Payment, by collections: [Payment.Collection]) async throws {
         for collection in collections {
-            guard let amount = collection.amount, amount != payment.amount else { continue }
-            let names = collection.names.joined(separator: " ")
-            try await raiseBesideTerms(payment, "\(amount) collected by \(names)")
+            guard let brought = collection.otherAmount(than: payment.amount) else { continue }
+            try await raiseBesideTerms(payment, "\(brought) collected by \(collection.names.joined(separator: " "))")
         }
     }
 

@@ -181,8 +181,8 @@ package struct Reconciliation: Sendable {
                     Difference(kind: kind, payment: payment?.id.uuid, intent: intent.uuid, ours: ours, theirs: theirs))
             }
             if payment?.status != .succeeded { differs(.chargeStatus, payment?.historyState, charge.statusWord) }
-            if let payment, let centavos = charge.amountCentavos, payment.amount.centavos != centavos {
-                differs(.chargeAmount, payment.amount.description, Money(centavos: centavos).description)
+            if let payment, let brought = collection.otherAmount(than: payment.amount) {
+                differs(.chargeAmount, payment.amount.description, brought)
             }
             let (workflow, cause) = (
                 PaymentWorkflow(dependencies: dependencies), Cause(actor: .operator, requestID: nil)

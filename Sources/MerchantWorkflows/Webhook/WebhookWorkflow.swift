@@ -145,7 +145,8 @@ package struct WebhookWorkflow: Sendable {
         case .some(let read) where read.transfer != nil: collection = read
         case .some, .asTold:
             let told = receipt.mayTellOfPayment ? receipt.statement.endToEndID : nil
-            let amount: Money? = if case .some(let read) = collected { read.amount } else { nil }
+            let amount: Payment.Collection.Amount =
+                if case .some(let read) = collected { read.amount } else { .unsaid }
             collection = Payment.Collection(transfer: told, object: receipt.object, amount: amount)
         }
         return await self.reading(intent, of: nil) {

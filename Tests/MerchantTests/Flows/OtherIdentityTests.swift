@@ -54,22 +54,29 @@ import Testing
         }
     }
 
-    @Test(arguments: [true, false])
-    func `a charge that has brought another amount than the payment's is an alarm, once`(isInIntent: Bool) async throws
-    {
+    @Test(
+        arguments: [true, false],
+        [
+            ("/amount", #""1.00""#, "1.00"), ("/amount", #""19,90""#, "no readable amount"),
+            ("/currency", #""USD""#, "no readable amount"),
+        ])
+    func `a charge that has brought another amount than the payment's is an alarm, once`(
+        isInIntent: Bool, odd: (member: String, value: String, said: String)
+    ) async throws {
         try await MayBelvoStillPayTests.open { harness, client, enrollment in
             let payment = try await client.openPayment(enrollment)
             try await client.authorize(payment)
             try harness.sandbox.settle(intent: payment.belvoID)
             let charge = try #require(harness.sandbox.movement("CHARGES", of: payment.belvoID))
             if isInIntent {
-                let other = #"[{"id": "\#(charge)", "status": "SUCCEEDED", "amount": "1.00"}]"#
-                harness.sandbox.next(.altered([Fault.Alteration("/charges", other)]), on: .getPaymentIntent, count: nil)
+                harness.sandbox.next(
+                    .altered([Fault.Alteration("/charges/*\(odd.member)", odd.value)]), on: .getPaymentIntent,
+                    count: nil)
             } else {
                 harness.sandbox.next(
                     .altered([Fault.Alteration("/status", #""PROCESSING""#), Fault.Alteration("/charges", "[]")]),
                     on: .getPaymentIntent, count: nil)
-                harness.sandbox.next(.altered([Fault.Alteration("/amount", #""1.00""#)]), on: .getCharge, count: nil)
+                harness.sandbox.next(.altered([Fault.Alteration(odd.member, odd.value)]), on: .getCharge, count: nil)
                 try await harness.tell("CHARGES", of: charge, data: #""status": "SUCCEEDED""#)
                 try await harness.work()
             }
@@ -77,7 +84,7 @@ import Testing
                 try await harness.poll()
                 let alarms = try await harness.lines(Self.alarms)
                 #expect(alarms.count == 1 - round)
-                #expect(alarms.allSatisfy { $0.hasPrefix("differs 1.00 collected by ") && $0.contains(charge) })
+                #expect(alarms.allSatisfy { $0.hasPrefix("differs \(odd.said) collected by ") && $0.contains(charge) })
                 try await harness.database.execute(
                     "UPDATE money_alarms SET settled_at = app_now(), settled_by = 'rosa: Belvo sent the rest'")
             }
