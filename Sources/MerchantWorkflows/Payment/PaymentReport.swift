@@ -51,7 +51,8 @@ extension Belvo.Charge {
         switch status {
         case .collected: collection.map { .some($0) } ?? .none
         case .underWay, .unknown: .underWay
-        case .waiting, .ended: .none
+        case .waiting: .none
+        case .ended: .ended
         }
     }
 
@@ -67,6 +68,8 @@ extension Belvo.Charge {
 /// The money that a charge or a transaction has brought.
 enum CollectedMoney: Sendable {
     case none
+    /// None, and it will bring none.
+    case ended
     /// None yet: the payment was signed, and money may move.
     case underWay
     case some(Payment.Collection)

@@ -131,10 +131,12 @@ package struct WebhookWorkflow: Sendable {
     func noting(
         _ receipt: WebhookReceipt, collected: CollectedMoney, for intent: UUID, after reading: Reading
     ) async -> Reading {
-        guard case .read(isOurs: true, _) = reading else { return reading }
+        guard case .read(isOurs: true, let shown) = reading else { return reading }
         let collection: Payment.Collection
         switch collected {
         case .none: return reading
+        // It has ended, as its webhook says, and another charge has paid.
+        case .ended: return shown == .succeeded ? .read(isOurs: true) : reading
         case .underWay:
             return await self.reading(intent, of: nil) {
                 try await PaymentWorkflow(dependencies: dependencies).noteUnderWay(intent, cause: .webhook)
@@ -241,7 +243,7 @@ extension WebhookReceipt {
     private var told: String? { WebhookKind(rawValue: type).flatMap { statement.told(as: $0) } }
 
     /// Whether it says more than Belvo shows.
-    fileprivate func isAhead(of shown: ProviderStatus) -> Bool {
+    func isAhead(of shown: ProviderStatus) -> Bool {
         WebhookKind(rawValue: type).map { statement.isAhead(of: shown, as: $0) } ?? false
     }
 

@@ -106,7 +106,13 @@ private struct WebhookPass {
             guard let target, let reading = readings[target] else { continue }
             // An intent that a movement's webhook only named may be false, and what is paid may be paid once more, or
             // be shown as unpaid, now or later: the movement itself is read, unless it repeats what is known by then.
-            if receipt.record.isOfMovement, !reading.hasFoundOurs || receipt.record.mayTellOfPayment { continue }
+            // So is a charge that has failed, as its webhook says, while its intent is paid.
+            if receipt.record.isOfMovement,
+                !reading.hasFoundOurs || receipt.record.mayTellOfPayment
+                    || reading.shows.map(receipt.record.isAhead) ?? false
+            {
+                continue
+            }
             settle(receipt, after: reading)
         }
         guard left.contains(where: \.record.isOfMovement) else { return }
@@ -243,6 +249,11 @@ private struct AskedMovement: Hashable, Sendable {
 extension WebhookWorkflow.Reading {
     fileprivate var hasFoundOurs: Bool {
         if case .read(isOurs: true, _) = self { true } else { false }
+    }
+
+    /// The status that Belvo shows; nil where none was read.
+    fileprivate var shows: ProviderStatus? {
+        if case .read(_, let shown) = self { shown } else { nil }
     }
 }
 

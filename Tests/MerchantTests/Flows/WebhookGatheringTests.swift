@@ -156,6 +156,20 @@ import Testing
         }
     }
 
+    @Test func `the webhook of a charge that failed is done although another charge has paid its payment`() async throws
+    {
+        try await Self.open { harness, _, told in
+            try await harness.poll()
+            harness.sandbox.next(.altered([Fault.Alteration("/status", #""FAILED""#)]), on: .getCharge, count: nil)
+            for intent in ["", #", "payment_intent": "\#(told.payment.belvoID)""#] {
+                try await harness.tell("CHARGES", of: told.charge, data: #""status": "FAILED"\#(intent)"#)
+                try await harness.pass(.seconds(2))
+                try await harness.work()
+            }
+            #expect(try await Self.outcomes(harness) == ["done", "done"])
+        }
+    }
+
     @Test func `a movement of a payment that was given up is looked up, and corrects it`() async throws {
         for type in ["CHARGES", "TRANSACTIONS"] {
             try await TestHarness.open { harness in
