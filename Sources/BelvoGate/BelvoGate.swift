@@ -32,6 +32,7 @@ package final class BelvoGate: Sendable {
         var limiter: CallLimiter
         var shares: UserShares
         var workShares: WorkShares
+        var sideCalls: SideCalls
         var availability = BelvoAvailability()
         /// The availability of Belvo as strangers' calls alone have shown it.
         var strangersAvailability = BelvoAvailability()
@@ -45,17 +46,20 @@ package final class BelvoGate: Sendable {
             lines[caller].first { allows(caller, $0, at: now) }
         }
 
-        func allows(_ caller: Caller, _ party: UInt64, at now: Monotonic) -> Bool {
-            guard Turn.hasShare(caller, party) else { return true }
-            return caller == .person ? shares.allows(party, at: now) : workShares.allows(party)
+        private func allows(_ caller: Caller, _ place: CallLines.Place, at now: Monotonic) -> Bool {
+            guard sideCalls.allows(caller, place) else { return false }
+            guard Turn.hasShare(caller, place.party) else { return true }
+            return caller == .person ? shares.allows(place.party, at: now) : workShares.allows(place.party)
         }
 
-        private mutating func takeShare(_ caller: Caller, _ party: UInt64, at now: Monotonic) {
-            guard Turn.hasShare(caller, party) else { return }
-            if caller == .person { shares.take(party, at: now) } else { workShares.take(party) }
+        private mutating func takeShare(_ caller: Caller, _ place: CallLines.Place, at now: Monotonic) {
+            sideCalls.take(caller, place)
+            guard Turn.hasShare(caller, place.party) else { return }
+            if caller == .person { shares.take(place.party, at: now) } else { workShares.take(place.party) }
         }
 
         private mutating func finishShare(_ turn: Turn) {
+            sideCalls.finish(turn.caller, turn.place)
             guard turn.hasShare else { return }
             if turn.caller == .person { shares.finish(turn.party) } else { workShares.finish(turn.party) }
         }
@@ -69,10 +73,10 @@ package final class BelvoGate: Sendable {
 
         /// Takes a turn unless a caller of the same kind waits for it.
         mutating func take(_ turn: Turn, at now: Monotonic) -> Bool {
-            guard first(in: turn.caller, at: now) == nil, allows(turn.caller, turn.party, at: now),
+            guard first(in: turn.caller, at: now) == nil, allows(turn.caller, turn.place, at: now),
                 limiter.take(for: turn.caller, at: now)
             else { return false }
-            takeShare(turn.caller, turn.party, at: now)
+            takeShare(turn.caller, turn.place, at: now)
             lines[turn.caller].noteTurn(at: turn.place)
             return true
         }
@@ -84,7 +88,7 @@ package final class BelvoGate: Sendable {
                 stranger: first(in: .stranger, at: now))
             guard let caller = limiter.next(waiting: { firsts[$0] != nil }, at: now), let place = firsts[caller]
             else { return nil }
-            takeShare(caller, place.party, at: now)
+            takeShare(caller, place, at: now)
             return lines[caller].removeFirst(at: place)
         }
 
@@ -158,7 +162,8 @@ package final class BelvoGate: Sendable {
         state = Mutex(
             State(
                 limiter: CallLimiter(rate: rate, strangerRate: strangerRate, callsMax: callsMax),
-                shares: UserShares(rate: userRate, callsMax: callsMax), workShares: WorkShares(callsMax: callsMax)))
+                shares: UserShares(rate: userRate, callsMax: callsMax), workShares: WorkShares(callsMax: callsMax),
+                sideCalls: SideCalls(callsMax: callsMax)))
         self.turnWaitMax = turnWaitMax
         pollsOfUserRate = rate > 0 ? max(2, rate / 25) : 0
         latencies = Dictionary(uniqueKeysWithValues: Call.allCases.map { ($0, LatencyHistogram()) })
@@ -174,7 +179,10 @@ package final class BelvoGate: Sendable {
             let origin = CallOrigin.current
             let actual = origin?.isStranger == true ? Caller.stranger : caller
             let line = actual == .background ? origin?.workLine ?? 0 : 0
-            let turn = Turn(caller: actual, place: CallLines.Place(line: line, party: origin?.party ?? 0))
+            // A user's enrollment is read before he pays.
+            let subject = actual == .person && call == .readEnrollment ? .payments : call.subject
+            let place = CallLines.Place(line: line, subject: subject, party: origin?.party ?? 0)
+            let turn = Turn(caller: actual, place: place)
             return try await self.carry(call, request, within: timeout, for: turn, by: send)
         }
     }

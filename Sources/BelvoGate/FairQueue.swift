@@ -1,3 +1,5 @@
+import Belvo
+
 /// Calls of one kind that wait: of one party first come, first served; the parties in turn, one call each in a round.
 ///
 /// However many calls one party has in line, another one's first call waits for one call of each party and no more. A
@@ -88,14 +90,27 @@ struct CallLines: Sendable {
     struct Place: Hashable, Sendable {
         let line: Int
         let party: UInt64
+
+        /// Calls about each subject have lines of their own, beside each other.
+        init(line: Int, subject: Call.Subject, party: UInt64) {
+            self.init(line: line * Call.Subject.allCases.count + subject.rawValue, party: party)
+        }
+
+        fileprivate init(line: Int, party: UInt64) {
+            self.line = line
+            self.party = party
+        }
+
+        var subject: Call.Subject { Call.Subject.allCases[line % Call.Subject.allCases.count] }
     }
 
     private var lines: [FairQueue]
     /// The line that is asked first.
     private var next = 0
 
+    /// - Parameter count: lines of each subject.
     init(count: Int = 1) {
-        lines = Array(repeating: FairQueue(), count: count)
+        lines = Array(repeating: FairQueue(), count: count * Call.Subject.allCases.count)
     }
 
     var count: Int { lines.reduce(0) { $0 + $1.count } }
@@ -105,11 +120,12 @@ struct CallLines: Sendable {
 
     func count(at place: Place) -> Int { lines[place.line].count(of: place.party) }
 
-    /// The place whose turn is next, of a party that may have it.
-    func first(where mayHaveTurn: (UInt64) -> Bool) -> Place? {
+    /// The place whose turn is next, among those that may have it.
+    func first(where mayHaveTurn: (Place) -> Bool) -> Place? {
         for offset in lines.indices {
             let line = (next + offset) % lines.count
-            if let party = lines[line].parties.first(where: mayHaveTurn) { return Place(line: line, party: party) }
+            let places = lines[line].parties.lazy.map { Place(line: line, party: $0) }
+            if let first = places.first(where: mayHaveTurn) { return first }
         }
         return nil
     }

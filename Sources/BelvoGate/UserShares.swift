@@ -1,3 +1,4 @@
+import Belvo
 import MerchantModel
 import Transport
 
@@ -78,6 +79,40 @@ struct WorkShares: Sendable {
 
     mutating func finish(_ party: UInt64) {
         underWay.finish(party)
+    }
+}
+
+/// The limit of calls that are not about payments: half of a caller's places, and half of these for tokens. A path of
+/// Belvo's that hangs, such as that of tokens or of enrollments, takes no place from payments, however many users ask
+/// for it.
+struct SideCalls: Sendable {
+    private let max: PerCaller<Int>
+    private var underWay = PerCaller(person: 0, background: 0, stranger: 0)
+    private var tokens = PerCaller(person: 0, background: 0, stranger: 0)
+
+    init(callsMax: Int) {
+        // Of few places none is worth keeping. Workers have half of all; strangers are about no payments.
+        max =
+            callsMax < 32
+            ? PerCaller(person: .max, background: .max, stranger: .max)
+            : PerCaller(person: callsMax / 2, background: callsMax / 4, stranger: .max)
+    }
+
+    func allows(_ caller: Caller, _ place: CallLines.Place) -> Bool {
+        switch place.subject {
+        case .payments: true
+        case .preparations: underWay[caller] < max[caller]
+        case .tokens: underWay[caller] < max[caller] && tokens[caller] < max[caller] / 2
+        }
+    }
+
+    mutating func take(_ caller: Caller, _ place: CallLines.Place) { note(1, caller, place) }
+
+    mutating func finish(_ caller: Caller, _ place: CallLines.Place) { note(-1, caller, place) }
+
+    private mutating func note(_ change: Int, _ caller: Caller, _ place: CallLines.Place) {
+        if place.subject != .payments { underWay[caller] += change }
+        if place.subject == .tokens { tokens[caller] += change }
     }
 }
 

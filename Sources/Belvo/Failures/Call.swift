@@ -44,6 +44,26 @@ package enum Call: String, Sendable, CaseIterable {
             .listing
         }
     }
+    /// The subject of a call: a path of Belvo's that hangs takes no place from calls about another one.
+    package enum Subject: Int, Sendable, CaseIterable {
+        case payments
+        /// Institutions, customers and enrollments, which come before a payment.
+        case preparations
+        case tokens
+    }
+
+    package var subject: Subject {
+        switch self {
+        case .createPaymentIntent, .authorizePaymentIntent, .readPaymentIntent, .findPaymentIntents, .readCharge,
+            .listCharges, .readTransaction:
+            .payments
+        case .listInstitutions, .createCustomer, .findCustomers, .readCustomer, .createEnrollment,
+            .completeRedirection, .readRegistrationOptions, .confirmEnrollment, .readEnrollment, .listEnrollments:
+            .preparations
+        case .mintWidgetToken, .refreshWidgetToken: .tokens
+        }
+    }
+
     /// Whether the call changes something at Belvo.
     package var isChanging: Bool { kind == .creating || kind == .moving }
 }

@@ -234,6 +234,41 @@ import Transport
         }
     }
 
+    @Test(arguments: [
+        (Caller.person, Call.listEnrollments, 32), (.person, .mintWidgetToken, 16), (.background, .readEnrollment, 16),
+    ])
+    func `a path that hangs for many users leaves half of a caller's places to payments`(
+        caller: Caller, hanging: Call, most: Int
+    ) async throws {
+        try await withLoop { loop in
+            let gate = BelvoGate.patient(callsMax: 64)
+            let wire = Wire()
+            let carry = gate.carry(for: caller, by: wire.send)
+            var calls: [Task<Void, any Error>] = []
+            defer { wire.answerAll() }
+            func call(_ kind: Call, _ name: String, _ path: String) throws {
+                let origin = try user(name)
+                calls.append(
+                    loop.task {
+                        _ = try await CallOrigin.$current.withValue(origin) {
+                            try await carry(kind, request(path), .seconds(60))
+                        }
+                    })
+            }
+            for number in 0..<60 { try call(hanging, "user-\(number)", "/hangs") }
+            await loop.comeToRest()
+            #expect(gate.snapshot.underWay[caller] == most)
+            try call(caller == .person ? .readEnrollment : .readPaymentIntent, "eva", "/eva")
+            try await wire.hasLeft(most + 1)
+            #expect(wire.left.last == "/eva")
+            for count in 1...61 {
+                try await wire.hasLeft(count)
+                wire.answer()
+            }
+            for call in calls { try await call.value }
+        }
+    }
+
     @Test func `a user past his rate waits for it, and others pass him`() async throws {
         try await withLoop { loop in
             let clock = HandClock()
