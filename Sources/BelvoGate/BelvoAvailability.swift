@@ -66,9 +66,9 @@ struct BelvoAvailability: Sendable {
     mutating func enter(_ call: Call, _ caller: Caller, of party: UInt64 = 0, at now: Monotonic) -> Entry {
         // What is kept back for its party does not take the place of the call that asks once a minute.
         let ofParty =
-            (caller == .background ? workersPartyQuiet : partyQuiet).rest(call, of: party, at: now)
-            ?? othersFirst(caller, of: party, at: now)
-        if let rest = ofParty ?? silence(of: caller, call, party, at: now) {
+            caller == .background
+            ? workersPartyQuiet.rest(call, of: party, at: now) : partyQuiet.rest(call, of: party, at: now)
+        if let rest = ofParty ?? othersFirst(caller, of: party, at: now) ?? silence(of: caller, call, party, at: now) {
             return .heldBack(CallHeldBack(reason: "Belvo has asked for silence", retryAfter: rest))
         }
         let party = Self.party(party, of: call)

@@ -38,11 +38,17 @@ struct PartyBackoff: Sendable {
     /// in.
     private var silenced: [UInt64: Monotonic] = [:]
     private var admitted: [UInt64: Monotonic] = [:]
+    /// When a call of each kind was last let in.
+    private var letIn: [Call: Monotonic] = [:]
 
-    /// How long this party's calls of this kind still rest.
-    func rest(_ call: Call, of party: UInt64, at now: Monotonic) -> Duration? {
+    /// How long this party's calls of this kind still rest. Belvo may have asked for an hour in an outage of seconds:
+    /// once others are let in, one call a minute asks again.
+    mutating func rest(_ call: Call, of party: UInt64, at now: Monotonic) -> Duration? {
         guard !silences.isEmpty else { return nil }
-        return silences[Key(of: party, call)]?.rest(at: now)
+        let key = Key(of: party, call)
+        guard let silence = silences[key], let rest = silence.rest(at: now) else { return nil }
+        let isAsked = Self.isTheSameForAll(call, of: party) || letIn[call].map(silence.isOlder) ?? false
+        return isAsked ? silences[key]?.ask(changing: false, at: now) : rest
     }
 
     /// Takes note of a 429; true when it concerns this party alone, as it does where it does not speak of all
@@ -73,6 +79,7 @@ struct PartyBackoff: Sendable {
     mutating func noteAdmitted(_ call: Call, of party: UInt64, at now: Monotonic) {
         for key in doubtful where key.party != party { silences[key] = nil }
         doubtful.removeAll()
+        letIn[call] = now
         guard Self.concerns(call, of: party) else { return }
         silences[Key(of: party, call)]?.noteAdmitted(at: now)
         guard !Self.isTheSameForAll(call, of: party) else { return }

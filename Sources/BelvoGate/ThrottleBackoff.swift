@@ -21,6 +21,9 @@ struct ThrottleBackoff: Sendable {
         return until - now
     }
 
+    /// Whether that moment came after the silence began, and after the last call that asked whether it is over.
+    func isOlder(than moment: Monotonic) -> Bool { nextProbe < moment + Self.pauseMax }
+
     /// Asks for leave to make a call; gives the time after which one may ask again, where this one may not.
     mutating func ask(changing isChanging: Bool, at now: Monotonic) -> Duration? {
         guard let rest = rest(at: now) else { return nil }

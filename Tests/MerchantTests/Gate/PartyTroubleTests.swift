@@ -39,12 +39,19 @@ import Transport
                 #expect(gate.snapshot.quiet == nil)
                 await #expect(throws: CallHeldBack.self) { try await call(.completeRedirection, bia) }
                 try await call(.completeRedirection, caio, "/throttled")
-                // What users were told keeps all silent for a moment; themselves for as long as they were told.
+                // What users were told keeps all silent for a moment; themselves for as long as they were told, but
+                // that one call a minute asks again once others are let in.
                 #expect(gate.snapshot.quiet == .seconds(5))
                 await #expect(throws: CallHeldBack.self) { try await call(.readEnrollment, duda) }
                 clock.advance(by: .seconds(61))
-                try await call(.completeRedirection, duda)
                 await #expect(throws: CallHeldBack.self) { try await call(.completeRedirection, caio) }
+                try await call(.completeRedirection, duda)
+                try await call(.completeRedirection, caio, "/throttled")
+                await #expect(throws: CallHeldBack.self) { try await call(.completeRedirection, caio) }
+                clock.advance(by: .seconds(61))
+                await #expect(throws: CallHeldBack.self) { try await call(.completeRedirection, caio) }
+                try await call(.completeRedirection, duda)
+                for _ in 1...2 { try await call(.completeRedirection, caio) }
                 clock.advance(by: .seconds(3_601))
                 try await call(.completeRedirection, ana)
                 // A reading of one user's object.
