@@ -188,7 +188,8 @@ extension Store {
     }
 
     /// Ends the leases of rows that a poll has left as they are, and sets their next polls: one statement for all of
-    /// them, and no history. A row that was changed or claimed meanwhile stays as it is.
+    /// them, and no history. A row that was changed or claimed meanwhile stays as it is, and so does one that another
+    /// session has locked: it keeps none of the others waiting, and comes again when its lease ends.
     package func reschedule(_ rows: [Reschedule], in table: DueTable) async throws {
         // Array parameters cannot hold NULL: -1 means none.
         let waits = rows.map { $0.wait?.wholeMicroseconds ?? -1 }
@@ -197,8 +198,13 @@ extension Store {
             UPDATE \(fragment: table.name) SET
                 version = version + 1, leased_until = NULL,
                 next_poll_at = CASE WHEN wait >= 0 THEN app_now() + wait * interval '1 microsecond' END
-            FROM unnest(\(rows.map(\.id)), \(rows.map(\.version)), \(waits)) AS rest (rested_id, rested_version, wait)
-            WHERE id = rested_id AND version = rested_version
+            FROM (
+                SELECT rested_id, wait FROM \(fragment: table.name) JOIN
+                    unnest(\(rows.map(\.id)), \(rows.map(\.version)), \(waits))
+                        AS rest (rested_id, rested_version, wait) ON id = rested_id AND version = rested_version
+                FOR NO KEY UPDATE OF \(fragment: table.name) SKIP LOCKED
+            ) AS free
+            WHERE id = rested_id
             """)
     }
 }

@@ -61,7 +61,7 @@ extension Store {
     }
 
     /// Sets the next poll of those payments that a page shows as they are known here, and gives their ids. Nothing else
-    /// about them changes, so no version does.
+    /// about them changes, so no version does. One that another session has locked stays due, and keeps none waiting.
     ///
     /// A list is evidence of what it shows: that this one had not been decided. A process with an old page puts a
     /// poll off by one interval.
@@ -73,8 +73,10 @@ extension Store {
             UPDATE payments SET next_poll_at = app_now()
                 + CASE WHEN in_doubt THEN \(pause.wholeMicroseconds) ELSE \(interval.wholeMicroseconds) END
                     * interval '1 microsecond'
-            FROM \(fragment: Self.page(shown))
-            WHERE belvo_id = shown_id AND \(fragment: Self.isUnchanged) AND \(fragment: Self.listed(dueWithin: ahead))
+            WHERE id IN (
+                SELECT id FROM payments JOIN \(fragment: Self.page(shown)) ON belvo_id = shown_id
+                WHERE \(fragment: Self.isUnchanged) AND \(fragment: Self.listed(dueWithin: ahead))
+                FOR NO KEY UPDATE OF payments SKIP LOCKED)
             RETURNING id
             """
         ).map { try $0.decode("id") }

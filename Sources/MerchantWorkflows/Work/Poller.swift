@@ -36,6 +36,7 @@ struct Poller<Record: Sendable>: DueWorker {
     private static var pauseOfOne: Duration { .seconds(2) }
     private let owners: PollsByOwner
     private let batchSizer: BatchSizer
+    private let lastFirst: LastFirst
 
     /// - Parameter limit: records of one pass at most.
     init(
@@ -61,13 +62,14 @@ struct Poller<Record: Sendable>: DueWorker {
         self.owner = owner
         owners = PollsByOwner(rate: gate?.pollsOfUserRate ?? 0, now: gate?.now ?? Monotonic.now)
         batchSizer = BatchSizer(max: limit, min: width)
+        lastFirst = LastFirst()
     }
 
     func runOnce() async throws -> Pass {
         let isShut = gate?.isShut ?? false
         let limit = gate?.pollsMax(of: batchSizer.limit) ?? batchSizer.limit
         let start = Monotonic.now()
-        var left = inTurn(try await claim(limit))
+        var left = inTurn(try await claim(limit), isShut: isShut)
         guard !left.isEmpty else { return Pass() }
         var pass = Pass(wasFull: left.count == limit && !isShut)
         var reschedules: [Reschedule] = []
@@ -90,7 +92,10 @@ struct Poller<Record: Sendable>: DueWorker {
                 switch attempt {
                 case .failed: pass.failed += 1
                 case .done: break
-                case .rescheduled(let reschedule): reschedules.append(reschedule)
+                case .rescheduled(let found):
+                    // What the gate keeps back does not wait for what hangs: another instance may be let in.
+                    if isShut, (try? await reschedule([found])) != nil { break }
+                    reschedules.append(found)
                 }
                 if Monotonic.now() - start < window { fill() }
             }
@@ -108,9 +113,18 @@ struct Poller<Record: Sendable>: DueWorker {
 
     /// UPDATE … RETURNING gives rows in whatever order they were reached: by id, which is by age, the same records are
     /// polled in the same order again. Each user's first record comes before any second one.
-    private func inTurn(_ claimed: [Stored<Record>]) -> [Stored<Record>] {
+    ///
+    /// While the gate is shut the first one finds out whether Belvo is back, and may wait for that until its deadline,
+    /// though another instance would read it at once: it is another record each time.
+    private func inTurn(_ claimed: [Stored<Record>], isShut: Bool) -> [Stored<Record>] {
         var polls: [UserSubject: Int] = [:]
-        let byAge = claimed.sorted { (turn($0.record), id($0.record)) < (turn($1.record), id($1.record)) }
+        var byAge = claimed.sorted { (turn($0.record), id($0.record)) < (turn($1.record), id($1.record)) }
+        if isShut {
+            let last = lastFirst.id.withLock { $0 }
+            let place = byAge.firstIndex { stored in last.map { $0 < id(stored.record) } ?? true } ?? 0
+            byAge = Array(byAge[place...] + byAge[..<place])
+            if let first = byAge.first { lastFirst.id.withLock { $0 = id(first.record) } }
+        }
         let places = byAge.enumerated().map { place, stored in
             guard let owner = owner(stored.record) else { return (round: 0, place: place) }
             polls[owner, default: 0] += 1
@@ -141,6 +155,11 @@ struct Poller<Record: Sendable>: DueWorker {
             return .failed
         }
     }
+}
+
+/// The record that came first in the last pass of one poller while the gate was shut.
+private final class LastFirst: Sendable {
+    let id = Mutex<UUID?>(nil)
 }
 
 /// How many polls each user's records have under way, in all passes of one poller, and have a second.

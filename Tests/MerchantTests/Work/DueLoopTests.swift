@@ -1,5 +1,7 @@
+import Belvo
 import BelvoGate
 import FoundationEssentials
+import HTTP
 import Logging
 import Payments
 import TestSupport
@@ -153,6 +155,47 @@ import Transport
         #expect(pass.examined == 5)
         #expect(polled.value.contains(39))
         #expect(left.value.count == 35 && left.value.allSatisfy { $0.wait == .seconds(2) })
+    }
+
+    /// A gate that Belvo has asked for silence.
+    private func shutGate() async throws -> BelvoGate {
+        let gate = BelvoGate(rate: 0, callsMax: 64, log: log)
+        let carry = gate.carry(for: .background) { _, _ in Response(.tooManyRequests) }
+        _ = try await onLoop { try await carry(.readPaymentIntent, Request(.get, Target(path: "/")), .seconds(1)) }
+        #expect(gate.isShut)
+        return gate
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `while the gate is shut what it keeps back waits for no record that hangs`() async throws {
+        let clock = DatabaseClock(reading: Timestamp(microsecondsSince1970: 0), monotonic: Monotonic.now)
+        let hang = Gate()
+        let poller = Poller<Int>(
+            name: "test", table: .payments, limit: 2, width: 2, log: log, gate: try await shutGate(),
+            claim: { Self.numbered($0, clock) },
+            poll: { stored in
+                if stored.record == 0 { await hang.pass() }
+                return .unchanged(nextPoll: .seconds(1))
+            },
+            reschedule: { if $0.map(\.id) == [Self.id(1)] { hang.open() } },
+            id: Self.id)
+        let pass = try await onLoop { try await poller.runOnce() }
+        #expect(pass.examined == 2)
+    }
+
+    @Test func `while the gate is shut another record each time is the first one`() async throws {
+        let clock = DatabaseClock(reading: Timestamp(microsecondsSince1970: 0), monotonic: Monotonic.now)
+        let polled = Box<[Int]>([])
+        let poller = Poller<Int>(
+            name: "test", table: .payments, limit: 3, width: 1, log: log, gate: try await shutGate(),
+            claim: { Self.numbered($0, clock) },
+            poll: { stored in
+                polled.update { $0.append(stored.record) }
+                return .recorded
+            },
+            reschedule: { _ in }, id: Self.id)
+        for _ in 1...4 { _ = try await onLoop { try await poller.runOnce() } }
+        #expect(polled.value == [0, 1, 2, 1, 2, 0, 2, 0, 1, 0, 1, 2])
     }
 
     @Test func `a worker of its own rests as well while every look fails`() async throws {
