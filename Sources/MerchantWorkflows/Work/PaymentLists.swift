@@ -72,10 +72,16 @@ struct PaymentPoller: DueWorker {
         let pages = 4 + 3 * span.count / dependencies.belvo.glimpsePageSize
         let (begin, timeMax) = (now, polling.timeMax(count: span.count, interval: interval))
         let shown = try await dependencies.belvo.within(timeMax).glimpsePaymentIntents(
-            createdFrom: (span.begin + .seconds(-5)).description, to: (span.end + .seconds(60)).description,
+            createdFrom: (min(span.begin, memory.decidedBegin ?? span.begin) + .seconds(-5)).description,
+            to: (span.end + .seconds(60)).description,
             pagesMax: pages)
         let elapsed = now - begin
         memory.noteReadable()
+        if let late = memory.noteShown(shown.map { ($0.id.uuid, $0.isDecided) }, asked: begin) {
+            memory.mistrust(until: now + polling.mistrust)
+            dependencies.log.notice("payments.list_lags", metadata: ["belvo_id": "\(late.uuidString.lowercased())"])
+            return Listed()
+        }
         let told = try await take(shown, ahead: ahead)
         if let fault = polling.fault(due: span.count, told: told.count, elapsed: elapsed, timeMax: timeMax) {
             memory.mistrust(until: now + polling.mistrust)
@@ -114,8 +120,9 @@ struct PaymentPoller: DueWorker {
         }
     }
 
-    /// Reads a few of those that the list shows undecided, in turn. One that has been decided says that the list lags.
-    /// Belvo may be slow to show one of them: the next lists come without samples until it has.
+    /// Reads a few of those that the list shows undecided, in turn. One that has been decided may have been so since
+    /// the list was made: the next list says. Belvo may be slow to show one of them: the next lists come without
+    /// samples until it has.
     private func sample(_ quiet: [UUID]) async throws {
         guard !quiet.isEmpty, memory.beginSamples() else { return }
         defer { memory.endSamples() }
@@ -125,10 +132,14 @@ struct PaymentPoller: DueWorker {
             try await read(stored)
             guard let seen = try await dependencies.store.payment(Payment.ID(id)), seen.record.status != .pending
             else { continue }
-            memory.mistrust(until: now + polling.mistrust)
-            dependencies.log.notice("payments.list_lags", metadata: ["payment_id": "\(stored.record.id)"])
+            guard let intent = seen.record.belvoID else { continue }
+            memory.noteDecided(intent, created: seen.record.createdAt, at: now)
         }
     }
+}
+
+extension Belvo.PaymentIntent {
+    fileprivate var isDecided: Bool { ProviderStatus(status).end != nil }
 }
 
 extension ShownIntent {

@@ -1,4 +1,6 @@
 import FoundationEssentials
+import MerchantModel
+import Payments
 import Synchronization
 import Transport
 
@@ -52,6 +54,8 @@ final class ListMemory: Sendable {
         var isSampling = false
         /// The payment that was last read beside a list.
         var sampled: UUID?
+        /// Intents that were read as decided beside a list that showed them undecided, until a later list shows them.
+        var decided: [UUID: Decided] = [:]
     }
 
     private let state = Mutex(State())
@@ -75,6 +79,41 @@ final class ListMemory: Sendable {
     }
 
     func endSamples() { state.withLock { $0.isSampling = false } }
+
+    /// An intent that was read as decided: when, and when it was made.
+    private struct Decided {
+        let readAt: Monotonic
+        let createdAt: Timestamp
+    }
+
+    private static let decidedMemory = Duration.seconds(60)
+
+    /// An intent was read as decided that a list had shown undecided: it may have been decided in between. If a later
+    /// list shows it undecided, lists lag.
+    func noteDecided(_ intent: UUID, created createdAt: Timestamp, at now: Monotonic) {
+        state.withLock { state in
+            state.decided = state.decided.filter { now < $0.value.readAt + Self.decidedMemory }
+            state.decided[intent] = Decided(readAt: now, createdAt: createdAt)
+        }
+    }
+
+    /// When the earliest of these was made, so that the next list shows them.
+    var decidedBegin: Timestamp? { state.withLock { $0.decided.values.map(\.createdAt).min() } }
+
+    /// Takes note of what a list shows that was asked for at that moment; gives an intent that it shows undecided and
+    /// that had been read as decided.
+    func noteShown(_ intents: [(id: UUID, isDecided: Bool)], asked moment: Monotonic) -> UUID? {
+        state.withLock { state in
+            guard !state.decided.isEmpty else { return nil }
+            var late: UUID?
+            for intent in intents {
+                guard let known = state.decided[intent.id], known.readAt <= moment else { continue }
+                if !intent.isDecided { late = intent.id }
+                state.decided[intent.id] = nil
+            }
+            return late
+        }
+    }
 
     /// Whether the last pass asked for a list.
     var wasUsed: Bool {

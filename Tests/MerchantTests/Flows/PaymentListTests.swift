@@ -1,4 +1,5 @@
 import BelvoSandbox
+import FoundationEssentials
 import Payments
 import Postgres
 import TestSupport
@@ -173,6 +174,40 @@ import Testing
             try await harness.poll(times: 2)
             #expect(try await Self.statuses(client, payments).allSatisfy { $0 == "SUCCEEDED" })
             #expect(harness.log.holds("payments.list_lags"))
+        }
+    }
+
+    @Test func `a payment that was decided between a list and its reading is no sign that lists lag`() async throws {
+        try await Self.open { harness, client, payments in
+            // This list shows all undecided, and what is read beside it is decided.
+            harness.sandbox.variants.listStateLagMilliseconds = 3_600_000
+            for payment in payments.prefix(2) { try harness.sandbox.settle(intent: payment.belvoID) }
+            try await harness.poll()
+            harness.sandbox.variants.listStateLagMilliseconds = 0
+            for _ in 1...2 {
+                let before = Self.calls(harness).lists
+                try await harness.poll()
+                #expect(Self.calls(harness).lists == before + 1)
+            }
+            #expect(!harness.log.holds("payments.list_lags"))
+            #expect(try await Self.statuses(client, payments).count { $0 == "SUCCEEDED" } == 2)
+        }
+    }
+
+    @Test func `a payment that another session has locked keeps no other waiting`() async throws {
+        try await Self.open { harness, client, payments in
+            let (locked, free) = (payments[0], payments[6])
+            let id = try #require(UUID(uuidString: locked.belvoID))
+            try await harness.poll()
+            try harness.sandbox.settle(intent: free.belvoID)
+            try await harness.database.transaction { transaction in
+                _ = try await transaction.rows("SELECT id FROM payments WHERE belvo_id = \(id) FOR UPDATE")
+                try await harness.poll()
+                #expect(try await client.payment(free).string("status") == "SUCCEEDED")
+            }
+            try harness.sandbox.settle(intent: locked.belvoID)
+            try await harness.poll(times: 2)
+            #expect(try await client.payment(locked).string("status") == "SUCCEEDED")
         }
     }
 
