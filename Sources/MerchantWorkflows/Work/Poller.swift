@@ -37,6 +37,9 @@ struct Poller<Record: Sendable>: DueWorker {
     private let owners: PollsByOwner
     private let batchSizer: BatchSizer
     private let lastFirst: LastFirst
+    private let hung = HungRecords()
+    /// A poll that takes so long and finds nothing has hung.
+    private let hungTime: Duration
 
     /// - Parameter limit: records of one pass at most.
     init(
@@ -45,7 +48,7 @@ struct Poller<Record: Sendable>: DueWorker {
         poll: @escaping @Sendable (Stored<Record>) async throws -> PollOutcome,
         reschedule: @escaping @Sendable ([Reschedule]) async throws -> Void, id: @escaping @Sendable (Record) -> UUID,
         turn: @escaping @Sendable (Record) -> Int64 = { _ in 0 },
-        owner: @escaping @Sendable (Record) -> UserSubject? = { _ in nil }
+        owner: @escaping @Sendable (Record) -> UserSubject? = { _ in nil }, hungTime: Duration = .seconds(5)
     ) {
         self.name = name
         self.table = table
@@ -63,15 +66,22 @@ struct Poller<Record: Sendable>: DueWorker {
         owners = PollsByOwner(rate: gate?.pollsOfUserRate ?? 0, now: gate?.now ?? Monotonic.now)
         batchSizer = BatchSizer(max: limit, min: width)
         lastFirst = LastFirst()
+        self.hungTime = hungTime
     }
 
     func runOnce() async throws -> Pass {
         let isShut = gate?.isShut ?? false
         let limit = gate?.pollsMax(of: batchSizer.limit) ?? batchSizer.limit
         let start = Monotonic.now()
-        var left = inTurn(try await claim(limit), isShut: isShut)
-        guard !left.isEmpty else { return Pass() }
-        var pass = Pass(wasFull: left.count == limit && !isShut)
+        let claimed = try await claim(limit)
+        guard !claimed.isEmpty else { return Pass() }
+        let resting = hung.resting(at: start)
+        var left = inTurn(claimed.filter { !resting.contains(id($0.record)) }, isShut: isShut)
+        var pass = Pass(wasFull: claimed.count == limit && !isShut)
+        // Another instance, which Belvo may answer, has them first.
+        let others = claimed.filter { resting.contains(id($0.record)) }
+            .map { Reschedule(id: id($0.record), version: $0.version, wait: .zero) }
+        if !others.isEmpty { try await reschedule(others) }
         var reschedules: [Reschedule] = []
         await withTaskGroup(of: Attempt.self) { group in
             var underWay = 0
@@ -145,14 +155,40 @@ struct Poller<Record: Sendable>: DueWorker {
     }
 
     private func attemptTraced(_ stored: Stored<Record>) async -> Attempt {
+        let begin = Monotonic.now()
         do {
             guard case .unchanged(let wait) = try await poll(stored) else { return .done }
+            let end = Monotonic.now()
+            if end - begin >= hungTime {
+                hung.note(id(stored.record), at: end)
+                return .rescheduled(
+                    Reschedule(
+                        id: id(stored.record), version: stored.version,
+                        wait: wait.map { $0 <= HungRecords.rest ? .zero : $0 }))
+            }
             return .rescheduled(Reschedule(id: id(stored.record), version: stored.version, wait: wait))
         } catch {
             let id = id(stored.record).uuidString.lowercased()
             log.warning(
                 "poll.failed", metadata: ["worker": "\(name)", "record_id": "\(id)", "reason": "\(error)"])
             return .failed
+        }
+    }
+}
+
+/// The records whose reading has hung here: Belvo may answer another instance, which gets them first.
+private final class HungRecords: Sendable {
+    /// For how long they are left to others.
+    static let rest = Duration.seconds(5)
+
+    private let ends = Mutex<[UUID: Monotonic]>([:])
+
+    func note(_ id: UUID, at now: Monotonic) { ends.withLock { $0[id] = now + Self.rest } }
+
+    func resting(at now: Monotonic) -> Set<UUID> {
+        ends.withLock { ends in
+            ends = ends.filter { now < $0.value }
+            return Set(ends.keys)
         }
     }
 }

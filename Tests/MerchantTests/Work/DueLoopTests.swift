@@ -183,6 +183,23 @@ import Transport
         #expect(pass.examined == 2)
     }
 
+    @Test func `a record whose poll has hung is left to other instances for a while`() async throws {
+        let clock = DatabaseClock(reading: Timestamp(microsecondsSince1970: 0), monotonic: Monotonic.now)
+        let (polled, rested) = (Box<[Int]>([]), Box<[Duration?]>([]))
+        let poller = Poller<Int>(
+            name: "test", table: .payments, limit: 2, width: 2, log: log, gate: nil,
+            claim: { Self.numbered($0, clock) },
+            poll: { stored in
+                polled.update { $0.append(stored.record) }
+                return .unchanged(nextPoll: stored.record == 0 ? .seconds(2) : .seconds(600))
+            },
+            reschedule: { reschedules in rested.update { $0 += reschedules.sorted { $0.id < $1.id }.map(\.wait) } },
+            id: Self.id, hungTime: .zero)
+        for _ in 1...2 { _ = try await onLoop { try await poller.runOnce() } }
+        #expect(polled.value.sorted() == [0, 1])
+        #expect(rested.value == [.zero, .seconds(600), .zero, .zero])
+    }
+
     @Test func `while the gate is shut another record each time is the first one`() async throws {
         let clock = DatabaseClock(reading: Timestamp(microsecondsSince1970: 0), monotonic: Monotonic.now)
         let polled = Box<[Int]>([])
