@@ -113,9 +113,11 @@ extension PaymentWorkflow: PolledWorkflow {
     /// Belvo's last status back, or shows another transfer than the one that paid. None changes a state.
     func raisingAlarms(about report: Payment.Report, against payment: Payment) async throws -> Payment.Report {
         let differences = payment.differences(from: report)
-        if !differences.isEmpty {
+        // Belvo may fill in the transfer a moment later.
+        let mayFillIn = payment.status == .pending && !payment.isInDoubt && payment.lacksOnlyTransfer(report)
+        if !differences.isEmpty, !mayFillIn {
             let names = differences.joined(separator: ",")
-            try await raise(.differs, of: payment, "\(report.providerStatus) with another \(names)")
+            try await raise(.differs, of: payment, "\(report.providerStatus) with other or no \(names)")
         }
         // Where money arrived after all the transaction that records it raises the alarm. It is raised anew here when
         // an operator has settled it and Belvo shows no end yet.

@@ -91,6 +91,35 @@ import Testing
         }
     }
 
+    /// Belvo shows a payment as paid, and its intent names no transfer.
+    private static func paidWithoutTransfer(
+        _ charges: Fault.Alteration...,
+        body: @escaping @Sendable (TestHarness, AppClient, AppClient.OpenedPayment) async throws -> Void
+    ) async throws {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let pointer = "/payment_method_information/open_finance_biometric_pix/end_to_end_id"
+            for call in [BelvoSandbox.Endpoint.createPaymentIntent, .getPaymentIntent] {
+                harness.sandbox.next(.altered([Fault.Alteration(pointer, "null")] + charges), on: call, count: nil)
+            }
+            let payment = try await client.openPayment(enrollment)
+            try await client.authorize(payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            try await harness.poll()
+            try await body(harness, client, payment)
+        }
+    }
+
+    @Test func `a transfer that Belvo fills in later is waited for, and is an alarm when it does not come`()
+        async throws
+    {
+        try await Self.paidWithoutTransfer(Fault.Alteration("/charges", "[]")) { harness, client, payment in
+            #expect(try await client.payment(payment).string("status") == "PENDING")
+            #expect(try await harness.lines(Self.alarms).isEmpty)
+            for _ in 1...3 { try await harness.pass(.seconds(601)) }
+            #expect(try await harness.lines(Self.alarms) == ["differs SUCCEEDED with other or no end_to_end_id"])
+        }
+    }
+
     @Test(arguments: ["/external_id", "/details/customer"])
     func `an enrollment that shows another identity is not believed`(pointer: String) async throws {
         try await TestHarness.open { harness in
