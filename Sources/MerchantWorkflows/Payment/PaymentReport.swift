@@ -49,8 +49,9 @@ extension Belvo.Charge {
     /// The money that it has brought, as far as it says so itself.
     var collected: CollectedMoney {
         switch status {
-        case .collected: collection.map { .some($0) } ?? .none
-        case .underWay, .unknown: .underWay
+        case .collected: .some(brought)
+        case .underWay: .underWay
+        case .unknown: .maybe(brought)
         case .waiting: .none
         case .ended: .ended
         }
@@ -58,8 +59,12 @@ extension Belvo.Charge {
 
     /// The collection that the charge is; nil while it has collected nothing.
     var collection: Payment.Collection? {
-        guard status == .collected else { return nil }
-        return Payment.Collection(
+        status == .collected ? brought : nil
+    }
+
+    /// The money that it brings, where it brings any.
+    private var brought: Payment.Collection {
+        Payment.Collection(
             transfer: endToEndID.flatMap { EndToEndID($0) }, object: id.uuid,
             amount: Payment.Collection.Amount(amount))
     }
@@ -73,6 +78,8 @@ enum CollectedMoney: Sendable {
     /// None yet: the payment was signed, and money may move.
     case underWay
     case some(Payment.Collection)
+    /// The word of the charge is not known: the payment was signed, and this may have come.
+    case maybe(Payment.Collection)
     /// The transaction does not say whether money came in: some, unless its webhook says otherwise. Belvo makes one
     /// when money was received (belvo-api.md §7).
     case asTold

@@ -171,11 +171,24 @@ package struct Reconciliation: Sendable {
         var differences: [Difference] = []
         var collected: [Belvo.PaymentIntent.ID: Int] = [:]
         for charge in charges {
-            guard let intent = charge.paymentIntent, let collection = charge.collection else { continue }
-            collected[intent, default: 0] += 1
+            guard let intent = charge.paymentIntent else {
+                if charge.collection != nil { differences.append(.withoutIntent(charge)) }
+                continue
+            }
+            let collection: Payment.Collection
+            switch charge.collected {
+            case .some(let brought):
+                collection = brought
+                collected[intent, default: 0] += 1
+            case .maybe(let brought): collection = brought
+            case .none, .ended, .underWay, .asTold: continue
+            }
             var payment = seen[intent] ?? nil
             // The charge of an intent of another day.
             if seen[intent] == nil { payment = try await dependencies.store.payment(belvoID: intent.uuid)?.record }
+            // What a charge of an unknown word would have brought counts where nothing else has paid.
+            let isUnsure = charge.collection == nil
+            if isUnsure, payment?.status == .succeeded { continue }
             func differs(_ kind: Difference.Kind, _ ours: String?, _ theirs: String?) {
                 differences.append(
                     Difference(kind: kind, payment: payment?.id.uuid, intent: intent.uuid, ours: ours, theirs: theirs))
@@ -191,7 +204,10 @@ package struct Reconciliation: Sendable {
                 // It may have been paid since the intents were listed, and contradicts nothing then.
                 _ = try? await workflow.syncFromBelvo(intent, on: CallContext(cause: cause, trace: nil))
             }
-            try await workflow.noteCollected(intent.uuid, by: collection, cause: cause)
+            let hasFailed = try await dependencies.store.payment(belvoID: intent.uuid)?.record.state == .failed
+            if !isUnsure || hasFailed {
+                try await workflow.noteCollected(intent.uuid, by: collection, cause: cause)
+            }
             if let payment, payment.status != .succeeded {
                 _ = try await dependencies.store.requeue(.payment, payment.id.uuid)
             }
@@ -223,6 +239,11 @@ extension Belvo.Charge {
 }
 
 extension Difference {
+    fileprivate static func withoutIntent(_ charge: Belvo.Charge) -> Difference {
+        Difference(
+            kind: .unreadable, payment: nil, intent: nil, ours: nil, theirs: "\(charge) names no payment intent")
+    }
+
     fileprivate static func unknownHere(_ intent: Belvo.PaymentIntent) -> Difference {
         Difference(
             kind: .unknownHere, payment: nil, intent: intent.id.uuid, ours: nil,

@@ -114,12 +114,20 @@ package struct WebhookWorkflow: Sendable {
                 let (intent, collected): (Belvo.PaymentIntent.ID?, CollectedMoney)
                 if kind == .charges {
                     let charge = try await dependencies.belvo.readCharge(Charge.ID(id))
+                    if case .unknown(let word) = charge.status {
+                        dependencies.log.error(
+                            "payment.unknown_charge_status",
+                            metadata: ["charge_id": "\(charge.id)", "status": "\(word)"])
+                    }
                     (intent, collected) = (charge.paymentIntent, charge.collected)
                 } else {
                     let transaction = try await dependencies.belvo.readTransaction(Transaction.ID(id))
                     (intent, collected) = (transaction.paymentIntent, transaction.collected)
                 }
-                return intent.map { .belongs(to: $0.uuid, collected: collected) } ?? .ends(.read(isOurs: false))
+                if let intent { return .belongs(to: intent.uuid, collected: collected) }
+                // Its webhook names a payment of ours: what belongs to none may do so later.
+                guard owner != nil else { return .ends(.read(isOurs: false)) }
+                return .ends(.failed(BelvoError.malformedAnswer(reason: "it names no payment intent")))
             }
         } catch {
             return .ends(await reading(id, of: owner) { throw error })
@@ -143,6 +151,14 @@ package struct WebhookWorkflow: Sendable {
                 // The payment's row says so from now on, whatever Belvo shows of the intent.
                 return .read(isOurs: true)
             }
+        // Money may have come of which Belvo shows nothing else: a person finds out.
+        case .maybe(let read) where shown == .failed: collection = read
+        case .maybe where shown == .succeeded: return .read(isOurs: true)
+        case .maybe:
+            let noted = await noting(receipt, collected: .underWay, for: intent, after: reading)
+            guard case .read = noted else { return noted }
+            // The webhook keeps the charge in mind until its intent has ended.
+            return .failed(BelvoError.malformedAnswer(reason: "the charge's status is not known"))
         case .asTold where !receipt.mayTellOfPayment: return reading
         case .some(let read) where read.transfer != nil: collection = read
         case .some, .asTold:
@@ -175,17 +191,14 @@ package struct WebhookWorkflow: Sendable {
         case .interrupted: return nil
         case .read(isOurs: true, let status?) where receipt.record.isAhead(of: status):
             guard age < WebhookKind.lagMax else {
-                dependencies.log.error(
-                    "webhook.never_shown",
-                    metadata: [
-                        "webhook_id": "\(receipt.record.id)",
-                        "object_id": "\(receipt.record.object.map { $0.uuidString.lowercased() } ?? "")",
-                    ])
+                logNeverShown(receipt.record)
                 return WebhookSettlement(of: receipt, outcome: .done)
             }
             failure = BelvoError.malformedAnswer(reason: "it shows less than the webhook says")
         case .read(let isOurs, _): return WebhookSettlement(of: receipt, outcome: isOurs ? .done : .notOurs)
-        case .absent where age >= WebhookKind.lagMax: return WebhookSettlement(of: receipt, outcome: .notOurs)
+        case .absent where age >= WebhookKind.lagMax:
+            if receipt.record.mayTellOfPayment { logNeverShown(receipt.record) }
+            return WebhookSettlement(of: receipt, outcome: .notOurs)
         case .absent(let error):
             isAbsent = true
             failure = error
@@ -199,6 +212,15 @@ package struct WebhookWorkflow: Sendable {
             "webhook.unreadable", metadata: ["webhook_id": "\(receipt.record.id)", "reason": "\(failure)"])
         return WebhookSettlement(
             of: receipt, outcome: .received, nextPoll: pause(after: age, failure), isAbsent: isAbsent, intent: intent)
+    }
+
+    private func logNeverShown(_ receipt: WebhookReceipt) {
+        dependencies.log.error(
+            "webhook.never_shown",
+            metadata: [
+                "webhook_id": "\(receipt.id)",
+                "object_id": "\(receipt.object.map { $0.uuidString.lowercased() } ?? "")",
+            ])
     }
 
     /// How long a webhook rests whose reading has failed: 1 s, 2 s and 4 s, however rarely records are polled; then

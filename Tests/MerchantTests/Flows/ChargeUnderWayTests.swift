@@ -23,7 +23,9 @@ import Testing
                 "CHARGES", of: #require(harness.sandbox.movement("CHARGES", of: payment.belvoID)),
                 data: #""status": "\#(status)""#)
             try await harness.work()
-            #expect(try await harness.lines("SELECT outcome AS line FROM webhook_receipts") == ["done"])
+            // A word that is not known is looked up again until its intent has ended.
+            let outcome = status == "ADIANTADA" ? "received" : "done"
+            #expect(try await harness.lines("SELECT outcome AS line FROM webhook_receipts") == [outcome])
             try await body(&client, enrollment)
         }
     }
@@ -42,6 +44,37 @@ import Testing
     func `a charge that waits does not keep the reference of an intent that was given up`(status: String) async throws {
         try await Self.charged(status) { client, enrollment async throws -> Void in
             #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 201)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `a charge of an unknown word beside FAILED is a contradiction, also when it came before`(isBefore: Bool)
+        async throws
+    {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let enrollment = try await client.enroll()
+            let payment = try await client.openPayment(enrollment)
+            try await client.authorize(payment)
+            func show(_ status: String) {
+                harness.sandbox.clearFaults()
+                harness.sandbox.next(.altered([Fault.Alteration("/status", #""PAID""#)]), on: .getCharge, count: nil)
+                harness.sandbox.next(
+                    .altered([Fault.Alteration("/status", "\"\(status)\""), Fault.Alteration("/charges", "[]")]),
+                    on: .getPaymentIntent, count: nil)
+            }
+            let charge = try #require(harness.sandbox.movement("CHARGES", of: payment.belvoID))
+            show(isBefore ? "PROCESSING" : "FAILED")
+            try await harness.poll()
+            try await harness.tell("CHARGES", of: charge, data: #""status": "PAID""#)
+            try await harness.pass(.seconds(2))
+            show("FAILED")
+            for _ in 1...4 { try await harness.pass(.seconds(2)) }
+            #expect(try await client.payment(payment).string("status") == "FAILED")
+            #expect(try await harness.lines("SELECT kind AS line FROM ops.money_alarms") == ["contradiction"])
+            #expect(harness.log.holds("payment.unknown_charge_status"))
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 409)
+            #expect(try await harness.lines("SELECT outcome AS line FROM webhook_receipts") == ["done"])
         }
     }
 

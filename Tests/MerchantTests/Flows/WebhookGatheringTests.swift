@@ -170,6 +170,30 @@ import Testing
         }
     }
 
+    @Test func `a charge that names no intent is kept while its webhook names a payment`() async throws {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let enrollment = try await client.enroll()
+            let payment = try await client.openPayment(enrollment)
+            try await client.authorize(payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            harness.sandbox.next(
+                .altered([Fault.Alteration("/status", #""FAILED""#), Fault.Alteration("/charges", "[]")]),
+                on: .getPaymentIntent, count: nil)
+            try await harness.poll()
+            harness.sandbox.next(.altered([Fault.Alteration("/payment_intent", "null")]), on: .getCharge, count: 1)
+            try await harness.tell(
+                "CHARGES", of: #require(harness.sandbox.movement("CHARGES", of: payment.belvoID)),
+                data: #""status": "SUCCEEDED", "payment_intent": "\#(payment.belvoID)""#)
+            try await harness.pass(.seconds(2))
+            #expect(try await Self.outcomes(harness) == ["received"])
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").status != 201)
+            for _ in 1...3 { try await harness.pass(.seconds(2)) }
+            #expect(try await Self.outcomes(harness) == ["done"])
+            #expect(try await harness.lines("SELECT kind AS line FROM ops.money_alarms") == ["contradiction"])
+        }
+    }
+
     @Test func `a movement of a payment that was given up is looked up, and corrects it`() async throws {
         for type in ["CHARGES", "TRANSACTIONS"] {
             try await TestHarness.open { harness in

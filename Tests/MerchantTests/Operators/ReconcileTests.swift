@@ -77,6 +77,34 @@ import Testing
         }
     }
 
+    @Test func `a charge that has collected and names no intent is a difference of its day`() async throws {
+        try await atNoon { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let payment = try await client.openPayment(client.enroll())
+            try await client.authorize(payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            try await harness.poll()
+            harness.sandbox.next(
+                .altered([Fault.Alteration("/results/*/payment_intent", "null")]), on: .listCharges)
+            #expect(try await reconcile(harness).map(\.kind) == [.unreadable])
+        }
+    }
+
+    @Test func `a charge of an unknown word is a difference of its day, and a contradiction beside FAILED`()
+        async throws
+    {
+        try await atNoon { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let payment = try await client.openPayment(client.enroll())
+            try await client.authorize(payment)
+            try harness.sandbox.fail(intent: payment.belvoID)
+            try await harness.poll()
+            harness.sandbox.next(.altered([Fault.Alteration("/results/*/status", #""PAID""#)]), on: .listCharges)
+            #expect(try await reconcile(harness).map(\.kind) == [.chargeStatus])
+            #expect(try await harness.lines("SELECT kind AS line FROM ops.money_alarms") == ["contradiction"])
+        }
+    }
+
     @Test func `a list that counts more than it shows is a difference of its day`() async throws {
         try await atNoon { harness in
             for list in [BelvoSandbox.Endpoint.listPaymentIntents, .listCharges] {
