@@ -103,11 +103,6 @@ extension Payment {
         return names
     }
 
-    /// Whether a report of SUCCEEDED is as asked for, but for a transfer that it does not name.
-    public func lacksOnlyTransfer(_ report: Report) -> Bool {
-        differences(from: report) == ["end_to_end_id"]
-    }
-
     /// Whether Belvo takes its own last status back with this report, be it SUCCEEDED or FAILED. It changes no state:
     /// an operator has to act. Of these only a FAILED that is taken back is kept (`contradiction`).
     public func isLastStatusTakenBack(by report: Report) -> Bool {

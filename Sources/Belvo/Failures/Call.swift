@@ -44,6 +44,7 @@ package enum Call: String, Sendable, CaseIterable {
             .listing
         }
     }
+
     /// The subject of a call: a path of Belvo's that hangs takes no place from calls about another one.
     package enum Subject: Int, Sendable, CaseIterable {
         case payments

@@ -114,7 +114,7 @@ extension PaymentWorkflow: PolledWorkflow {
     func raisingAlarms(about report: Payment.Report, against payment: Payment) async throws -> Payment.Report {
         let differences = payment.differences(from: report)
         // Belvo may fill in the transfer a moment later.
-        let mayFillIn = payment.status == .pending && !payment.isInDoubt && payment.lacksOnlyTransfer(report)
+        let mayFillIn = payment.status == .pending && !payment.isInDoubt && differences == ["end_to_end_id"]
         if !differences.isEmpty, !mayFillIn {
             let names = differences.joined(separator: ",")
             try await raise(.differs, of: payment, "\(report.providerStatus) with other or no \(names)")

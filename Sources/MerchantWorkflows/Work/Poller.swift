@@ -36,7 +36,7 @@ struct Poller<Record: Sendable>: DueWorker {
     private static var pauseOfOne: Duration { .seconds(2) }
     private let owners: PollsByOwner
     private let batchSizer: BatchSizer
-    private let lastFirst: LastFirst
+    private let lastFirst = LastFirst()
     private let hung = HungRecords()
     /// A poll that takes so long and finds nothing has hung.
     private let hungTime: Duration
@@ -65,7 +65,6 @@ struct Poller<Record: Sendable>: DueWorker {
         self.owner = owner
         owners = PollsByOwner(rate: gate?.pollsOfUserRate ?? 0, now: gate?.now ?? Monotonic.now)
         batchSizer = BatchSizer(max: limit, min: width)
-        lastFirst = LastFirst()
         self.hungTime = hungTime
     }
 

@@ -171,9 +171,7 @@ import Testing
     }
 
     @Test func `a charge that names no intent is kept while its webhook names a payment`() async throws {
-        try await TestHarness.open { harness in
-            var client = try await AppClient.arrive(on: harness)
-            let enrollment = try await client.enroll()
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
             let payment = try await client.openPayment(enrollment)
             try await client.authorize(payment)
             try harness.sandbox.settle(intent: payment.belvoID)
