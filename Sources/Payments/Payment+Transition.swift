@@ -17,6 +17,8 @@ extension Payment {
         case collected(Collection)
         /// A charge of it is under way: it was signed, whatever Belvo shows of it.
         case chargeUnderWay
+        /// Belvo shows another payment with its transfer, and this one by now with `own`, if with any.
+        case transferIsAnothers(own: EndToEndID?)
         /// Belvo refused to create it, or never got the call.
         case refused(Failure)
         /// The state has lasted too long, and Belvo has just been read.
@@ -139,6 +141,13 @@ extension Payment {
         return plain
     }
 
+    /// Whether its transfer may be another payment's: no money that is known to have come for this one came by it. What
+    /// was paid keeps it until Belvo shows it paid by another.
+    private func mayGiveUpTransfer(for own: EndToEndID?) -> Bool {
+        guard let transfer = facts.endToEndID, transfer != own, contradiction == nil else { return false }
+        return !collectedBy.contains(transfer.description) && (state != .succeeded || own != nil)
+    }
+
     /// The payment after the event: the one place that says which changes there are.
     ///
     /// Throws when the event does not apply to the present state; the caller then reads the record again.
@@ -146,6 +155,7 @@ extension Payment {
         var next = self
         switch (state, event) {
         case (_, .chargeUnderWay): next.wasSeenSigned = next.wasSeenSigned || !isClosedAtBelvo
+        case (_, .transferIsAnothers(let own)) where mayGiveUpTransfer(for: own): next.facts.endToEndID = own
         case (_, .reported(let report)): next.apply(report)
         case (_, .collected(let collection)): next.noteCollected([collection])
         // A foreign record is not signed or canceled from here, nor given up by time.
@@ -320,6 +330,7 @@ extension Payment.Event {
         case .reported: "reported"
         case .collected: "collected"
         case .chargeUnderWay: "charge_under_way"
+        case .transferIsAnothers: "transfer_is_anothers"
         case .refused: "refused"
         case .timedOut: "timed_out"
         case .acknowledged: "acknowledged"

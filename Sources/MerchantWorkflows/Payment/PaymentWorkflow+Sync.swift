@@ -112,7 +112,9 @@ extension PaymentWorkflow {
         let name = isTwin && named?.reference != nil ? nil : named?.id
         if let imported = try await write(payment, seen: seen, of: owner, named: name, on: context) {
             logImport(imported, remote)
-            if imported.record.state == .succeeded { try await logAlarms(of: imported.record.id) }
+            if imported.record.state == .succeeded {
+                try await logAlarms(of: imported.record.id)
+            }
             return .imported
         }
         // Overtaken; or two payments are to be one Pix, and this one is not believed.
@@ -120,6 +122,7 @@ extension PaymentWorkflow {
         else {
             return .overtaken
         }
+        if try await releaseTransfer(to: payment, cause: context.cause) { return .overtaken }
         let open = try seen.transition(on: .reported(report.undecided))
         guard let imported = try await write(open, seen: seen, of: owner, named: name, on: context) else {
             return .overtaken

@@ -292,6 +292,9 @@ extension PaymentWorkflow: PolledWorkflow {
             try await raise(.differs, of: stored.record, detail)
             throw BelvoError.malformedAnswer(reason: "the id is another payment's")
         } catch is EndToEndIDRepeated {
+            if try await releaseTransfer(to: next, cause: cause) {
+                return try await write(next, over: stored, event: event, cause: cause, settling: settling)
+            }
             // An end-to-end id names one transfer: the first payment keeps it, and this report is rejected with an
             // alarm.
             try await raise(
@@ -331,7 +334,7 @@ extension PaymentWorkflow: PolledWorkflow {
         }
     }
 
-    private func plan(_ next: Payment, over stored: Stored<Payment>) -> PollPlan {
+    func plan(_ next: Payment, over stored: Stored<Payment>) -> PollPlan {
         guard next.status == .pending || next.mayBelvoStillPay else { return .entered(nil) }
         let moment = stored.clock.now
         // A record that was at its end and is open again has a time of its own, from which on it is polled ever less

@@ -312,7 +312,11 @@ import Testing
             let intent = try await client.openPaymentBySDK(from: enrollment.atBelvo())
             try harness.sandbox.settle(intent: intent.description)
             let told = try await harness.merchant.dependencies.belvo.readPaymentIntent(intent)
-            try await harness.database.execute("UPDATE payments SET end_to_end_id = \(told.biometricPix.endToEndID)")
+            let transfer = try #require(told.biometricPix.endToEndID)
+            try await harness.database.execute("UPDATE payments SET end_to_end_id = \(transfer)")
+            let pointer = "/payment_method_information/open_finance_biometric_pix/end_to_end_id"
+            harness.sandbox.next(
+                .altered([Fault.Alteration(pointer, "\"\(transfer)\"")]), on: .getPaymentIntent, count: nil)
             try await harness.tell("PAYMENT_INTENTS", of: intent.description)
             try await harness.work()
             #expect(harness.log.holds("payment.end_to_end_id_repeated"))
