@@ -126,12 +126,26 @@ package struct WebhookWorkflow: Sendable {
                 }
                 if let intent { return .belongs(to: intent.uuid, collected: collected) }
                 // Its webhook names a payment of ours: what belongs to none may do so later.
-                guard owner != nil else { return .ends(.read(isOurs: false)) }
+                guard owner != nil else {
+                    logWithoutIntent(id, kind, collected)
+                    return .ends(.read(isOurs: false))
+                }
                 return .ends(.failed(BelvoError.malformedAnswer(reason: "it names no payment intent")))
             }
         } catch {
             return .ends(await reading(id, of: owner) { throw error })
         }
+    }
+
+    /// Logs money that neither its object nor its webhook says the payment of: it may be for one of ours.
+    private func logWithoutIntent(_ id: UUID, _ kind: WebhookKind, _ collected: CollectedMoney) {
+        switch collected {
+        case .some, .maybe: break
+        case .none, .ended, .underWay, .asTold: return
+        }
+        dependencies.log.error(
+            "payment.collected_without_intent",
+            metadata: ["type": "\(kind.rawValue)", "object_id": "\(id.uuidString.lowercased())"])
     }
 
     /// The reading of an intent, after what its movement has collected was recorded, or has raised an alarm. The

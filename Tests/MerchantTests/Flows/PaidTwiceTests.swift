@@ -133,4 +133,17 @@ import Transport
             }
         }
     }
+
+    @Test func `money that neither its charge nor a webhook says the payment of is in the log`() async throws {
+        try await Self.paid { harness, payment, _ in
+            harness.sandbox.next(
+                .altered([.init("/payment_intent", "null"), .init(Self.transfer, #""\#(Self.other)""#)]),
+                on: .getCharge, count: nil)
+            try await harness.tell(
+                "CHARGES", of: Self.movement("CHARGES", of: payment, harness),
+                data: #""status": "SUCCEEDED", "end_to_end_id": "\#(Self.other)""#)
+            try await harness.pass(.seconds(3))
+            #expect(harness.log.holds("payment.collected_without_intent"))
+        }
+    }
 }
