@@ -205,7 +205,9 @@ package struct Reconciliation: Sendable {
                 _ = try? await workflow.syncFromBelvo(intent, on: CallContext(cause: cause, trace: nil))
             }
             let hasFailed = try await dependencies.store.payment(belvoID: intent.uuid)?.record.state == .failed
-            if !isUnsure || hasFailed {
+            // What an old page shows of a charge may be over: the same word now is one to ask about.
+            let isStillUnsure = isUnsure && hasFailed ? await isUnsureNow(charge.id) : false
+            if !isUnsure || isStillUnsure {
                 try await workflow.noteCollected(intent.uuid, by: collection, cause: cause)
             }
             if let payment, payment.status != .succeeded {
@@ -219,6 +221,15 @@ package struct Reconciliation: Sendable {
                     theirs: "\(count) charges"))
         }
         return differences
+    }
+
+    /// Whether a charge of which a list has shown an unknown word may have collected, as it is now.
+    private func isUnsureNow(_ id: Charge.ID) async -> Bool {
+        guard let charge = try? await dependencies.belvo.readCharge(id) else { return true }
+        return switch charge.collected {
+        case .some, .maybe, .asTold: true
+        case .none, .ended, .underWay: false
+        }
     }
 }
 

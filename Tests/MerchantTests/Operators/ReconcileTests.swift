@@ -99,7 +99,12 @@ import Testing
             try await client.authorize(payment)
             try harness.sandbox.fail(intent: payment.belvoID)
             try await harness.poll()
-            harness.sandbox.next(.altered([Fault.Alteration("/results/*/status", #""PAID""#)]), on: .listCharges)
+            harness.sandbox.next(
+                .altered([Fault.Alteration("/results/*/status", #""PAID""#)]), on: .listCharges, count: nil)
+            #expect(try await reconcile(harness).map(\.kind) == [.chargeStatus])
+            // The charge itself says meanwhile that it has failed: the page was old.
+            #expect(try await harness.lines("SELECT kind AS line FROM ops.money_alarms").isEmpty)
+            harness.sandbox.next(.altered([Fault.Alteration("/status", #""PAID""#)]), on: .getCharge, count: nil)
             #expect(try await reconcile(harness).map(\.kind) == [.chargeStatus])
             #expect(try await harness.lines("SELECT kind AS line FROM ops.money_alarms") == ["contradiction"])
         }
