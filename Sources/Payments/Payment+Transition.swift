@@ -127,12 +127,6 @@ extension Payment {
         }
     }
 
-    /// A transfer by which money has arrived once more for this payment, which another one has paid; nil for that one.
-    public func furtherTransfer(_ transfer: EndToEndID?) -> EndToEndID? {
-        guard state == .succeeded, let known = facts.endToEndID, transfer != known else { return nil }
-        return transfer
-    }
-
     /// This payment without an end-to-end id that belongs to another one; and without a success that rests on it.
     public func withoutRepeatedEndToEndID(before: Payment) -> Payment {
         var plain = state == .succeeded ? before : self

@@ -114,6 +114,7 @@ extension PaymentWorkflow {
             logImport(imported, remote)
             if imported.record.state == .succeeded {
                 try await logAlarms(of: imported.record.id)
+                try await raiseIfPaidTwice(imported.record, by: report.collected.map(\.transfer))
             }
             return .imported
         }

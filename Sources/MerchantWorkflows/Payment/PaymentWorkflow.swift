@@ -134,7 +134,7 @@ extension PaymentWorkflow: PolledWorkflow {
         try await raiseIfCollectedInDoubt(after)
         if (after.belvoID ?? report.belvoID) == report.belvoID {
             try await raiseIfOtherAmount(after, by: report.collected)
-            if report.status == .succeeded, report.hasOnlyEndedCharges {
+            if report.status == .succeeded, report.hasOnlyEndedCharges, after.collectedBy.isEmpty {
                 try await raiseBesideTerms(after, "\(report.providerStatus), and its charges have collected nothing")
             }
         }
@@ -202,8 +202,10 @@ extension PaymentWorkflow: PolledWorkflow {
             }
             return
         }
-        for transfer in Set(known + transfers) {
-            guard let further = payment.furtherTransfer(transfer) else { continue }
+        let all = Set(known + transfers.compactMap(\.self))
+        // A foreign payment may be paid without a transfer that Belvo names: the first of several is as good.
+        guard let paying = payment.facts.endToEndID ?? all.min(by: { $0.description < $1.description }) else { return }
+        for further in all.subtracting([paying]) {
             try await raiseOnce(.doublePaid, of: payment, "paid by transfer \(further), too")
         }
     }

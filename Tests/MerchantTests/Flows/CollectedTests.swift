@@ -227,6 +227,27 @@ import Testing
         }
     }
 
+    @Test func `a charge that has collected and is read by itself counts, where the intent shows only one that failed`()
+        async throws
+    {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            try await client.authorize(payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            let failed = #"[{"id": "\#(UUID())", "status": "FAILED"}]"#
+            Self.show("PROCESSING", charges: failed, on: harness)
+            let charge = try #require(harness.sandbox.movement("CHARGES", of: payment.belvoID))
+            try await harness.tell("CHARGES", of: charge)
+            try await harness.pass(.seconds(3))
+            let collectedBy = try await harness.lines("SELECT coalesce(collected_by, '') AS line FROM payments")
+            try #require(collectedBy[0].contains(charge))
+            Self.show("SUCCEEDED", charges: failed, on: harness)
+            try await harness.poll()
+            #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
+            #expect(try await Self.alarms(harness).isEmpty)
+        }
+    }
+
     @Test func `what has collected and is shown pending for too long is an alarm, and two transfers are at once`()
         async throws
     {

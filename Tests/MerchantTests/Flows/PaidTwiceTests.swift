@@ -1,3 +1,4 @@
+import Belvo
 import BelvoSandbox
 import FoundationEssentials
 import MerchantModel
@@ -131,6 +132,31 @@ import Transport
                 _ = try await harness.operate { try await $0.reconcile(UTCDay(of: WallClock.now())) }
                 #expect(try await harness.lines(Self.alarms) == ["double_paid: paid by transfer \(Self.other), too"])
             }
+        }
+    }
+
+    @Test func `a payment of the SDK's that comes paid by two transfers is an alarm, whichever Belvo names`()
+        async throws
+    {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let intent = try await client.openPaymentBySDK(from: client.enroll().atBelvo())
+            try harness.sandbox.settle(intent: intent.description)
+            let charges = ["a", "b"].map { end in
+                #"""
+                {"id": "\#(UUID())", "status": "SUCCEEDED", "payment_method_information": {
+                    "open_finance_biometric_pix": {"end_to_end_id": "E00000000202611221200aaaaaaaaaa\#(end)"}}}
+                """#
+            }
+            harness.sandbox.next(
+                .altered([
+                    .init(Self.transfer, "null"), .init("/charges", "[\(charges.joined(separator: ", "))]"),
+                ]), on: .getPaymentIntent, count: nil)
+            try await harness.hear(of: intent.description)
+            #expect(try await harness.lines("SELECT state AS line FROM payments") == ["succeeded"])
+            #expect(
+                try await harness.lines(Self.alarms)
+                    == ["double_paid: paid by transfer E00000000202611221200aaaaaaaaaab, too"])
         }
     }
 
