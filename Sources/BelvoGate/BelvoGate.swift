@@ -33,6 +33,7 @@ package final class BelvoGate: Sendable {
         var shares: UserShares
         var workShares: WorkShares
         var sideCalls: SideCalls
+        var institutionShares: InstitutionShares
         var availability = BelvoAvailability()
         /// The availability of Belvo as strangers' calls alone have shown it.
         var strangersAvailability = BelvoAvailability()
@@ -47,19 +48,21 @@ package final class BelvoGate: Sendable {
         }
 
         private func allows(_ caller: Caller, _ place: CallLines.Place, at now: Monotonic) -> Bool {
-            guard sideCalls.allows(caller, place) else { return false }
+            guard sideCalls.allows(caller, place), institutionShares.allows(caller, place) else { return false }
             guard Turn.hasShare(caller, place.party) else { return true }
             return caller == .person ? shares.allows(place.party, at: now) : workShares.allows(place.party)
         }
 
         private mutating func takeShare(_ caller: Caller, _ place: CallLines.Place, at now: Monotonic) {
             sideCalls.take(caller, place)
+            institutionShares.take(caller, place)
             guard Turn.hasShare(caller, place.party) else { return }
             if caller == .person { shares.take(place.party, at: now) } else { workShares.take(place.party) }
         }
 
         private mutating func finishShare(_ turn: Turn) {
             sideCalls.finish(turn.caller, turn.place)
+            institutionShares.finish(turn.caller, turn.place)
             guard turn.hasShare else { return }
             if turn.caller == .person { shares.finish(turn.party) } else { workShares.finish(turn.party) }
         }
@@ -163,7 +166,8 @@ package final class BelvoGate: Sendable {
             State(
                 limiter: CallLimiter(rate: rate, strangerRate: strangerRate, callsMax: callsMax),
                 shares: UserShares(rate: userRate, callsMax: callsMax), workShares: WorkShares(callsMax: callsMax),
-                sideCalls: SideCalls(callsMax: callsMax)))
+                sideCalls: SideCalls(callsMax: callsMax),
+                institutionShares: InstitutionShares(callsMax: callsMax)))
         self.turnWaitMax = turnWaitMax
         pollsOfUserRate = rate > 0 ? max(2, rate / 25) : 0
         latencies = Dictionary(uniqueKeysWithValues: Call.allCases.map { ($0, LatencyHistogram()) })
@@ -181,7 +185,8 @@ package final class BelvoGate: Sendable {
             let line = actual == .background ? origin?.workLine ?? 0 : 0
             // A user's enrollment is read before he pays.
             let subject = actual == .person && call == .readEnrollment ? .payments : call.subject
-            let place = CallLines.Place(line: line, subject: subject, party: origin?.party ?? 0)
+            let place = CallLines.Place(
+                line: line, subject: subject, party: origin?.party ?? 0, institution: origin?.institution ?? 0)
             let turn = Turn(caller: actual, place: place)
             return try await self.carry(call, request, within: timeout, for: turn, by: send)
         }
@@ -348,7 +353,8 @@ extension BelvoGate {
                 guard lines.count < Self.lineMax[turn.caller],
                     !turn.hasShare || lines.count(at: turn.place) < Self.lineOfUserMax
                 else { return nil }
-                return state.lines[turn.caller].join(continuation, at: turn.place)
+                return state.lines[turn.caller].join(
+                    continuation, at: turn.place)
             }
             guard let id else { return continuation.resume(returning: false) }
             timer.value.timer = loop.schedule(after: time) { [self] in

@@ -13,6 +13,8 @@ package struct CallOrigin: Sendable {
     let isStranger: Bool
     /// Which of the lines of workers it waits in; they take turns. 0 is that of all but what has a line of its own.
     let workLine: Int
+    /// The institution whose records the calls are about; 0 where that is not known.
+    private(set) var institution: UInt64 = 0
 
     /// How many lines of workers there are.
     static let workLines = 3
@@ -55,6 +57,21 @@ package struct CallOrigin: Sendable {
 
     /// The same, for what has turned out to be a stranger's.
     package var asStranger: CallOrigin { CallOrigin(party: party, isStranger: true) }
+
+    /// Runs work whose calls are about records of this institution.
+    package static func about<Value>(
+        _ institution: (some Hashable)?, _ work: () async throws -> Value
+    ) async rethrows -> Value {
+        guard let institution, let origin = current else { return try await work() }
+        return try await $current.withValue(origin.about(institution), operation: work)
+    }
+
+    /// The same origin, for calls about records of this institution.
+    package func about(_ institution: some Hashable) -> CallOrigin {
+        var origin = self
+        origin.institution = seededHash(of: institution)
+        return origin
+    }
 
     @TaskLocal package static var current: CallOrigin?
 }

@@ -7,6 +7,7 @@ import Belvo
 struct FairQueue: Sendable {
     private struct Waiter {
         let id: UInt64
+        let institution: UInt64
         let continuation: CheckedContinuation<Bool, Never>
     }
 
@@ -31,10 +32,16 @@ struct FairQueue: Sendable {
     /// How many calls of the party are in line.
     func count(of party: UInt64) -> Int { waiters[party]?.count ?? 0 }
 
-    mutating func join(_ continuation: CheckedContinuation<Bool, Never>, of party: UInt64) -> UInt64 {
+    /// The institution that the party's next call is about.
+    func institution(of party: UInt64) -> UInt64 { waiters[party]?.first?.institution ?? 0 }
+
+    mutating func join(
+        _ continuation: CheckedContinuation<Bool, Never>, of party: UInt64, about institution: UInt64 = 0
+    ) -> UInt64 {
         nextID += 1
         count += 1
-        waiters[party, default: []].append(Waiter(id: nextID, continuation: continuation))
+        let waiter = Waiter(id: nextID, institution: institution, continuation: continuation)
+        waiters[party, default: []].append(waiter)
         if waiters[party]?.count == 1 { takePlace(party) }
         return nextID
     }
@@ -90,15 +97,19 @@ struct CallLines: Sendable {
     struct Place: Hashable, Sendable {
         let line: Int
         let party: UInt64
+        /// The institution that the call is about; 0 where that is not known.
+        let institution: UInt64
 
         /// Calls about each subject have lines of their own, beside each other.
-        init(line: Int, subject: Call.Subject, party: UInt64) {
-            self.init(line: line * Call.Subject.allCases.count + subject.rawValue, party: party)
+        init(line: Int, subject: Call.Subject, party: UInt64, institution: UInt64 = 0) {
+            self.init(
+                line: line * Call.Subject.allCases.count + subject.rawValue, party: party, institution: institution)
         }
 
-        fileprivate init(line: Int, party: UInt64) {
+        fileprivate init(line: Int, party: UInt64, institution: UInt64) {
             self.line = line
             self.party = party
+            self.institution = institution
         }
 
         var subject: Call.Subject { Call.Subject.allCases[line % Call.Subject.allCases.count] }
@@ -124,14 +135,19 @@ struct CallLines: Sendable {
     func first(where mayHaveTurn: (Place) -> Bool) -> Place? {
         for offset in lines.indices {
             let line = (next + offset) % lines.count
-            let places = lines[line].parties.lazy.map { Place(line: line, party: $0) }
+            let places = lines[line].parties.lazy.map { party in
+                Place(line: line, party: party, institution: lines[line].institution(of: party))
+            }
             if let first = places.first(where: mayHaveTurn) { return first }
         }
         return nil
     }
 
-    mutating func join(_ continuation: CheckedContinuation<Bool, Never>, at place: Place) -> UInt64 {
-        lines[place.line].join(continuation, of: place.party)
+    mutating func join(
+        _ continuation: CheckedContinuation<Bool, Never>, at place: Place
+    ) -> UInt64 {
+        lines[place.line].join(
+            continuation, of: place.party, about: place.institution)
     }
 
     /// A call had its turn without waiting.

@@ -116,8 +116,50 @@ struct SideCalls: Sendable {
     }
 }
 
+/// The limit of calls about one institution's records: half of the places that calls about payments have, and half of
+/// those that other calls have. An institution at which they hang, however many users it has, leaves the other half to
+/// the users of others.
+struct InstitutionShares: Sendable {
+    private let paymentsMax, preparationsMax: PerCaller<Int>
+    private var payments = PerCaller(person: CallsUnderWay(), background: CallsUnderWay(), stranger: CallsUnderWay())
+    private var preparations = PerCaller(
+        person: CallsUnderWay(), background: CallsUnderWay(), stranger: CallsUnderWay())
+
+    init(callsMax: Int) {
+        // Of few places none is worth keeping.
+        func share(_ part: Int) -> Int { callsMax < 32 ? .max : callsMax / part }
+        paymentsMax = PerCaller(person: share(2), background: share(4), stranger: .max)
+        preparationsMax = PerCaller(person: share(4), background: share(8), stranger: .max)
+    }
+
+    func allows(_ caller: Caller, _ place: CallLines.Place) -> Bool {
+        guard place.institution != 0 else { return true }
+        return place.subject == .payments
+            ? payments[caller][place.institution] < paymentsMax[caller]
+            : preparations[caller][place.institution] < preparationsMax[caller]
+    }
+
+    mutating func take(_ caller: Caller, _ place: CallLines.Place) {
+        guard place.institution != 0 else { return }
+        if place.subject == .payments {
+            payments[caller].take(place.institution)
+        } else {
+            preparations[caller].take(place.institution)
+        }
+    }
+
+    mutating func finish(_ caller: Caller, _ place: CallLines.Place) {
+        guard place.institution != 0 else { return }
+        if place.subject == .payments {
+            payments[caller].finish(place.institution)
+        } else {
+            preparations[caller].finish(place.institution)
+        }
+    }
+}
+
 /// How many calls are in flight, for each party and in all.
-private struct CallsUnderWay {
+private struct CallsUnderWay: Sendable {
     private var counts: [UInt64: Int] = [:]
     private(set) var all = 0
 

@@ -9,6 +9,8 @@ package struct PaymentSurvey: Sendable {
     package struct EnrollmentState: Sendable {
         package let state: Enrollment.State
         package let belvoID: UUID?
+        /// The bank.
+        package let institution: UUID
         /// When a webhook last named it.
         package let lastWebhookAt: Timestamp?
         /// Whether such a webhook has not been worked on yet.
@@ -83,6 +85,7 @@ extension Store {
             ) AS today
             LEFT JOIN (
                 SELECT state AS enrollment_state, belvo_id AS enrollment_belvo_id,
+                    institution_id AS enrollment_institution_id,
                     (SELECT max(last_received_at) FROM webhook_receipts WHERE object_id = belvo_id) AS last_webhook_at,
                     EXISTS (
                         SELECT FROM webhook_receipts WHERE object_id = belvo_id AND outcome = 'received'
@@ -106,6 +109,7 @@ extension Store {
         let enrollmentState = try state.map { state in
             PaymentSurvey.EnrollmentState(
                 state: state, belvoID: try row.decode("enrollment_belvo_id"),
+                institution: try row.decode("enrollment_institution_id"),
                 lastWebhookAt: try row.decode("last_webhook_at"),
                 hasUnreadWebhook: try row.decode("has_unread_webhook"))
         }

@@ -1,4 +1,5 @@
 import Belvo
+import BelvoGate
 import FoundationEssentials
 import Logging
 import MerchantModel
@@ -116,8 +117,11 @@ extension EnrollmentWorkflow {
         _ confirmation: Confirmation, for sent: Stored<Enrollment>, within limit: Duration?, on context: CallContext
     ) async throws -> Stored<Enrollment> {
         guard let belvoID = sent.record.belvoID else { throw WorkflowRefusal.wrongState(sent.record.state.rawValue) }
-        try await (limit.map { dependencies.belvo.within($0) } ?? dependencies.belvo).confirmEnrollment(
-            Belvo.Enrollment.ID(belvoID), confirmationData: confirmation.data, trace: context.trace)
+        let belvo = limit.map { dependencies.belvo.within($0) } ?? dependencies.belvo
+        try await CallOrigin.about(sent.record.institution.id) {
+            try await belvo.confirmEnrollment(
+                Belvo.Enrollment.ID(belvoID), confirmationData: confirmation.data, trace: context.trace)
+        }
         return try await recordEvent(.confirmationAccepted, on: sent, cause: context.cause)
     }
 

@@ -1,4 +1,5 @@
 import Belvo
+import BelvoGate
 import FoundationEssentials
 import HTTP
 import Logging
@@ -79,7 +80,9 @@ package struct EnrollmentWorkflow: Sendable {
             return known
         }
         dependencies.funnelCounts.count(remembered.record)
-        let outcome = try await creation(of: requested, payer: payer, request, on: context).begin(remembered)
+        let outcome = try await CallOrigin.about(bank.id.uuid) {
+            try await creation(of: requested, payer: payer, request, on: context).begin(remembered)
+        }
         return try await dependencies.replay(request, after: outcome) ?? .made(outcome.progress)
     }
 
@@ -124,7 +127,9 @@ package struct EnrollmentWorkflow: Sendable {
         guard case .known(.pending(let stored)) = known,
             let payer = try await dependencies.store.customer(of: subject)?.record.belvoID
         else { return known }
-        let outcome = try await creation(of: requested, payer: payer, request, on: context).resume(stored)
+        let outcome = try await CallOrigin.about(requested.institution) {
+            try await creation(of: requested, payer: payer, request, on: context).resume(stored)
+        }
         return try await dependencies.replay(request, after: outcome) ?? .known(outcome.progress)
     }
 

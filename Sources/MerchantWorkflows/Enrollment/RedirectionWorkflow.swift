@@ -263,7 +263,7 @@ package struct RedirectionWorkflow: Sendable {
     /// On whose behalf Belvo is called: the enrollment's user, or a stranger where it is not known whose it is.
     private func origin(of owner: Stored<Enrollment>?) -> CallOrigin? {
         guard let owner else { return (CallOrigin.current ?? .strangersWorker).asStranger }
-        return .user(owner.record.subject)
+        return .user(owner.record.subject).about(owner.record.institution.id)
     }
 
     /// Belvo took it and says whose it is.

@@ -1,4 +1,5 @@
 import Belvo
+import BelvoGate
 import Logging
 import MerchantModel
 import MerchantStore
@@ -85,12 +86,14 @@ extension PaymentWorkflow {
             throw try await refusal(toAuthorize: stored.record)
         }
         do {
-            try await dependencies.belvo.authorizePaymentIntent(
-                Belvo.PaymentIntent.ID(belvoID),
-                Belvo.Authorization(
-                    riskSignals: riskSignals, assertion: assertion,
-                    platform: enrollment.record.platform.map(Belvo.Platform.init)),
-                trace: context.trace)
+            try await CallOrigin.about(enrollment.record.institution.id) {
+                try await dependencies.belvo.authorizePaymentIntent(
+                    Belvo.PaymentIntent.ID(belvoID),
+                    Belvo.Authorization(
+                        riskSignals: riskSignals, assertion: assertion,
+                        platform: enrollment.record.platform.map(Belvo.Platform.init)),
+                    trace: context.trace)
+            }
             return .done(try await recordEvent(.authorizationAccepted, on: sent, cause: context.cause))
         } catch let error as BelvoError {
             return try await recordFailedAuthorize(

@@ -1,4 +1,5 @@
 import Belvo
+import BelvoGate
 import FoundationEssentials
 import Logging
 import MerchantModel
@@ -12,6 +13,15 @@ extension PaymentWorkflow {
         _ requested: CreateRequest, by subject: UserSubject, as request: KeyedRequest<Payment>, on context: CallContext
     ) async throws -> Creation<Payment> {
         let survey = try await survey(for: requested, of: subject, as: request)
+        return try await CallOrigin.about(survey.enrollment?.institution) {
+            try await create(requested, survey, by: subject, as: request, on: context)
+        }
+    }
+
+    private func create(
+        _ requested: CreateRequest, _ survey: PaymentSurvey, by subject: UserSubject,
+        as request: KeyedRequest<Payment>, on context: CallContext
+    ) async throws -> Creation<Payment> {
         if survey.isKeyUsed {
             if let known = try await replay(request, of: subject, on: context) { return known }
         } else {

@@ -1,0 +1,53 @@
+import Belvo
+import FoundationEssentials
+import HTTP
+import MerchantModel
+import Payments
+import TestSupport
+import Testing
+import Transport
+
+@testable import BelvoGate
+
+/// A bank at which calls hang does not take the places of other banks' users.
+@Suite(.timeLimit(.minutes(1))) struct InstitutionShareTests {
+    private static let bank = UUID()
+    private static let otherBank = UUID()
+
+    @Test(arguments: [
+        (Caller.person, Call.authorizePaymentIntent, 32), (.person, .createEnrollment, 16),
+        (.background, .completeRedirection, 8),
+    ])
+    func `a bank that hangs for many users leaves half of the places to users of other banks`(
+        caller: Caller, hanging: Call, most: Int
+    ) async throws {
+        try await withLoop { loop in
+            let gate = BelvoGate.patient(callsMax: 64)
+            let wire = Wire()
+            let carry = gate.carry(for: caller, by: wire.send)
+            var calls: [Task<Void, any Error>] = []
+            defer { wire.answerAll() }
+            func call(_ name: String, at bank: UUID, _ path: String) throws {
+                let origin = try user(name).about(bank)
+                calls.append(
+                    loop.task {
+                        _ = try await CallOrigin.$current.withValue(origin) {
+                            try await carry(hanging, request(path), .seconds(60))
+                        }
+                    })
+            }
+            for number in 0..<40 { try call("user-\(number)", at: Self.bank, "/hangs") }
+            await loop.comeToRest()
+            #expect(gate.snapshot.underWay[caller] == most)
+            try call("eva", at: Self.otherBank, "/eva")
+            try await wire.hasLeft(most + 1)
+            #expect(wire.left.last == "/eva")
+            // Each that ends makes room for the next one at the same bank.
+            for count in 1...41 {
+                try await wire.hasLeft(count)
+                wire.answer()
+            }
+            for call in calls { try await call.value }
+        }
+    }
+}
