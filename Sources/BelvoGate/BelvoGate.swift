@@ -76,7 +76,7 @@ package final class BelvoGate: Sendable {
 
         /// Takes a turn unless a caller of the same kind waits for it.
         mutating func take(_ turn: Turn, at now: Monotonic) -> Bool {
-            guard first(in: turn.caller, at: now) == nil, allows(turn.caller, turn.place, at: now),
+            guard turn.isContinued || first(in: turn.caller, at: now) == nil, allows(turn.caller, turn.place, at: now),
                 limiter.take(for: turn.caller, at: now)
             else { return false }
             takeShare(turn.caller, turn.place, at: now)
@@ -126,6 +126,8 @@ package final class BelvoGate: Sendable {
         let caller: Caller
         /// Where it waits. Party 0 is no user in particular.
         let place: CallLines.Place
+        /// Whether it goes before those that begin something.
+        let isContinued: Bool
 
         var party: UInt64 { place.party }
 
@@ -187,7 +189,7 @@ package final class BelvoGate: Sendable {
             let subject = actual == .person && call == .readEnrollment ? .payments : call.subject
             let place = CallLines.Place(
                 line: line, subject: subject, party: origin?.party ?? 0, institution: origin?.institution ?? 0)
-            let turn = Turn(caller: actual, place: place)
+            let turn = Turn(caller: actual, place: place, isContinued: origin?.isContinued ?? false)
             return try await self.carry(call, request, within: timeout, for: turn, by: send)
         }
     }
@@ -354,7 +356,7 @@ extension BelvoGate {
                     !turn.hasShare || lines.count(at: turn.place) < Self.lineOfUserMax
                 else { return nil }
                 return state.lines[turn.caller].join(
-                    continuation, at: turn.place)
+                    continuation, at: turn.place, isContinued: turn.isContinued)
             }
             guard let id else { return continuation.resume(returning: false) }
             timer.value.timer = loop.schedule(after: time) { [self] in

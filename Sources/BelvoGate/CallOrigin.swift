@@ -15,6 +15,8 @@ package struct CallOrigin: Sendable {
     let workLine: Int
     /// The institution whose records the calls are about; 0 where that is not known.
     private(set) var institution: UInt64 = 0
+    /// Whether the calls finish what an earlier call of the same request has begun.
+    private(set) var isContinued = false
 
     /// How many lines of workers there are.
     static let workLines = 3
@@ -71,6 +73,13 @@ package struct CallOrigin: Sendable {
         var origin = self
         origin.institution = seededHash(of: institution)
         return origin
+    }
+
+    /// Runs work whose calls finish what this request has begun: they go before calls that begin something.
+    package static func continuing<Value>(_ work: () async throws -> Value) async rethrows -> Value {
+        guard var origin = current else { return try await work() }
+        origin.isContinued = true
+        return try await $current.withValue(origin, operation: work)
     }
 
     @TaskLocal package static var current: CallOrigin?

@@ -35,14 +35,23 @@ struct FairQueue: Sendable {
     /// The institution that the party's next call is about.
     func institution(of party: UInt64) -> UInt64 { waiters[party]?.first?.institution ?? 0 }
 
+    /// - Parameter isContinued: whether the call goes before those of other parties, as the second half of something
+    ///   whose first half has had its turn.
     mutating func join(
-        _ continuation: CheckedContinuation<Bool, Never>, of party: UInt64, about institution: UInt64 = 0
+        _ continuation: CheckedContinuation<Bool, Never>, of party: UInt64, about institution: UInt64 = 0,
+        isContinued: Bool = false
     ) -> UInt64 {
         nextID += 1
         count += 1
         let waiter = Waiter(id: nextID, institution: institution, continuation: continuation)
-        waiters[party, default: []].append(waiter)
-        if waiters[party]?.count == 1 { takePlace(party) }
+        if isContinued {
+            waiters[party, default: []].insert(waiter, at: 0)
+            order.removeAll { $0 == party }
+            order.insert(party, at: 0)
+        } else {
+            waiters[party, default: []].append(waiter)
+            if waiters[party]?.count == 1 { takePlace(party) }
+        }
         return nextID
     }
 
@@ -144,10 +153,10 @@ struct CallLines: Sendable {
     }
 
     mutating func join(
-        _ continuation: CheckedContinuation<Bool, Never>, at place: Place
+        _ continuation: CheckedContinuation<Bool, Never>, at place: Place, isContinued: Bool
     ) -> UInt64 {
         lines[place.line].join(
-            continuation, of: place.party, about: place.institution)
+            continuation, of: place.party, about: place.institution, isContinued: isContinued)
     }
 
     /// A call had its turn without waiting.

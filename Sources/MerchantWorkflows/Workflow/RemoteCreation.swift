@@ -1,4 +1,5 @@
 import Belvo
+import BelvoGate
 import FoundationEssentials
 import Logging
 import MerchantModel
@@ -182,7 +183,11 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
         var claimed = claimed
         do {
             let limit = end - claimed.clock.now - timeouts.readOnceDeadline
-            if let event = try await send(claimed.record, dependencies.belvo.within(limit)) {
+            // Else many who wait for the end of an outage would all look for theirs before any makes one.
+            let sent = try await CallOrigin.continuing { [claimed] in
+                try await send(claimed.record, dependencies.belvo.within(limit))
+            }
+            if let event = sent {
                 return try await recordEvent(event, on: claimed)
             }
         } catch let error as BelvoError {

@@ -9,7 +9,7 @@ import Transport
 
 @testable import BelvoGate
 
-/// A bank at which calls hang does not take the places of other banks' users.
+/// A bank at which calls hang does not take the places of other banks' users, and what is begun is finished first.
 @Suite(.timeLimit(.minutes(1))) struct InstitutionShareTests {
     private static let bank = UUID()
     private static let otherBank = UUID()
@@ -48,6 +48,48 @@ import Transport
                 wire.answer()
             }
             for call in calls { try await call.value }
+        }
+    }
+
+    @Test func `a call that finishes what a request has begun goes before calls that begin something`() async throws {
+        try await withLoop { loop in
+            let gate = BelvoGate.patient(callsMax: 1)
+            let wire = Wire()
+            let carry = gate.carry(for: .person, by: wire.send)
+            var calls: [Task<Void, any Error>] = []
+            defer { wire.answerAll() }
+            calls.append(
+                loop.task {
+                    _ = try await CallOrigin.$current.withValue(try user("ana")) {
+                        _ = try await carry(.findCustomers, request("/ana/looks"), .seconds(60))
+                        return try await CallOrigin.continuing {
+                            try await carry(.createCustomer, request("/ana/makes"), .seconds(60))
+                        }
+                    }
+                })
+            try await wire.hasLeft(1)
+            for name in ["bia", "caio", "duda"] {
+                let origin = try user(name)
+                calls.append(
+                    loop.task {
+                        _ = try await CallOrigin.$current.withValue(origin) {
+                            try await carry(.findCustomers, request("/\(name)/looks"), .seconds(60))
+                        }
+                    })
+            }
+            await loop.comeToRest()
+            wire.answer()
+            try await wire.hasLeft(2)
+            await loop.comeToRest()
+            for count in 3...5 {
+                wire.answer()
+                try await wire.hasLeft(count)
+            }
+            wire.answer()
+            for call in calls { try await call.value }
+            // One that was next when the first ended has its turn; the others come after.
+            let place = try #require(wire.left.firstIndex(of: "/ana/makes"))
+            #expect(place <= 2)
         }
     }
 }
