@@ -135,11 +135,18 @@ extension Payment {
         return plain
     }
 
-    /// Whether its transfer may be another payment's: no money that is known to have come for this one came by it. What
-    /// was paid keeps it until Belvo shows it paid by another.
+    /// Whether its transfer may be another payment's, where Belvo shows this one with `own` by now, if with any.
+    ///
+    /// What was paid keeps it until Belvo shows it paid by another. What has failed gives it up, unless it has brought
+    /// money and no operator has settled yet that it has not.
     private func mayGiveUpTransfer(for own: EndToEndID?) -> Bool {
         guard let transfer = facts.endToEndID, transfer != own, contradiction == nil else { return false }
-        return !collectedBy.contains(transfer.description) && (state != .succeeded || own != nil)
+        let hasCollected = collectedBy.contains(transfer.description)
+        return switch state {
+        case .failed: isClosedAtBelvo || !hasCollected
+        case .succeeded: own != nil
+        default: own != nil || !hasCollected
+        }
     }
 
     /// The payment after the event: the one place that says which changes there are.

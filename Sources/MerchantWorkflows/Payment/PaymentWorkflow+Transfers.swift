@@ -11,41 +11,66 @@ extension PaymentWorkflow {
     /// false where it stays.
     ///
     /// A payment that has failed and brought no money gives it up. Any other one is read, once Belvo calls this one
-    /// paid by it: Belvo may have shown it for the wrong payment, and mended that.
-    func releaseTransfer(to claimant: Payment, cause: Cause) async throws -> Bool {
-        guard let transfer = claimant.facts.endToEndID else { return false }
+    /// paid by it: Belvo may have shown it for the wrong payment, and mended that. Where Belvo has mixed up several,
+    /// the one that gives it up may have to get its own from another one first; `chain` names those that wait for that.
+    func releaseTransfer(to claimant: Payment, for chain: [Payment.ID] = [], cause: Cause) async throws -> Bool {
+        guard let transfer = claimant.facts.endToEndID, chain.count < Self.chainMax else { return false }
         let holder = try await dependencies.store.payments(knownBy: [], orByTransfers: [transfer]).first
         guard let holder, holder.record.id != claimant.id else { return true }
         let known = holder.record
         var own: EndToEndID?
-        if known.status != .failed {
-            guard claimant.state == .succeeded, let belvoID = known.belvoID else { return false }
-            let seen: Payment.Report
-            do {
-                seen = report(try await dependencies.belvo.readPaymentIntent(Belvo.PaymentIntent.ID(belvoID)))
-            } catch {
+        // One of the chain gets its own later, and is written anew then.
+        if known.status != .failed, !chain.contains(known.id) {
+            guard claimant.state == .succeeded, let seen = try await readHolder(known, of: transfer) else {
                 return false
             }
-            guard known.differences(from: seen).allSatisfy({ $0 == "end_to_end_id" }),
-                !seen.collected.contains(where: { $0.transfer == transfer })
-            else { return false }
-            // What the first payment was paid by twice is an alarm, whichever was meant.
-            try await raiseIfPaidTwice(known, by: [seen.facts.endToEndID])
-            own = seen.facts.endToEndID
+            own = seen
         }
-        guard let next = try? known.transition(on: .transferIsAnothers(own: own)) else { return false }
-        do {
-            guard try await giveUpTransfer(next, holder, cause) else { return false }
-        } catch is EndToEndIDRepeated {
-            return false
-        }
+        let isGivenUp = try await giveUp(holder, for: own, claimant, chain, cause)
+        guard isGivenUp else { return false }
         dependencies.log.warning(
             "payment.transfer_moved",
             metadata: ["payment_id": "\(known.id)", "to": "\(claimant.id)", "end_to_end_id": "\(transfer)"])
         return true
     }
 
-    private func giveUpTransfer(_ next: Payment, _ holder: Stored<Payment>, _ cause: Cause) async throws -> Bool {
+    private static let chainMax = 8
+
+    /// The transfer with which Belvo shows the payment now, `.some(nil)` where with none; nil where that one stays.
+    private func readHolder(_ known: Payment, of transfer: EndToEndID) async throws -> EndToEndID?? {
+        guard let belvoID = known.belvoID else { return nil }
+        let seen: Payment.Report
+        do {
+            seen = report(try await dependencies.belvo.readPaymentIntent(Belvo.PaymentIntent.ID(belvoID)))
+        } catch {
+            return nil
+        }
+        guard known.differences(from: seen).allSatisfy({ $0 == "end_to_end_id" }),
+            !seen.collected.contains(where: { $0.transfer == transfer })
+        else { return nil }
+        // What the first payment was paid by twice is an alarm, whichever was meant.
+        try await raiseIfPaidTwice(known, by: [seen.facts.endToEndID])
+        return .some(seen.facts.endToEndID)
+    }
+
+    /// Writes the holder without the transfer, after its own was taken from who has that, if anyone; false where it
+    /// stays as it is.
+    private func giveUp(
+        _ holder: Stored<Payment>, for own: EndToEndID?, _ claimant: Payment, _ chain: [Payment.ID], _ cause: Cause
+    ) async throws -> Bool {
+        guard let next = try? holder.record.transition(on: .transferIsAnothers(own: own)) else { return false }
+        do {
+            return try await writeTransfer(next, holder, cause)
+        } catch is EndToEndIDRepeated {
+            if try await releaseTransfer(to: next, for: chain + [claimant.id], cause: cause) {
+                return (try? await writeTransfer(next, holder, cause)) ?? false
+            }
+            // What is under way has none until Belvo shows it again.
+            return own == nil ? false : try await giveUp(holder, for: nil, claimant, chain, cause)
+        }
+    }
+
+    private func writeTransfer(_ next: Payment, _ holder: Stored<Payment>, _ cause: Cause) async throws -> Bool {
         let event = Payment.Event.transferIsAnothers(own: next.facts.endToEndID)
         return try await dependencies.store.update(
             holder, to: next, event: event.name, plan: plan(next, over: holder), cause: cause, at: holder.clock.now)

@@ -117,4 +117,71 @@ struct MovedTransferTests {
             #expect(try await harness.lines(Self.transfers)[1] == "order-2 succeeded \(transfer)")
         }
     }
+
+    @Test func `a payment whose charge has collected another one's transfer has its own once Belvo shows it`()
+        async throws
+    {
+        try await open { harness, payer, first, second, transfer in
+            var client = payer
+            try await client.authorize(first)
+            let charge = #"""
+                [{"id": "\#(UUID())", "status": "SUCCEEDED", "payment_method_information": {
+                    "open_finance_biometric_pix": {"end_to_end_id": "\#(transfer)"}}}]
+                """#
+            harness.sandbox.next(
+                .altered([Fault.Alteration("/charges", charge), Fault.Alteration(Self.pointer, "\"\(transfer)\"")]),
+                on: .getPaymentIntent, count: nil)
+            try await harness.hear(of: first.belvoID)
+            #expect(
+                try await harness.lines("SELECT collected_by AS line FROM payments WHERE collected_by IS NOT NULL")
+                    .count == 1)
+            harness.sandbox.clearFaults()
+            try harness.sandbox.settle(intent: first.belvoID)
+            try await hear(of: first, showing: transfer, harness)
+            try await expect(["order-1 succeeded \(transfer)", "order-2 authorizing none"], harness)
+            harness.sandbox.clearFaults()
+            try await harness.hear(of: second.belvoID)
+            let own = try await ownTransfer(of: first, harness)
+            try await expect(["order-1 succeeded \(own)", "order-2 succeeded \(transfer)"], harness)
+            #expect(try await harness.lines("SELECT kind AS line FROM money_alarms") == ["double_paid"])
+        }
+    }
+
+    @Test func `what an operator has settled as failed gives up the transfer that it had collected by`() async throws {
+        try await open { harness, payer, first, second, transfer in
+            var client = payer
+            try await client.authorize(first)
+            try harness.sandbox.fail(intent: first.belvoID)
+            try await harness.hear(of: first.belvoID)
+            // It had collected by it, which was a contradiction and was settled.
+            try await harness.database.execute(
+                """
+                UPDATE payments SET end_to_end_id = \(transfer), collected_by = \(transfer)
+                WHERE belvo_id::text = \(first.belvoID)
+                """)
+            try await harness.hear(of: second.belvoID)
+            try await expect(["order-1 failed none", "order-2 succeeded \(transfer)"], harness)
+        }
+    }
+
+    @Test func `a payment gets its own transfer from one that has failed, where another is to have its own`()
+        async throws
+    {
+        try await open { harness, payer, first, second, transfer in
+            var client = payer
+            try await client.authorize(first)
+            try harness.sandbox.settle(intent: first.belvoID)
+            try await hear(of: first, showing: transfer, harness)
+            harness.sandbox.clearFaults()
+            let own = try await ownTransfer(of: first, harness)
+            let enrollment = try await client.enroll()
+            let third = try await client.openPayment(enrollment, reference: "order-3", key: "tap-3")
+            try await hear(of: third, showing: own, harness)
+            #expect(try await client.cancel(third).status == 200)
+            harness.sandbox.clearFaults()
+            try await harness.hear(of: second.belvoID)
+            try await expect(
+                ["order-1 succeeded \(own)", "order-2 succeeded \(transfer)", "order-3 failed none"], harness)
+        }
+    }
 }
