@@ -206,6 +206,12 @@ extension PaymentWorkflow: PolledWorkflow {
         // A foreign payment may be paid without a transfer that Belvo names: the first of several is as good.
         guard let paying = payment.facts.endToEndID ?? all.min(by: { $0.description < $1.description }) else { return }
         for further in all.subtracting([paying]) {
+            // The two were an alarm before it was paid, of which an operator has settled the one that named the other.
+            if known.contains(paying), known.contains(further),
+                try await dependencies.store.hasSettled(.doublePaid, of: payment.id)
+            {
+                continue
+            }
             try await raiseOnce(.doublePaid, of: payment, "paid by transfer \(further), too")
         }
     }

@@ -1,3 +1,4 @@
+import Belvo
 import BelvoSandbox
 import FoundationEssentials
 import HTTP
@@ -7,6 +8,7 @@ import Postgres
 import Testing
 
 @testable import MerchantServer
+@testable import MerchantWorkflows
 
 /// A charge or a transaction that Belvo shows as collected is money, whatever Belvo shows of its intent.
 @Suite struct CollectedTests {
@@ -224,6 +226,35 @@ import Testing
             try await harness.poll()
             #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
             #expect(try await Self.alarms(harness) == ["double_paid"])
+        }
+    }
+
+    @Test func `two transfers that an operator has settled are no new alarm when Belvo calls the payment paid by one`()
+        async throws
+    {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            try await client.authorize(payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            let told = try await harness.merchant.dependencies.belvo.readPaymentIntent(
+                PaymentIntent.ID(try #require(UUID(uuidString: payment.belvoID))))
+            let own = try #require(told.biometricPix.endToEndID)
+            let charges = [own, "E43215815202611221852HX6L8Zx9BkT"].map { transfer in
+                #"""
+                {"id": "\#(UUID())", "status": "SUCCEEDED", "payment_method_information": {
+                    "open_finance_biometric_pix": {"end_to_end_id": "\#(transfer)"}}}
+                """#
+            }
+            Self.show("FAILED", charges: "[\(charges.joined(separator: ", "))]", on: harness)
+            try await harness.poll()
+            #expect(try await Set(Self.alarms(harness)) == ["double_paid", "contradiction"])
+            try await harness.database.execute(
+                "UPDATE money_alarms SET settled_at = app_now(), settled_by = 'rosa: once'")
+            Self.show("SUCCEEDED", charges: "[\(charges.joined(separator: ", "))]", on: harness)
+            try await harness.pass(.seconds(10))
+            #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
+            let open = try await harness.lines("SELECT kind AS line FROM money_alarms WHERE settled_at IS NULL")
+            #expect(!open.contains("double_paid"))
         }
     }
 
