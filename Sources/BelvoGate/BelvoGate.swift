@@ -34,6 +34,7 @@ package final class BelvoGate: Sendable {
         var workShares: WorkShares
         var sideCalls: SideCalls
         var institutionShares: InstitutionShares
+        var unansweredUsers: UnansweredUsers
         var availability = BelvoAvailability()
         /// The availability of Belvo as strangers' calls alone have shown it.
         var strangersAvailability = BelvoAvailability()
@@ -48,7 +49,9 @@ package final class BelvoGate: Sendable {
         }
 
         private func allows(_ caller: Caller, _ place: CallLines.Place, at now: Monotonic) -> Bool {
-            guard sideCalls.allows(caller, place), institutionShares.allows(caller, place) else { return false }
+            guard sideCalls.allows(caller, place), institutionShares.allows(caller, place),
+                unansweredUsers.allows(caller, place, at: now)
+            else { return false }
             guard Turn.hasShare(caller, place.party) else { return true }
             return caller == .person ? shares.allows(place.party, at: now) : workShares.allows(place.party)
         }
@@ -56,6 +59,7 @@ package final class BelvoGate: Sendable {
         private mutating func takeShare(_ caller: Caller, _ place: CallLines.Place, at now: Monotonic) {
             sideCalls.take(caller, place)
             institutionShares.take(caller, place)
+            unansweredUsers.take(caller, place)
             guard Turn.hasShare(caller, place.party) else { return }
             if caller == .person { shares.take(place.party, at: now) } else { workShares.take(place.party) }
         }
@@ -63,6 +67,7 @@ package final class BelvoGate: Sendable {
         private mutating func finishShare(_ turn: Turn) {
             sideCalls.finish(turn.caller, turn.place)
             institutionShares.finish(turn.caller, turn.place)
+            unansweredUsers.finish(turn.caller, turn.place)
             guard turn.hasShare else { return }
             if turn.caller == .person { shares.finish(turn.party) } else { workShares.finish(turn.party) }
         }
@@ -169,7 +174,8 @@ package final class BelvoGate: Sendable {
                 limiter: CallLimiter(rate: rate, strangerRate: strangerRate, callsMax: callsMax),
                 shares: UserShares(rate: userRate, callsMax: callsMax), workShares: WorkShares(callsMax: callsMax),
                 sideCalls: SideCalls(callsMax: callsMax),
-                institutionShares: InstitutionShares(callsMax: callsMax)))
+                institutionShares: InstitutionShares(callsMax: callsMax),
+                unansweredUsers: UnansweredUsers(callsMax: callsMax)))
         self.turnWaitMax = turnWaitMax
         pollsOfUserRate = rate > 0 ? max(2, rate / 25) : 0
         latencies = Dictionary(uniqueKeysWithValues: Call.allCases.map { ($0, LatencyHistogram()) })
@@ -306,6 +312,7 @@ extension BelvoGate {
         let now = now()
         let events = state.withLock { state in
             state.finish(turn)
+            state.unansweredUsers.note(outcome.kind, turn.caller, turn.place, at: now)
             state.counts[GateSnapshot.Key(call: call, outcome: outcome.kind), default: 0] += 1
             let availability = turn.caller == .stranger ? \State.strangersAvailability : \State.availability
             return state[keyPath: availability].learn(

@@ -158,10 +158,87 @@ struct InstitutionShares: Sendable {
     }
 }
 
+/// The limit of calls of users whose last call was not answered in time, while others' calls are answered: a quarter of
+/// the places that calls about payments have, and of those that other calls have. Whatever hangs, be it several banks or
+/// single users' records, holds most places for one time-out and not for longer.
+struct UnansweredUsers: Sendable {
+    /// How long it is remembered of a user who calls no more, and for how long what was answered counts as now.
+    static let memory = Duration.seconds(300)
+    static let answeredLately = Duration.seconds(10)
+    /// Users of whom it is remembered. Past it no more are noted.
+    static let countMax = 4_096
+
+    private struct Group: Sendable {
+        var underWay = CallsUnderWay()
+        var lastAnswered: Monotonic?
+    }
+
+    private let paymentsMax, preparationsMax: PerCaller<Int>
+    private var payments = PerCaller(person: Group(), background: Group(), stranger: Group())
+    private var preparations = PerCaller(person: Group(), background: Group(), stranger: Group())
+    private var unanswered: PerCaller<[UInt64: Monotonic]> = PerCaller(person: [:], background: [:], stranger: [:])
+
+    init(callsMax: Int) {
+        // Of few places none is worth keeping.
+        func share(_ part: Int) -> Int { callsMax < 32 ? .max : callsMax / part }
+        paymentsMax = PerCaller(person: share(4), background: share(8), stranger: .max)
+        preparationsMax = PerCaller(person: share(8), background: share(16), stranger: .max)
+    }
+
+    func allows(_ caller: Caller, _ place: CallLines.Place, at now: Monotonic) -> Bool {
+        guard isUnanswered(caller, place.party, at: now) else { return true }
+        let isPayment = place.subject == .payments
+        let group = isPayment ? payments[caller] : preparations[caller]
+        guard let last = group.lastAnswered, now < last + Self.answeredLately else { return true }
+        let count = group.underWay.parties.reduce(0) { sum, party in
+            sum + (isUnanswered(caller, party, at: now) ? group.underWay[party] : 0)
+        }
+        return count < (isPayment ? paymentsMax : preparationsMax)[caller]
+    }
+
+    private func isUnanswered(_ caller: Caller, _ party: UInt64, at now: Monotonic) -> Bool {
+        unanswered[caller][party].map { now < $0 + Self.memory } ?? false
+    }
+
+    mutating func take(_ caller: Caller, _ place: CallLines.Place) {
+        guard place.party != 0, caller != .stranger else { return }
+        change(caller, place) { $0.underWay.take(place.party) }
+    }
+
+    mutating func finish(_ caller: Caller, _ place: CallLines.Place) {
+        guard place.party != 0, caller != .stranger else { return }
+        change(caller, place) { $0.underWay.finish(place.party) }
+    }
+
+    /// Takes note of how a call ended.
+    mutating func note(_ outcome: CallOutcome.Kind, _ caller: Caller, _ place: CallLines.Place, at now: Monotonic) {
+        guard place.party != 0, caller != .stranger else { return }
+        switch outcome {
+        case .timedOut:
+            if unanswered[caller].count >= Self.countMax {
+                unanswered[caller] = unanswered[caller].filter { now < $0.value + Self.memory }
+            }
+            guard unanswered[caller].count < Self.countMax else { return }
+            unanswered[caller][place.party] = now
+        case .answered, .refused:
+            unanswered[caller][place.party] = nil
+            change(caller, place) { $0.lastAnswered = now }
+        default: break
+        }
+    }
+
+    private mutating func change(_ caller: Caller, _ place: CallLines.Place, _ change: (inout Group) -> Void) {
+        if place.subject == .payments { change(&payments[caller]) } else { change(&preparations[caller]) }
+    }
+}
+
 /// How many calls are in flight, for each party and in all.
 private struct CallsUnderWay: Sendable {
     private var counts: [UInt64: Int] = [:]
     private(set) var all = 0
+
+    /// The parties with calls in flight.
+    var parties: Dictionary<UInt64, Int>.Keys { counts.keys }
 
     subscript(party: UInt64) -> Int { counts[party] ?? 0 }
 

@@ -92,4 +92,36 @@ import Transport
             #expect(place <= 2)
         }
     }
+
+    @Test(arguments: [
+        (Caller.person, Call.Subject.payments, 16), (.person, .preparations, 8), (.background, .payments, 8),
+    ])
+    func `users whose last call was not answered have a quarter of the places while others are answered`(
+        caller: Caller, about: Call.Subject, most: Int
+    ) {
+        var users = UnansweredUsers(callsMax: 64)
+        func place(_ user: UInt64) -> CallLines.Place { CallLines.Place(line: 0, subject: about, party: user) }
+        var now = Monotonic(nanoseconds: 0)
+        for user in 2...61 as ClosedRange<UInt64> { users.note(.timedOut, caller, place(user), at: now) }
+        func taken() -> Int {
+            var count = 0
+            for user in 2...61 as ClosedRange<UInt64> where users.allows(caller, place(user), at: now) {
+                users.take(caller, place(user))
+                count += 1
+            }
+            for user in 2...61 as ClosedRange<UInt64> { users.finish(caller, place(user)) }
+            return count
+        }
+        // Where nothing is answered all are alike.
+        #expect(taken() == 60)
+        users.note(.answered, caller, place(100), at: now)
+        #expect(taken() == most)
+        #expect(users.allows(caller, place(100), at: now))
+        #expect(users.allows(caller, place(101), at: now))
+        // Who is answered is one of the others again.
+        for user in 2...21 as ClosedRange<UInt64> { users.note(.refused, caller, place(user), at: now) }
+        #expect(taken() == 20 + most)
+        now = now + UnansweredUsers.answeredLately
+        #expect(taken() == 60)
+    }
 }
