@@ -48,8 +48,14 @@ extension PaymentWorkflow {
         guard known.differences(from: seen).allSatisfy({ $0 == "end_to_end_id" }),
             !seen.collected.contains(where: { $0.transfer == transfer })
         else { return nil }
+        // What has brought money here keeps it until Belvo shows it as paid.
+        let hasPaid = known.state == .succeeded || known.collectedBy.contains(transfer.description)
+        if hasPaid, seen.status != .succeeded { return nil }
         // What the first payment was paid by twice is an alarm, whichever was meant.
         try await raiseIfPaidTwice(known, by: [seen.facts.endToEndID])
+        if hasPaid, seen.facts.endToEndID != nil, seen.facts.endToEndID != transfer {
+            try await raiseOnce(.doublePaid, of: known, "\(transfer), by which it was paid, is another payment's")
+        }
         return .some(seen.facts.endToEndID)
     }
 

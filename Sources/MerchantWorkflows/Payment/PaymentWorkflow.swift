@@ -230,7 +230,7 @@ extension PaymentWorkflow: PolledWorkflow {
     }
 
     /// Raises an alarm about a payment, once for each such thing that is found.
-    private func raiseOnce(_ kind: MoneyAlarm.Kind, of payment: Payment, _ detail: String) async throws {
+    func raiseOnce(_ kind: MoneyAlarm.Kind, of payment: Payment, _ detail: String) async throws {
         guard try await dependencies.store.raiseOnce(kind, of: payment.id, detail) else { return }
         logRaised(kind, of: payment, detail)
     }

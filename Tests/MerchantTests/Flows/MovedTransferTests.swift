@@ -184,4 +184,45 @@ struct MovedTransferTests {
                 ["order-1 succeeded \(own)", "order-2 succeeded \(transfer)", "order-3 failed none"], harness)
         }
     }
+
+    @Test(arguments: ["FAILED", "PROCESSING"])
+    func `a paid payment keeps its transfer where Belvo shows it with another one and not as paid`(status: String)
+        async throws
+    {
+        try await open { harness, payer, first, second, transfer in
+            var client = payer
+            try await client.authorize(first)
+            try harness.sandbox.settle(intent: first.belvoID)
+            try await hear(of: first, showing: transfer, harness)
+            harness.sandbox.clearFaults()
+            // The second one's reading is the first of the two.
+            harness.sandbox.next(.altered([]), on: .getPaymentIntent)
+            harness.sandbox.next(
+                .altered([Fault.Alteration("/status", "\"\(status)\""), Fault.Alteration("/charges", "[]")]),
+                on: .getPaymentIntent)
+            try await harness.hear(of: second.belvoID)
+            try await expect(["order-1 succeeded \(transfer)", "order-2 authorizing none"], harness)
+        }
+    }
+
+    @Test func `a transfer that leaves a paid payment is an alarm, also after another one about it was settled`()
+        async throws
+    {
+        try await open { harness, payer, first, second, transfer in
+            var client = payer
+            try await client.authorize(first)
+            try harness.sandbox.settle(intent: first.belvoID)
+            try await hear(of: first, showing: transfer, harness)
+            harness.sandbox.clearFaults()
+            try await harness.hear(of: first.belvoID)
+            try await harness.database.execute(
+                "UPDATE money_alarms SET settled_at = app_now(), settled_by = 'rosa: no'")
+            try await harness.hear(of: second.belvoID)
+            try await expect(
+                ["order-1 succeeded \(try await ownTransfer(of: first, harness))", "order-2 succeeded \(transfer)"],
+                harness)
+            let open = try await harness.lines("SELECT kind AS line FROM money_alarms WHERE settled_at IS NULL")
+            #expect(open == ["double_paid"])
+        }
+    }
 }
