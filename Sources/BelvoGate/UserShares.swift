@@ -159,8 +159,8 @@ struct InstitutionShares: Sendable {
 }
 
 /// The limit of calls of users whose last call was not answered in time, while others' calls are answered: a quarter of
-/// the places that calls about payments have, and of those that other calls have. Whatever hangs, be it several banks or
-/// single users' records, holds most places for one time-out and not for longer.
+/// the places that calls about payments have, and of those that other calls have. Whatever hangs, be it several banks
+/// or single users' records, holds most places for one time-out and not for longer.
 struct UnansweredUsers: Sendable {
     /// How long it is remembered of a user who calls no more, and for how long what was answered counts as now.
     static let memory = Duration.seconds(300)
