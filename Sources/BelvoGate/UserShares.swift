@@ -120,41 +120,21 @@ struct SideCalls: Sendable {
 /// those that other calls have. An institution at which they hang, however many users it has, leaves the other half to
 /// the users of others.
 struct InstitutionShares: Sendable {
-    private let paymentsMax, preparationsMax: PerCaller<Int>
-    private var payments = PerCaller(person: CallsUnderWay(), background: CallsUnderWay(), stranger: CallsUnderWay())
-    private var preparations = PerCaller(
-        person: CallsUnderWay(), background: CallsUnderWay(), stranger: CallsUnderWay())
+    private let max: PerGroup<Int>
+    private var underWay = PerGroup(all: CallsUnderWay())
 
-    init(callsMax: Int) {
-        // Of few places none is worth keeping.
-        func share(_ part: Int) -> Int { callsMax < 32 ? .max : callsMax / part }
-        paymentsMax = PerCaller(person: share(2), background: share(4), stranger: .max)
-        preparationsMax = PerCaller(person: share(4), background: share(8), stranger: .max)
-    }
+    init(callsMax: Int) { max = PerGroup(callsMax: callsMax, part: 2) }
 
     func allows(_ caller: Caller, _ place: CallLines.Place) -> Bool {
-        guard place.institution != 0 else { return true }
-        return place.subject == .payments
-            ? payments[caller][place.institution] < paymentsMax[caller]
-            : preparations[caller][place.institution] < preparationsMax[caller]
+        place.institution == 0 || underWay[caller, place][place.institution] < max[caller, place]
     }
 
     mutating func take(_ caller: Caller, _ place: CallLines.Place) {
-        guard place.institution != 0 else { return }
-        if place.subject == .payments {
-            payments[caller].take(place.institution)
-        } else {
-            preparations[caller].take(place.institution)
-        }
+        if place.institution != 0 { underWay[caller, place].take(place.institution) }
     }
 
     mutating func finish(_ caller: Caller, _ place: CallLines.Place) {
-        guard place.institution != 0 else { return }
-        if place.subject == .payments {
-            payments[caller].finish(place.institution)
-        } else {
-            preparations[caller].finish(place.institution)
-        }
+        if place.institution != 0 { underWay[caller, place].finish(place.institution) }
     }
 }
 
@@ -173,27 +153,20 @@ struct UnansweredUsers: Sendable {
         var lastAnswered: Monotonic?
     }
 
-    private let paymentsMax, preparationsMax: PerCaller<Int>
-    private var payments = PerCaller(person: Group(), background: Group(), stranger: Group())
-    private var preparations = PerCaller(person: Group(), background: Group(), stranger: Group())
+    private let max: PerGroup<Int>
+    private var groups = PerGroup(all: Group())
     private var unanswered: PerCaller<[UInt64: Monotonic]> = PerCaller(person: [:], background: [:], stranger: [:])
 
-    init(callsMax: Int) {
-        // Of few places none is worth keeping.
-        func share(_ part: Int) -> Int { callsMax < 32 ? .max : callsMax / part }
-        paymentsMax = PerCaller(person: share(4), background: share(8), stranger: .max)
-        preparationsMax = PerCaller(person: share(8), background: share(16), stranger: .max)
-    }
+    init(callsMax: Int) { max = PerGroup(callsMax: callsMax, part: 4) }
 
     func allows(_ caller: Caller, _ place: CallLines.Place, at now: Monotonic) -> Bool {
         guard isUnanswered(caller, place.party, at: now) else { return true }
-        let isPayment = place.subject == .payments
-        let group = isPayment ? payments[caller] : preparations[caller]
+        let group = groups[caller, place]
         guard let last = group.lastAnswered, now < last + Self.answeredLately else { return true }
         let count = group.underWay.parties.reduce(0) { sum, party in
             sum + (isUnanswered(caller, party, at: now) ? group.underWay[party] : 0)
         }
-        return count < (isPayment ? paymentsMax : preparationsMax)[caller]
+        return count < max[caller, place]
     }
 
     private func isUnanswered(_ caller: Caller, _ party: UInt64, at now: Monotonic) -> Bool {
@@ -202,12 +175,12 @@ struct UnansweredUsers: Sendable {
 
     mutating func take(_ caller: Caller, _ place: CallLines.Place) {
         guard place.party != 0, caller != .stranger else { return }
-        change(caller, place) { $0.underWay.take(place.party) }
+        groups[caller, place].underWay.take(place.party)
     }
 
     mutating func finish(_ caller: Caller, _ place: CallLines.Place) {
         guard place.party != 0, caller != .stranger else { return }
-        change(caller, place) { $0.underWay.finish(place.party) }
+        groups[caller, place].underWay.finish(place.party)
     }
 
     /// Takes note of how a call ended.
@@ -222,13 +195,37 @@ struct UnansweredUsers: Sendable {
             unanswered[caller][place.party] = now
         case .answered, .refused:
             unanswered[caller][place.party] = nil
-            change(caller, place) { $0.lastAnswered = now }
+            groups[caller, place].lastAnswered = now
         default: break
         }
     }
+}
 
-    private mutating func change(_ caller: Caller, _ place: CallLines.Place, _ change: (inout Group) -> Void) {
-        if place.subject == .payments { change(&payments[caller]) } else { change(&preparations[caller]) }
+/// One value for each caller's calls about payments, and one for the other calls.
+private struct PerGroup<Value: Sendable>: Sendable {
+    private var payments, others: PerCaller<Value>
+
+    init(all value: Value) {
+        payments = PerCaller(person: value, background: value, stranger: value)
+        others = payments
+    }
+
+    subscript(caller: Caller, place: CallLines.Place) -> Value {
+        get { place.subject == .payments ? payments[caller] : others[caller] }
+        set {
+            if place.subject == .payments { payments[caller] = newValue } else { others[caller] = newValue }
+        }
+    }
+}
+
+extension PerGroup<Int> {
+    /// The limits of what may have one part in so many of each group's places: payments may have all of people's, and
+    /// other calls half (`SideCalls`); workers have half of either.
+    fileprivate init(callsMax: Int, part: Int) {
+        // Of few places none is worth keeping.
+        func share(_ group: Int) -> Int { callsMax < 32 ? .max : callsMax / part / group }
+        payments = PerCaller(person: share(1), background: share(2), stranger: .max)
+        others = PerCaller(person: share(2), background: share(4), stranger: .max)
     }
 }
 

@@ -26,8 +26,7 @@ extension PaymentWorkflow {
             }
             own = seen
         }
-        let isGivenUp = try await giveUp(holder, for: own, claimant, chain, cause)
-        guard isGivenUp else { return false }
+        guard try await giveUp(holder, for: own, claimant, chain, cause) else { return false }
         dependencies.log.warning(
             "payment.transfer_moved",
             metadata: ["payment_id": "\(known.id)", "to": "\(claimant.id)", "end_to_end_id": "\(transfer)"])

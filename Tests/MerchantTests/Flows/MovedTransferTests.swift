@@ -48,6 +48,25 @@ struct MovedTransferTests {
         return try #require(told.biometricPix.endToEndID)
     }
 
+    /// The same, where Belvo has called the first one paid by the second one's transfer, and shows its own by now.
+    private func openPaidByWrongTransfer(
+        _ body:
+            @escaping @Sendable (
+                _ harness: TestHarness, _ client: AppClient, _ first: AppClient.OpenedPayment,
+                _ second: AppClient.OpenedPayment, _ transfer: String
+            ) async throws -> Void
+    ) async throws {
+        try await open { harness, payer, first, second, transfer in
+            var client = payer
+            try await client.authorize(first)
+            try harness.sandbox.settle(intent: first.belvoID)
+            try await hear(of: first, showing: transfer, harness)
+            try await expect(["order-1 succeeded \(transfer)", "order-2 authorizing none"], harness)
+            harness.sandbox.clearFaults()
+            try await body(harness, client, first, second, transfer)
+        }
+    }
+
     private func hear(of payment: AppClient.OpenedPayment, showing transfer: String, _ harness: TestHarness)
         async throws
     {
@@ -85,13 +104,7 @@ struct MovedTransferTests {
     @Test func `a payment that was paid by another one's transfer has its own once Belvo shows it, with an alarm`()
         async throws
     {
-        try await open { harness, payer, first, second, transfer in
-            var client = payer
-            try await client.authorize(first)
-            try harness.sandbox.settle(intent: first.belvoID)
-            try await hear(of: first, showing: transfer, harness)
-            #expect(try await harness.lines(Self.transfers)[0] == "order-1 succeeded \(transfer)")
-            harness.sandbox.clearFaults()
+        try await openPaidByWrongTransfer { harness, _, first, second, transfer in
             try await harness.hear(of: second.belvoID)
             let own = try await ownTransfer(of: first, harness)
             try await expect(["order-1 succeeded \(own)", "order-2 succeeded \(transfer)"], harness)
@@ -167,12 +180,8 @@ struct MovedTransferTests {
     @Test func `a payment gets its own transfer from one that has failed, where another is to have its own`()
         async throws
     {
-        try await open { harness, payer, first, second, transfer in
+        try await openPaidByWrongTransfer { harness, payer, first, second, transfer in
             var client = payer
-            try await client.authorize(first)
-            try harness.sandbox.settle(intent: first.belvoID)
-            try await hear(of: first, showing: transfer, harness)
-            harness.sandbox.clearFaults()
             let own = try await ownTransfer(of: first, harness)
             let enrollment = try await client.enroll()
             let third = try await client.openPayment(enrollment, reference: "order-3", key: "tap-3")
@@ -189,12 +198,7 @@ struct MovedTransferTests {
     func `a paid payment keeps its transfer where Belvo shows it with another one and not as paid`(status: String)
         async throws
     {
-        try await open { harness, payer, first, second, transfer in
-            var client = payer
-            try await client.authorize(first)
-            try harness.sandbox.settle(intent: first.belvoID)
-            try await hear(of: first, showing: transfer, harness)
-            harness.sandbox.clearFaults()
+        try await openPaidByWrongTransfer { harness, _, first, second, transfer in
             // The second one's reading is the first of the two.
             harness.sandbox.next(.altered([]), on: .getPaymentIntent)
             harness.sandbox.next(
@@ -208,12 +212,7 @@ struct MovedTransferTests {
     @Test func `a transfer that leaves a paid payment is an alarm, also after another one about it was settled`()
         async throws
     {
-        try await open { harness, payer, first, second, transfer in
-            var client = payer
-            try await client.authorize(first)
-            try harness.sandbox.settle(intent: first.belvoID)
-            try await hear(of: first, showing: transfer, harness)
-            harness.sandbox.clearFaults()
+        try await openPaidByWrongTransfer { harness, _, first, second, transfer in
             try await harness.hear(of: first.belvoID)
             try await harness.database.execute(
                 "UPDATE money_alarms SET settled_at = app_now(), settled_by = 'rosa: no'")
