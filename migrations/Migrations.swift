@@ -90,6 +90,9 @@ public let migrations: [Migration] = [
     Migration(
         "0051_let_those_who_place_an_order_take_turns",
         PackageResources._051_let_those_who_place_an_order_take_turns_sql),
+    Migration(
+        "0052_count_twins_under_the_order_of_their_payment",
+        PackageResources._052_count_twins_under_the_order_of_their_payment_sql),
 ]
 
 extension Migration {

@@ -107,7 +107,7 @@ extension Store {
                     next_poll_at, deadline_at)
                 SELECT
                     \(payment.id), \(payment.origin), owner.subject, \(named), \(payment.enrollment), \(payment.state),
-                    \(payment.belvoID), \(payment.reference), false,
+                    \(payment.belvoID), \(payment.reference), \(payment.isPricedByOrder),
                     CASE WHEN \(payment.wasSeenSigned) THEN app_now() END,
                     -- A contradiction is found by the next reading, for which what has collected must be new.
                     \(payment.contradiction == nil ? collectedBy(payment) : nil),

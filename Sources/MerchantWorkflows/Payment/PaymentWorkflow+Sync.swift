@@ -69,7 +69,7 @@ extension PaymentWorkflow {
 extension PaymentWorkflow {
     /// Imports a foreign intent, if its customer is one of ours.
     ///
-    /// Its price is from no order: an app cannot pay an order by making an intent itself. It names a reference only
+    /// An app cannot pay an order by making an intent itself. It names a reference, and counts under the order, only
     /// where it is a payment of ours that Belvo has twice: whichever of the two is paid, the reference is.
     private func importForeign(
         _ remote: Belvo.PaymentIntent, _ report: Payment.Report, after age: Duration, on context: CallContext
@@ -106,6 +106,7 @@ extension PaymentWorkflow {
             reference: isTwin ? named?.reference : nil,
             metadata: owner.isErased ? nil : remote.metadata.flatMap { try? Metadata(json: $0.bytes) },
             belvoIdempotencyKey: nil,
+            isPricedByOrder: isTwin && named?.isPricedByOrder == true,
             createdAt: owner.moment(remote.createdAt))
         let payment = try seen.transition(on: .reported(report))
         // A twin holds the reference of its payment; where there is none, its name links the two (`bears_name_of`).

@@ -1,3 +1,4 @@
+import Belvo
 import BelvoSandbox
 import FoundationEssentials
 import HTTP
@@ -177,6 +178,37 @@ import Transport
             // It lapses at Belvo, and no webhook says so.
             try await harness.advance(by: .seconds(86_500))
             #expect(try await TakenBackTests.put(harness, for: "bia").status == 201)
+        }
+    }
+
+    @Test func `a twin paid after its order went to another user, who paid it, is paid twice and disputed`()
+        async throws
+    {
+        try await MayBelvoStillPayTests.open(orders: "required") { harness, client, enrollment in
+            _ = try await TakenBackTests.put(harness, for: "ana")
+            let payment = try await MayBelvoStillPayTests.ordered(client, enrollment)
+            let twin = try await client.openPaymentBySDK(
+                from: enrollment.atBelvo(), named: payment.id, centavos: 1990)
+            try await TakenBackTests.failed(harness, &client, payment)
+            #expect(try await TakenBackTests.put(harness, for: "bia").status == 200)
+            var other = try await AppClient.arrive(on: harness, as: "bia", taxID: "111.444.777-35")
+            let theirEnrollment = try await other.enroll()
+            harness.sandbox.next(.altered([Fault.Alteration("/status", #""FAILED""#)]), on: .getPaymentIntent)
+            let theirs = try await MayBelvoStillPayTests.ordered(other, theirEnrollment)
+            try await other.authorize(theirs)
+            try harness.sandbox.settle(intent: theirs.belvoID)
+            try await harness.hear(of: theirs.belvoID)
+            #expect(try await TakenBackTests.order(harness) == "paid")
+            try harness.sandbox.settle(intent: twin.description)
+            try await harness.hear(of: twin.description)
+            #expect(
+                try await harness.lines(
+                    """
+                    SELECT kind AS line FROM money_alarms JOIN payments ON payments.id = payment_id
+                    WHERE belvo_id = \(twin.uuid) ORDER BY kind
+                    """) == ["double_paid", "paid_beside_order"])
+            #expect(try await TakenBackTests.order(harness) == "disputed")
+            #expect(try await harness.lines("SELECT payments::text AS line FROM ops.double_paid") == ["2"])
         }
     }
 
