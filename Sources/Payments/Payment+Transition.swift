@@ -17,8 +17,9 @@ extension Payment {
         case collected(Collection)
         /// A charge of it is under way: it was signed, whatever Belvo shows of it.
         case chargeUnderWay
-        /// Belvo shows another payment with its transfer, and this one by now with `own`, if with any.
-        case transferIsAnothers(own: EndToEndID?)
+        /// Belvo shows another payment with its transfer, and this one by now with `own`, if with any. `isPaid`: whether
+        /// it shows this one as SUCCEEDED.
+        case transferIsAnothers(own: EndToEndID?, isPaid: Bool)
         /// Belvo refused to create it, or never got the call.
         case refused(Failure)
         /// The state has lasted too long, and Belvo has just been read.
@@ -135,17 +136,18 @@ extension Payment {
         return plain
     }
 
-    /// Whether its transfer may be another payment's, where Belvo shows this one with `own` by now, if with any.
+    /// Whether its transfer may be another payment's, where Belvo shows this one with `own` by now, if with any, and as
+    /// SUCCEEDED or not.
     ///
     /// What was paid keeps it until Belvo shows it paid by another. What has failed gives it up, unless it has brought
     /// money and no operator has settled yet that it has not.
-    private func mayGiveUpTransfer(for own: EndToEndID?) -> Bool {
+    private func mayGiveUpTransfer(for own: EndToEndID?, isPaid: Bool) -> Bool {
         guard let transfer = facts.endToEndID, transfer != own, contradiction == nil else { return false }
         let hasCollected = collectedBy.contains(transfer.description)
         return switch state {
         case .failed: isClosedAtBelvo || !hasCollected
-        case .succeeded: own != nil
-        default: own != nil || !hasCollected
+        case .succeeded: own != nil && isPaid
+        default: !hasCollected || own != nil && isPaid
         }
     }
 
@@ -156,7 +158,8 @@ extension Payment {
         var next = self
         switch (state, event) {
         case (_, .chargeUnderWay): next.wasSeenSigned = next.wasSeenSigned || !isClosedAtBelvo
-        case (_, .transferIsAnothers(let own)) where mayGiveUpTransfer(for: own): next.facts.endToEndID = own
+        case (_, .transferIsAnothers(let own, let isPaid)) where mayGiveUpTransfer(for: own, isPaid: isPaid):
+            next.facts.endToEndID = own
         case (_, .reported(let report)): next.apply(report)
         case (_, .collected(let collection)): next.noteCollected([collection])
         // A foreign record is not signed or canceled from here, nor given up by time.
