@@ -82,13 +82,13 @@ struct WorkShares: Sendable {
     }
 }
 
-/// The limit of calls that are not about payments: half of a caller's places, and half of these for tokens. A path of
-/// Belvo's that hangs, such as that of tokens or of enrollments, takes no place from payments, however many users ask
-/// for it.
+/// The limit of calls that are not about payments: half of a caller's places, and half of these for tokens, and for
+/// customers. A path of Belvo's that hangs, such as that of tokens or of enrollments, takes no place from payments,
+/// however many users ask for it; nor do newcomers whose creation hangs take those of the others' enrollments.
 struct SideCalls: Sendable {
     private let max: PerCaller<Int>
     private var underWay = PerCaller(person: 0, background: 0, stranger: 0)
-    private var tokens = PerCaller(person: 0, background: 0, stranger: 0)
+    private var bySubject: [Call.Subject: PerCaller<Int>] = [:]
 
     init(callsMax: Int) {
         // Of few places none is worth keeping. Workers have half of all; strangers are about no payments.
@@ -102,7 +102,8 @@ struct SideCalls: Sendable {
         switch place.subject {
         case .payments: true
         case .preparations: underWay[caller] < max[caller]
-        case .tokens: underWay[caller] < max[caller] && tokens[caller] < max[caller] / 2
+        case .tokens, .customers:
+            underWay[caller] < max[caller] && (bySubject[place.subject]?[caller] ?? 0) < max[caller] / 2
         }
     }
 
@@ -111,8 +112,9 @@ struct SideCalls: Sendable {
     mutating func finish(_ caller: Caller, _ place: CallLines.Place) { note(-1, caller, place) }
 
     private mutating func note(_ change: Int, _ caller: Caller, _ place: CallLines.Place) {
-        if place.subject != .payments { underWay[caller] += change }
-        if place.subject == .tokens { tokens[caller] += change }
+        guard place.subject != .payments else { return }
+        underWay[caller] += change
+        bySubject[place.subject, default: PerCaller(person: 0, background: 0, stranger: 0)][caller] += change
     }
 }
 

@@ -48,8 +48,9 @@ package enum Call: String, Sendable, CaseIterable {
     /// The subject of a call: a path of Belvo's that hangs takes no place from calls about another one.
     package enum Subject: Int, Sendable, CaseIterable {
         case payments
-        /// Institutions, customers and enrollments, which come before a payment.
+        /// Institutions and enrollments, which come before a payment.
         case preparations
+        case customers
         case tokens
     }
 
@@ -58,9 +59,10 @@ package enum Call: String, Sendable, CaseIterable {
         case .createPaymentIntent, .authorizePaymentIntent, .readPaymentIntent, .findPaymentIntents, .readCharge,
             .listCharges, .readTransaction:
             .payments
-        case .listInstitutions, .createCustomer, .findCustomers, .readCustomer, .createEnrollment,
-            .completeRedirection, .readRegistrationOptions, .confirmEnrollment, .readEnrollment, .listEnrollments:
+        case .listInstitutions, .createEnrollment, .completeRedirection, .readRegistrationOptions, .confirmEnrollment,
+            .readEnrollment, .listEnrollments:
             .preparations
+        case .createCustomer, .findCustomers, .readCustomer: .customers
         case .mintWidgetToken, .refreshWidgetToken: .tokens
         }
     }

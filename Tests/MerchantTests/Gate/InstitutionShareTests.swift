@@ -51,6 +51,39 @@ import Transport
         }
     }
 
+    @Test(arguments: [(Caller.person, 16), (.background, 8)])
+    func `newcomers whose creation hangs leave half of the places of what is no payment to enrollments`(
+        caller: Caller, most: Int
+    ) async throws {
+        try await withLoop { loop in
+            let gate = BelvoGate.patient(callsMax: 64)
+            let wire = Wire()
+            let carry = gate.carry(for: caller, by: wire.send)
+            var calls: [Task<Void, any Error>] = []
+            defer { wire.answerAll() }
+            func call(_ call: Call, _ name: String) throws {
+                let origin = try user(name)
+                calls.append(
+                    loop.task {
+                        _ = try await CallOrigin.$current.withValue(origin) {
+                            try await carry(call, request("/\(name)"), .seconds(60))
+                        }
+                    })
+            }
+            for number in 0..<40 { try call(.createCustomer, "newcomer-\(number)") }
+            await loop.comeToRest()
+            #expect(gate.snapshot.underWay[caller] == most)
+            try call(.completeRedirection, "eva")
+            try await wire.hasLeft(most + 1)
+            #expect(wire.left.last == "/eva")
+            for count in 1...41 {
+                try await wire.hasLeft(count)
+                wire.answer()
+            }
+            for call in calls { try await call.value }
+        }
+    }
+
     @Test func `a call that finishes what a request has begun goes before calls that begin something`() async throws {
         try await withLoop { loop in
             let gate = BelvoGate.patient(callsMax: 1)
