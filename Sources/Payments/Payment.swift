@@ -75,6 +75,8 @@ public struct Payment: Sendable, Equatable {
     public let subject: UserSubject
     /// Nil only where it is a foreign one's that names no enrollment of the same user.
     public let enrollment: Enrollment.ID?
+    /// The institution of that enrollment, as far as the record has been stored: at which the calls about it are made.
+    public package(set) var institution: UUID?
     public package(set) var parties: Parties
     /// Fixed, but for a foreign one: what it is Belvo alone knows.
     public package(set) var amount: Money

@@ -14,7 +14,8 @@ package struct ReferenceTaken: Error {}
 
 extension Store {
     static let paymentColumns: SQL = """
-        id, origin, subject, enrollment_id, state, in_doubt, belvo_id, belvo_idempotency_key, reference,
+        id, origin, subject, enrollment_id,
+        (SELECT institution_id FROM enrollments WHERE enrollments.id = enrollment_id) AS institution_id, state, in_doubt, belvo_id, belvo_idempotency_key, reference,
         priced_by_order, authorize_sent_at IS NOT NULL AS was_authorize_sent,
         seen_signed_at IS NOT NULL AS was_seen_signed,
         closed_at_belvo IS NOT NULL AS is_closed_at_belvo, released_at IS NOT NULL AS is_released,
@@ -288,6 +289,7 @@ extension Store {
             metadata: try row.decode("metadata", as: JSONColumn?.self).map { try Metadata(json: $0.bytes) },
             belvoIdempotencyKey: try row.decode("belvo_idempotency_key"),
             isPricedByOrder: try row.decode("priced_by_order"), createdAt: try row.decode("created_at"))
+        payment.institution = try row.decode("institution_id")
         payment.wasAuthorizeSent = try row.decode("was_authorize_sent")
         payment.wasSeenSigned = try row.decode("was_seen_signed")
         payment.isClosedAtBelvo = try row.decode("is_closed_at_belvo")

@@ -204,19 +204,37 @@ extension Store {
             """)
     }
 
-    /// The users of those of Belvo's objects that are known here, by the id that Belvo has given each.
-    package func subjects(ofObjects ids: [UUID]) async throws -> [UUID: UserSubject] {
+    /// Whose an object at Belvo is, and at which institution.
+    package struct ObjectOwner: Sendable {
+        package let subject: UserSubject
+        /// Nil where it is a foreign payment that names no enrollment of the same user.
+        package let institution: UUID?
+    }
+
+    /// The owners of those of Belvo's objects that are known here, by the id that Belvo has given each.
+    package func owners(ofObjects ids: [UUID]) async throws -> [UUID: ObjectOwner] {
         let rows = try await database.rows(
             """
-            SELECT id, subject FROM (
-                SELECT id, coalesce(
-                    (SELECT subject FROM payments WHERE belvo_id = named.id),
-                    (SELECT subject FROM enrollments WHERE belvo_id = named.id)) AS subject
-                FROM unnest((SELECT \(ids))) AS named (id)
-            ) AS known WHERE subject IS NOT NULL
+            SELECT id, coalesce(payment.subject, enrollment.subject) AS subject,
+                coalesce(payment.institution_id, enrollment.institution_id) AS institution_id
+            FROM unnest((SELECT \(ids))) AS named (id)
+            LEFT JOIN LATERAL (
+                SELECT subject, (
+                    SELECT institution_id FROM enrollments WHERE enrollments.id = enrollment_id
+                ) AS institution_id
+                FROM payments WHERE belvo_id = named.id
+            ) AS payment ON true
+            LEFT JOIN LATERAL (
+                SELECT subject, institution_id FROM enrollments WHERE belvo_id = named.id
+            ) AS enrollment ON true
+            WHERE coalesce(payment.subject, enrollment.subject) IS NOT NULL
             """)
-        return Dictionary(
-            try rows.map { (try $0.decode("id"), try $0.decode("subject")) }, uniquingKeysWith: { first, _ in first })
+        let owners = try rows.map { row in
+            let owner = ObjectOwner(
+                subject: try row.decode("subject"), institution: try row.decode("institution_id"))
+            return (try row.decode("id", as: UUID.self), owner)
+        }
+        return Dictionary(owners, uniquingKeysWith: { first, _ in first })
     }
 
     private func readWebhook(_ row: Row) throws -> Stored<WebhookReceipt> {

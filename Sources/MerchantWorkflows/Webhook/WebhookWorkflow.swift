@@ -76,8 +76,8 @@ package struct WebhookWorkflow: Sendable {
     /// Reads what a webhook is about that has waited for so long, and records what Belvo says of it. What is new here
     /// and a customer's of ours is imported: an app's SDK can make it without us (belvo-api.md §2.1).
     ///
-    /// `owner` is the user of whom it is known here; nil while it is not.
-    func read(_ target: Target, of owner: UserSubject?, after age: Duration, lag: Duration) async -> Reading {
+    /// `owner` is whose it is known to be here; nil while it is not.
+    func read(_ target: Target, of owner: Store.ObjectOwner?, after age: Duration, lag: Duration) async -> Reading {
         await reading(target.id, of: owner) {
             let status =
                 switch target.kind {
@@ -106,9 +106,9 @@ package struct WebhookWorkflow: Sendable {
         case ends(Reading)
     }
 
-    /// Reads a charge or a transaction, to learn which intent it belongs to. `owner` is the user of the intent that its
-    /// webhook names, as far as that is known here.
-    func readMovement(_ id: UUID, _ kind: WebhookKind, of owner: UserSubject?) async -> Movement {
+    /// Reads a charge or a transaction, to learn which intent it belongs to. `owner` is that of the intent that its webhook
+    /// names, as far as that is known here.
+    func readMovement(_ id: UUID, _ kind: WebhookKind, of owner: Store.ObjectOwner?) async -> Movement {
         do {
             return try await CallOrigin.$current.withValue(origin(of: owner)) {
                 let (intent, collected): (Belvo.PaymentIntent.ID?, CollectedMoney)
@@ -252,10 +252,14 @@ package struct WebhookWorkflow: Sendable {
         return max(min(age / 4, pauseMax), dependencies.timeouts.pollInterval)
     }
 
-    private func origin(of owner: UserSubject?) -> CallOrigin { owner.map(origin.reading(of:)) ?? origin }
+    private func origin(of owner: Store.ObjectOwner?) -> CallOrigin {
+        guard let owner else { return origin }
+        let known = origin.reading(of: owner.subject)
+        return owner.institution.map { known.about($0) } ?? known
+    }
 
     private func reading(
-        _ object: UUID, of owner: UserSubject?, _ body: () async throws -> Reading
+        _ object: UUID, of owner: Store.ObjectOwner?, _ body: () async throws -> Reading
     ) async -> Reading {
         do {
             return try await CallOrigin.$current.withValue(origin(of: owner)) { try await body() }

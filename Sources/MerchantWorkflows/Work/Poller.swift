@@ -32,6 +32,9 @@ struct Poller<Record: Sendable>: DueWorker {
     /// The user whose record it is: users have their polls in turn, so that one whose records Belvo is slow to show
     /// keeps no others waiting.
     let owner: @Sendable (Record) -> UserSubject?
+    /// The institution that a poll asks Belvo about: while others' records wait in a pass, those of one that Belvo is
+    /// slow to show have half of its places.
+    let institution: @Sendable (Record) -> UUID?
     /// How long a record rests of whose user as many are being read as may be.
     private static var pauseOfOne: Duration { .seconds(2) }
     private let owners: PollsByOwner
@@ -48,7 +51,8 @@ struct Poller<Record: Sendable>: DueWorker {
         poll: @escaping @Sendable (Stored<Record>) async throws -> PollOutcome,
         reschedule: @escaping @Sendable ([Reschedule]) async throws -> Void, id: @escaping @Sendable (Record) -> UUID,
         turn: @escaping @Sendable (Record) -> Int64 = { _ in 0 },
-        owner: @escaping @Sendable (Record) -> UserSubject? = { _ in nil }, hungTime: Duration = .seconds(5)
+        owner: @escaping @Sendable (Record) -> UserSubject? = { _ in nil },
+        institution: @escaping @Sendable (Record) -> UUID? = { _ in nil }, hungTime: Duration = .seconds(5)
     ) {
         self.name = name
         self.table = table
@@ -63,6 +67,7 @@ struct Poller<Record: Sendable>: DueWorker {
         self.id = id
         self.turn = turn
         self.owner = owner
+        self.institution = institution
         owners = PollsByOwner(rate: gate?.pollsOfUserRate ?? 0, now: gate?.now ?? Monotonic.now)
         batchSizer = BatchSizer(max: limit, min: width)
         self.hungTime = hungTime
@@ -82,21 +87,32 @@ struct Poller<Record: Sendable>: DueWorker {
             .map { Reschedule(id: id($0.record), version: $0.version, wait: .zero) }
         if !others.isEmpty { try await reschedule(others) }
         var reschedules: [Reschedule] = []
-        await withTaskGroup(of: Attempt.self) { group in
+        await withTaskGroup(of: (UUID?, Attempt).self) { group in
             var underWay = 0
+            var underWayAt: [UUID: Int] = [:]
+            func mayBegin(_ stored: Stored<Record>) -> Bool {
+                let underWay = institution(stored.record).map { underWayAt[$0, default: 0] } ?? 0
+                return underWay < max(1, width / 2) && owners.begin(owner(stored.record))
+            }
             func fill() {
-                while underWay < width, let place = left.firstIndex(where: { owners.begin(owner($0.record)) }) {
+                while underWay < width,
+                    let place = left.firstIndex(where: mayBegin)
+                        ?? left.firstIndex(where: { owners.begin(owner($0.record)) })
+                {
                     let next = left.remove(at: place)
+                    let institution = institution(next.record)
                     underWay += 1
+                    if let institution { underWayAt[institution, default: 0] += 1 }
                     group.addTask {
                         defer { owners.end(owner(next.record)) }
-                        return await attempt(next)
+                        return (institution, await attempt(next))
                     }
                 }
             }
             fill()
-            for await attempt in group {
+            for await (institution, attempt) in group {
                 underWay -= 1
+                if let institution { underWayAt[institution, default: 1] -= 1 }
                 pass.examined += 1
                 switch attempt {
                 case .failed: pass.failed += 1

@@ -88,8 +88,8 @@ private struct WebhookPass {
     private(set) var settlements: [WebhookSettlement] = []
     private(set) var interrupted = 0
     private var readings: [WebhookWorkflow.Target: WebhookWorkflow.Reading] = [:]
-    /// The users of the objects that are read, as far as they are known here.
-    private var owners: [UUID: UserSubject] = [:]
+    /// The owners of the objects that are read, as far as they are known here.
+    private var owners: [UUID: Store.ObjectOwner] = [:]
 
     init(_ waiting: [Stored<WebhookReceipt>], for workflow: WebhookWorkflow, until end: Monotonic) {
         left = waiting
@@ -188,7 +188,7 @@ private struct WebhookPass {
     private mutating func findOwners(of objects: [UUID]) async throws {
         let unknown = firsts(objects.filter { owners[$0] == nil })
         guard !unknown.isEmpty else { return }
-        owners.merge(try await workflow.dependencies.store.subjects(ofObjects: unknown)) { known, _ in known }
+        owners.merge(try await workflow.dependencies.store.owners(ofObjects: unknown)) { known, _ in known }
     }
 
     private mutating func settle(

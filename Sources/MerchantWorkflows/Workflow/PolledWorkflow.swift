@@ -1,5 +1,6 @@
 import Belvo
 import BelvoGate
+import FoundationEssentials
 import MerchantModel
 import Payments
 
@@ -39,13 +40,15 @@ protocol Pollable: Sendable, Equatable {
     associatedtype Event: Sendable
     associatedtype State: Equatable
     var subject: UserSubject { get }
+    /// The institution at which calls about the record are made; nil where that is none, or not known.
+    var institutionID: UUID? { get }
     var state: State { get }
     func transition(on event: Event) throws(TransitionRefused) -> Self
 }
 
-extension Customer: Pollable {}
-extension Enrollment: Pollable {}
-extension Payment: Pollable {}
+extension Customer: Pollable { var institutionID: UUID? { nil } }
+extension Enrollment: Pollable { var institutionID: UUID? { institution.id } }
+extension Payment: Pollable { var institutionID: UUID? { institution } }
 
 /// The result of reading Belvo about a record.
 enum RemoteState<Event: Sendable>: Sendable {
@@ -90,7 +93,9 @@ extension PolledWorkflow {
         // What Belvo answers about one user's records is not to shut the gate for all.
         let origin = CallOrigin.current ?? .user(stored.record.subject)
         let remote = await CallOrigin.$current.withValue(origin) {
-            await readRemoteState(of: stored.record, from: dependencies.belvo)
+            await CallOrigin.about(stored.record.institutionID) {
+                await readRemoteState(of: stored.record, from: dependencies.belvo)
+            }
         }
         var current = stored
         if case .event(let event) = remote {

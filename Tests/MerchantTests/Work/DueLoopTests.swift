@@ -132,6 +132,30 @@ import Transport
         #expect(polled.value.firstIndex(of: 39)! < 4)
     }
 
+    @Test func `however many users' records Belvo does not show of one institution, another's are polled meanwhile`()
+        async throws
+    {
+        let clock = DatabaseClock(reading: Timestamp(microsecondsSince1970: 0), monotonic: Monotonic.now)
+        let (polled, ends) = (Box<[Int]>([]), AsyncStream.makeStream(of: Void.self))
+        let users = try (0..<40).map { try UserSubject("user-\($0)") }
+        let (one, other) = (UUID(), UUID())
+        let poller = Poller<Int>(
+            name: "test", table: .payments, limit: 40, width: 8, log: log, gate: nil,
+            claim: { Self.numbered($0, clock) },
+            poll: { stored in
+                polled.update { $0.append(stored.record) }
+                // The last two are the other institution's.
+                if stored.record >= 38 { return .recorded }
+                if polled.value.contains(39) || polled.value.count >= 8 { ends.continuation.finish() }
+                for await _ in ends.stream {}
+                return .recorded
+            },
+            reschedule: { _ in }, id: Self.id, owner: { users[$0] }, institution: { $0 >= 38 ? other : one })
+        let pass = try await onLoop { try await poller.runOnce() }
+        #expect(pass.examined == 40)
+        #expect(Set(polled.value.prefix(8)).isSuperset(of: [38, 39]))
+    }
+
     @Test func `however many records one user has, they are polled twice a second and leave the budget to others`()
         async throws
     {
