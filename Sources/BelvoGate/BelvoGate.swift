@@ -40,7 +40,11 @@ package final class BelvoGate: Sendable {
         var strangersAvailability = BelvoAvailability()
         var lines = PerCaller(
             person: CallLines(), background: CallLines(count: CallOrigin.workLines), stranger: CallLines())
-        var isTimerSet = false
+        var departures: Departures<Turn>
+        /// Late calls, which have no places any more.
+        var late = PerCaller(person: 0, background: 0, stranger: 0)
+        /// When turns are given out next, unless something happens before.
+        var timerDueAt: Monotonic?
         var counts: [GateSnapshot.Key: Int] = [:]
 
         /// The first of those in line whose share allows another call.
@@ -64,9 +68,12 @@ package final class BelvoGate: Sendable {
             if caller == .person { shares.take(place.party, at: now) } else { workShares.take(place.party) }
         }
 
-        private mutating func finishShare(_ turn: Turn) {
+        private mutating func finishPlace(_ turn: Turn) {
             sideCalls.finish(turn.caller, turn.place)
             institutionShares.finish(turn.caller, turn.place)
+        }
+
+        private mutating func finishShare(_ turn: Turn) {
             unansweredUsers.finish(turn.caller, turn.place)
             guard turn.hasShare else { return }
             if turn.caller == .person { shares.finish(turn.party) } else { workShares.finish(turn.party) }
@@ -81,6 +88,7 @@ package final class BelvoGate: Sendable {
 
         /// Takes a turn unless a caller of the same kind waits for it.
         mutating func take(_ turn: Turn, at now: Monotonic) -> Bool {
+            releaseLate(at: now)
             guard turn.isContinued || first(in: turn.caller, at: now) == nil, allows(turn.caller, turn.place, at: now),
                 limiter.take(for: turn.caller, at: now)
             else { return false }
@@ -91,6 +99,7 @@ package final class BelvoGate: Sendable {
 
         /// Takes the next turn for one of those who wait.
         mutating func next(at now: Monotonic) -> CheckedContinuation<Bool, Never>? {
+            releaseLate(at: now)
             let firsts = PerCaller(
                 person: first(in: .person, at: now), background: first(in: .background, at: now),
                 stranger: first(in: .stranger, at: now))
@@ -112,17 +121,43 @@ package final class BelvoGate: Sendable {
                     if wait > .zero { least = min(least ?? wait, wait) }
                 }
             }
-            return least
+            guard Caller.allCases.contains(where: { lines[$0].count > 0 }), let lateness = departures.delay(at: now)
+            else { return least }
+            return min(least ?? lateness, lateness)
         }
 
-        mutating func finish(_ turn: Turn) {
-            limiter.finish(turn.caller)
+        /// Gives the places of late calls to others. What their users may have under way they still have.
+        private mutating func releaseLate(at now: Monotonic) {
+            while let turn = departures.takeLate(at: now) {
+                late[turn.caller] += 1
+                limiter.finish(turn.caller)
+                finishPlace(turn)
+            }
+        }
+
+        /// - Parameter departure: the number of the call when it left.
+        mutating func finish(_ turn: Turn, _ departure: UInt64) {
+            if departures.remove(departure) {
+                limiter.finish(turn.caller)
+                finishPlace(turn)
+            } else {
+                late[turn.caller] -= 1
+            }
             finishShare(turn)
         }
 
         mutating func giveBack(_ turn: Turn) {
             limiter.giveBack(turn.caller)
+            finishPlace(turn)
             finishShare(turn)
+        }
+
+        /// Calls that have left and have not ended.
+        var underWay: PerCaller<Int> {
+            PerCaller(
+                person: limiter.underWay.person + late.person,
+                background: limiter.underWay.background + late.background,
+                stranger: limiter.underWay.stranger + late.stranger)
         }
     }
 
@@ -161,7 +196,7 @@ package final class BelvoGate: Sendable {
     /// - Parameter rate: calls a second; 0 is no limit.
     /// - Parameter userRate: those of one user among them; 0 is no limit.
     /// - Parameter strangerRate: those of all strangers among them; 0 is no limit.
-    /// - Parameter callsMax: calls in flight at a time.
+    /// - Parameter callsMax: calls in flight at a time that are not late, and late ones at a time (`Departures`).
     /// - Parameter random: a number from 0 to 1, for jitter.
     package init(
         rate: Int, userRate: Int = 0, strangerRate: Int = 0, callsMax: Int,
@@ -175,7 +210,7 @@ package final class BelvoGate: Sendable {
                 shares: UserShares(rate: userRate, callsMax: callsMax), workShares: WorkShares(callsMax: callsMax),
                 sideCalls: SideCalls(callsMax: callsMax),
                 institutionShares: InstitutionShares(callsMax: callsMax),
-                unansweredUsers: UnansweredUsers(callsMax: callsMax)))
+                unansweredUsers: UnansweredUsers(callsMax: callsMax), departures: Departures(lateMax: callsMax)))
         self.turnWaitMax = turnWaitMax
         pollsOfUserRate = rate > 0 ? max(2, rate / 25) : 0
         latencies = Dictionary(uniqueKeysWithValues: Call.allCases.map { ($0, LatencyHistogram()) })
@@ -206,7 +241,7 @@ package final class BelvoGate: Sendable {
         return state.withLock { state in
             GateSnapshot(
                 counts: state.counts, circuit: state.availability.circuit.state(at: now),
-                openings: state.availability.circuit.openings, underWay: state.limiter.underWay,
+                openings: state.availability.circuit.openings, underWay: state.underWay,
                 waiting: PerCaller(
                     person: state.lines.person.count, background: state.lines.background.count,
                     stranger: state.lines.stranger.count),
@@ -252,10 +287,10 @@ package final class BelvoGate: Sendable {
                 throw CallHeldBack(reason: "the budget of calls is used up", retryAfter: .seconds(1))
             }
         }
-        let isProbe: Bool
+        let (isProbe, number): (Bool, UInt64)
         switch enter(call, turn) {
-        case .go(let probe): isProbe = probe
-        case .heldBack(let error):
+        case .success(let entered): (isProbe, number) = entered
+        case .failure(let error):
             pass()
             throw error
         }
@@ -271,7 +306,7 @@ package final class BelvoGate: Sendable {
             result = .failure(error)
         }
         latencies[call]?.record(nanoseconds: UInt64(max(0, (Monotonic.now() - departure).wholeNanoseconds)))
-        leave(call, request, turn, outcome, isProbe: isProbe, began: began)
+        leave(call, request, turn, number, outcome, isProbe: isProbe, began: began)
         pass()
         return try result.get()
     }
@@ -279,18 +314,22 @@ package final class BelvoGate: Sendable {
 
 // Coming in and going out.
 extension BelvoGate {
-    /// The last question before a call leaves, with its turn taken.
-    private func enter(_ call: Call, _ turn: Turn) -> BelvoAvailability.Entry {
+    /// The last question before a call leaves, with its turn taken: whether it finds out if Belvo is back, and its
+    /// number.
+    private func enter(_ call: Call, _ turn: Turn) -> Result<(isProbe: Bool, number: UInt64), CallHeldBack> {
         let now = now()
         return state.withLock { state in
             let entry =
                 turn.caller == .stranger
                 ? Self.enter(call, asStrangerInto: &state, at: now)
                 : state.availability.enter(call, turn.caller, of: turn.owner, at: now)
-            if case .go = entry { return entry }
-            state.giveBack(turn)
-            state.counts[GateSnapshot.Key(call: call, outcome: .heldBack), default: 0] += 1
-            return entry
+            switch entry {
+            case .go(let isProbe): return .success((isProbe, state.departures.add(turn, at: now)))
+            case .heldBack(let error):
+                state.giveBack(turn)
+                state.counts[GateSnapshot.Key(call: call, outcome: .heldBack), default: 0] += 1
+                return .failure(error)
+            }
         }
     }
 
@@ -307,11 +346,12 @@ extension BelvoGate {
 
     /// Learns from how a call ended: from a stranger's nothing that matters to others.
     private func leave(
-        _ call: Call, _ request: Request, _ turn: Turn, _ outcome: CallOutcome, isProbe: Bool, began: Monotonic
+        _ call: Call, _ request: Request, _ turn: Turn, _ number: UInt64, _ outcome: CallOutcome, isProbe: Bool,
+        began: Monotonic
     ) {
         let now = now()
         let events = state.withLock { state in
-            state.finish(turn)
+            state.finish(turn, number)
             state.unansweredUsers.note(outcome.kind, turn.caller, turn.place, at: now)
             state.counts[GateSnapshot.Key(call: call, outcome: outcome.kind), default: 0] += 1
             let availability = turn.caller == .stranger ? \State.strangersAvailability : \State.availability
@@ -384,13 +424,14 @@ extension BelvoGate {
         let delay = state.withLock { state -> Duration? in
             let now = now()
             while let next = state.next(at: now) { next.resume(returning: true) }
-            guard !state.isTimerSet, let delay = state.delay(at: now) else { return nil }
-            state.isTimerSet = true
+            guard let delay = state.delay(at: now) else { return nil }
+            if let due = state.timerDueAt, due > now, due <= now + delay { return nil }
+            state.timerDueAt = now + delay
             return delay
         }
         guard let delay, let loop = EventLoop.current else { return }
         loop.schedule(after: delay) { [self] in
-            state.withLock { $0.isTimerSet = false }
+            state.withLock { $0.timerDueAt = nil }
             pass()
         }
     }

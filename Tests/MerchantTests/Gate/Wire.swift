@@ -70,11 +70,15 @@ extension BelvoGate {
 
     typealias Carrier = @Sendable (_ call: Call, _ request: Request, _ timeout: Duration) async throws -> Response
 
-    /// A gate at which calls wait for longer than any test takes.
+    /// A gate at which calls wait for longer than any test takes, and at which no call is late unless the test has a
+    /// clock.
     static func patient(
-        userRate: Int = 0, callsMax: Int, now: @escaping @Sendable () -> Monotonic = Monotonic.now
+        userRate: Int = 0, callsMax: Int, now: (@Sendable () -> Monotonic)? = nil
     ) -> BelvoGate {
-        BelvoGate(
+        let start = Monotonic.now()
+        let still: @Sendable () -> Monotonic = { start }
+        let now = now ?? (userRate == 0 ? still : Monotonic.now)
+        return BelvoGate(
             rate: 0, userRate: userRate, callsMax: callsMax,
             turnWaitMax: PerCaller(person: .seconds(3600), background: .seconds(3600), stranger: .seconds(3600)),
             log: LogRecorder().logger, now: now, random: { 0 })
