@@ -40,9 +40,7 @@ package final class BelvoGate: Sendable {
         var strangersAvailability = BelvoAvailability()
         var lines = PerCaller(
             person: CallLines(), background: CallLines(count: CallOrigin.workLines), stranger: CallLines())
-        var departures: Departures<Turn>
-        /// Late calls, which have no places any more.
-        var late = PerCaller(person: 0, background: 0, stranger: 0)
+        var departures: PerCaller<Departures<Turn>>
         /// When turns are given out next, unless something happens before.
         var timerDueAt: Monotonic?
         var counts: [GateSnapshot.Key: Int] = [:]
@@ -121,27 +119,29 @@ package final class BelvoGate: Sendable {
                     if wait > .zero { least = min(least ?? wait, wait) }
                 }
             }
-            guard Caller.allCases.contains(where: { lines[$0].count > 0 }), let lateness = departures.delay(at: now)
-            else { return least }
-            return min(least ?? lateness, lateness)
+            guard Caller.allCases.contains(where: { lines[$0].count > 0 }) else { return least }
+            for caller in Caller.allCases {
+                guard let delay = departures[caller].delay(at: now) else { continue }
+                least = min(least ?? delay, delay)
+            }
+            return least
         }
 
         /// Gives the places of late calls to others. What their users may have under way they still have.
         private mutating func releaseLate(at now: Monotonic) {
-            while let turn = departures.takeLate(at: now) {
-                late[turn.caller] += 1
-                limiter.finish(turn.caller)
-                finishPlace(turn)
+            for caller in Caller.allCases {
+                while let turn = departures[caller].takeLate(at: now) {
+                    limiter.finish(caller)
+                    finishPlace(turn)
+                }
             }
         }
 
         /// - Parameter departure: the number of the call when it left.
         mutating func finish(_ turn: Turn, _ departure: UInt64) {
-            if departures.remove(departure) {
+            if departures[turn.caller].remove(departure) {
                 limiter.finish(turn.caller)
                 finishPlace(turn)
-            } else {
-                late[turn.caller] -= 1
             }
             finishShare(turn)
         }
@@ -155,9 +155,9 @@ package final class BelvoGate: Sendable {
         /// Calls that have left and have not ended.
         var underWay: PerCaller<Int> {
             PerCaller(
-                person: limiter.underWay.person + late.person,
-                background: limiter.underWay.background + late.background,
-                stranger: limiter.underWay.stranger + late.stranger)
+                person: limiter.underWay.person + departures.person.late,
+                background: limiter.underWay.background + departures.background.late,
+                stranger: limiter.underWay.stranger + departures.stranger.late)
         }
     }
 
@@ -196,7 +196,8 @@ package final class BelvoGate: Sendable {
     /// - Parameter rate: calls a second; 0 is no limit.
     /// - Parameter userRate: those of one user among them; 0 is no limit.
     /// - Parameter strangerRate: those of all strangers among them; 0 is no limit.
-    /// - Parameter callsMax: calls in flight at a time that are not late, and late ones at a time (`Departures`).
+    /// - Parameter callsMax: calls in flight at a time that are not late (`Departures`), and late ones of people.
+    ///   Workers may have half as many late ones, and strangers none.
     /// - Parameter random: a number from 0 to 1, for jitter.
     package init(
         rate: Int, userRate: Int = 0, strangerRate: Int = 0, callsMax: Int,
@@ -210,7 +211,10 @@ package final class BelvoGate: Sendable {
                 shares: UserShares(rate: userRate, callsMax: callsMax), workShares: WorkShares(callsMax: callsMax),
                 sideCalls: SideCalls(callsMax: callsMax),
                 institutionShares: InstitutionShares(callsMax: callsMax),
-                unansweredUsers: UnansweredUsers(callsMax: callsMax), departures: Departures(lateMax: callsMax)))
+                unansweredUsers: UnansweredUsers(callsMax: callsMax),
+                departures: PerCaller(
+                    person: Departures(lateMax: callsMax), background: Departures(lateMax: callsMax / 2),
+                    stranger: Departures(lateMax: 0))))
         self.turnWaitMax = turnWaitMax
         pollsOfUserRate = rate > 0 ? max(2, rate / 25) : 0
         latencies = Dictionary(uniqueKeysWithValues: Call.allCases.map { ($0, LatencyHistogram()) })
@@ -324,7 +328,7 @@ extension BelvoGate {
                 ? Self.enter(call, asStrangerInto: &state, at: now)
                 : state.availability.enter(call, turn.caller, of: turn.owner, at: now)
             switch entry {
-            case .go(let isProbe): return .success((isProbe, state.departures.add(turn, at: now)))
+            case .go(let isProbe): return .success((isProbe, state.departures[turn.caller].add(turn, at: now)))
             case .heldBack(let error):
                 state.giveBack(turn)
                 state.counts[GateSnapshot.Key(call: call, outcome: .heldBack), default: 0] += 1
@@ -421,18 +425,23 @@ extension BelvoGate {
 
     /// Gives out the turns that there are, and comes back when the next one is due.
     private func pass() {
-        let delay = state.withLock { state -> Duration? in
+        let timer = state.withLock { state -> (delay: Duration, due: Monotonic)? in
             let now = now()
             while let next = state.next(at: now) { next.resume(returning: true) }
             guard let delay = state.delay(at: now) else { return nil }
             if let due = state.timerDueAt, due > now, due <= now + delay { return nil }
             state.timerDueAt = now + delay
-            return delay
+            return (delay, now + delay)
         }
-        guard let delay, let loop = EventLoop.current else { return }
-        loop.schedule(after: delay) { [self] in
-            state.withLock { $0.timerDueAt = nil }
-            pass()
+        guard let timer, let loop = EventLoop.current else { return }
+        loop.schedule(after: timer.delay) { [self] in
+            // A sooner one may have taken its place, and sets the next one.
+            let isDue = state.withLock { state in
+                guard state.timerDueAt == timer.due else { return false }
+                state.timerDueAt = nil
+                return true
+            }
+            if isDue { pass() }
         }
     }
 }

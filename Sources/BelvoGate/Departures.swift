@@ -14,7 +14,8 @@ struct Departures<Turn: Sendable>: Sendable {
     private let lateMax: Int
     /// The calls that have their places, by numbers in the order in which they left.
     private var placed: [UInt64: Departure] = [:]
-    private var late: Set<UInt64> = []
+    /// Late calls.
+    private(set) var late = 0
     /// No call that has a place has a lower number.
     private var first: UInt64 = 0
     private var next: UInt64 = 0
@@ -32,23 +33,25 @@ struct Departures<Turn: Sendable>: Sendable {
     /// A call has ended: whether it had its place until now.
     mutating func remove(_ number: UInt64) -> Bool {
         if placed.removeValue(forKey: number) != nil { return true }
-        late.remove(number)
+        late -= 1
         return false
     }
 
     /// The call that has become late longest ago, and has no place any more from now on; nil where there is none.
     mutating func takeLate(at now: Monotonic) -> Turn? {
-        guard late.count < lateMax, let departure = firstPlaced(), now - departure.time >= Self.placeTime else {
+        guard late < lateMax, let departure = firstPlaced(), now - departure.time >= Self.placeTime else {
             return nil
         }
         placed[first] = nil
-        late.insert(first)
+        late += 1
         return departure.turn
     }
 
-    /// How long until the next call is late; nil where none will be, or as many are as may be.
+    /// How long until the next call is late, at the earliest; nil where as many are as may be.
     mutating func delay(at now: Monotonic) -> Duration? {
-        guard late.count < lateMax, let departure = firstPlaced() else { return nil }
+        guard late < lateMax else { return nil }
+        // One that has its turn may be about to leave.
+        guard let departure = firstPlaced() else { return Self.placeTime }
         return max(.zero, Self.placeTime - (now - departure.time))
     }
 

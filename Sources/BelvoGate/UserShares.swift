@@ -88,7 +88,8 @@ struct WorkShares: Sendable {
 struct SideCalls: Sendable {
     private let max: PerCaller<Int>
     private var underWay = PerCaller(person: 0, background: 0, stranger: 0)
-    private var bySubject: [Call.Subject: PerCaller<Int>] = [:]
+    private var tokens = PerCaller(person: 0, background: 0, stranger: 0)
+    private var customers = PerCaller(person: 0, background: 0, stranger: 0)
 
     init(callsMax: Int) {
         // Of few places none is worth keeping. Workers have half of all; strangers are about no payments.
@@ -102,8 +103,8 @@ struct SideCalls: Sendable {
         switch place.subject {
         case .payments: true
         case .preparations: underWay[caller] < max[caller]
-        case .tokens, .customers:
-            underWay[caller] < max[caller] && (bySubject[place.subject]?[caller] ?? 0) < max[caller] / 2
+        case .tokens: underWay[caller] < max[caller] && tokens[caller] < max[caller] / 2
+        case .customers: underWay[caller] < max[caller] && customers[caller] < max[caller] / 2
         }
     }
 
@@ -112,9 +113,9 @@ struct SideCalls: Sendable {
     mutating func finish(_ caller: Caller, _ place: CallLines.Place) { note(-1, caller, place) }
 
     private mutating func note(_ change: Int, _ caller: Caller, _ place: CallLines.Place) {
-        guard place.subject != .payments else { return }
-        underWay[caller] += change
-        bySubject[place.subject, default: PerCaller(person: 0, background: 0, stranger: 0)][caller] += change
+        if place.subject != .payments { underWay[caller] += change }
+        if place.subject == .tokens { tokens[caller] += change }
+        if place.subject == .customers { customers[caller] += change }
     }
 }
 
@@ -152,6 +153,8 @@ struct UnansweredUsers: Sendable {
 
     private struct Group: Sendable {
         var underWay = CallsUnderWay()
+        /// Those of them that are users' whose last call was not answered.
+        var unanswered = 0
         var lastAnswered: Monotonic?
     }
 
@@ -165,10 +168,7 @@ struct UnansweredUsers: Sendable {
         guard isUnanswered(caller, place.party, at: now) else { return true }
         let group = groups[caller, place]
         guard let last = group.lastAnswered, now < last + Self.answeredLately else { return true }
-        let count = group.underWay.parties.reduce(0) { sum, party in
-            sum + (isUnanswered(caller, party, at: now) ? group.underWay[party] : 0)
-        }
-        return count < max[caller, place]
+        return group.unanswered < max[caller, place]
     }
 
     private func isUnanswered(_ caller: Caller, _ party: UInt64, at now: Monotonic) -> Bool {
@@ -178,11 +178,14 @@ struct UnansweredUsers: Sendable {
     mutating func take(_ caller: Caller, _ place: CallLines.Place) {
         guard place.party != 0, caller != .stranger else { return }
         groups[caller, place].underWay.take(place.party)
+        if unanswered[caller][place.party] != nil { groups[caller, place].unanswered += 1 }
     }
 
     mutating func finish(_ caller: Caller, _ place: CallLines.Place) {
         guard place.party != 0, caller != .stranger else { return }
+        guard groups[caller, place].underWay[place.party] > 0 else { return }
         groups[caller, place].underWay.finish(place.party)
+        if unanswered[caller][place.party] != nil { groups[caller, place].unanswered -= 1 }
     }
 
     /// Takes note of how a call ended.
@@ -191,15 +194,22 @@ struct UnansweredUsers: Sendable {
         switch outcome {
         case .timedOut:
             if unanswered[caller].count >= Self.countMax {
-                unanswered[caller] = unanswered[caller].filter { now < $0.value + Self.memory }
+                for (party, since) in unanswered[caller] where now >= since + Self.memory { forget(party, caller) }
             }
             guard unanswered[caller].count < Self.countMax else { return }
-            unanswered[caller][place.party] = now
+            if unanswered[caller].updateValue(now, forKey: place.party) == nil {
+                groups.update(of: caller) { $0.unanswered += $0.underWay[place.party] }
+            }
         case .answered, .refused:
-            unanswered[caller][place.party] = nil
+            forget(place.party, caller)
             groups[caller, place].lastAnswered = now
         default: break
         }
+    }
+
+    private mutating func forget(_ party: UInt64, _ caller: Caller) {
+        guard unanswered[caller].removeValue(forKey: party) != nil else { return }
+        groups.update(of: caller) { $0.unanswered -= $0.underWay[party] }
     }
 }
 
@@ -218,6 +228,11 @@ private struct PerGroup<Value: Sendable>: Sendable {
             if place.subject == .payments { payments[caller] = newValue } else { others[caller] = newValue }
         }
     }
+
+    mutating func update(of caller: Caller, _ change: (inout Value) -> Void) {
+        change(&payments[caller])
+        change(&others[caller])
+    }
 }
 
 extension PerGroup<Int> {
@@ -235,9 +250,6 @@ extension PerGroup<Int> {
 private struct CallsUnderWay: Sendable {
     private var counts: [UInt64: Int] = [:]
     private(set) var all = 0
-
-    /// The parties with calls in flight.
-    var parties: Dictionary<UInt64, Int>.Keys { counts.keys }
 
     subscript(party: UInt64) -> Int { counts[party] ?? 0 }
 

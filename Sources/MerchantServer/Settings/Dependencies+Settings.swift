@@ -54,8 +54,8 @@ extension Belvo.Client {
         let origin = settings.belvoBaseURL.origin
         let tls = origin.scheme == .https ? try TLSContext.client(extraAuthorities: settings.belvoCAFile) : nil
         var bounds = ClientConfiguration()
-        // All calls may be on one loop: the gate is what bounds them, and lets as many late ones be under way besides.
-        bounds.connectionsMax = 2 * settings.belvoCallsMax
+        // All calls may be on one loop: the gate is what bounds them, and lets late ones be under way besides.
+        bounds.connectionsMax = 5 * settings.belvoCallsMax / 2
         // A page of payments that pend is longer than any other answer.
         bounds.message.bodyBytesMax = Belvo.Configuration.answerBytesMax
         let client = HTTP.Client(origin: origin, tls: tls, configuration: bounds)

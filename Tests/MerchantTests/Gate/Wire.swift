@@ -76,8 +76,7 @@ extension BelvoGate {
         userRate: Int = 0, callsMax: Int, now: (@Sendable () -> Monotonic)? = nil
     ) -> BelvoGate {
         let start = Monotonic.now()
-        let still: @Sendable () -> Monotonic = { start }
-        let now = now ?? (userRate == 0 ? still : Monotonic.now)
+        let now = now ?? { start }
         return BelvoGate(
             rate: 0, userRate: userRate, callsMax: callsMax,
             turnWaitMax: PerCaller(person: .seconds(3600), background: .seconds(3600), stranger: .seconds(3600)),
