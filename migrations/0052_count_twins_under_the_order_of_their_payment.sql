@@ -1,14 +1,115 @@
 -- A twin of a payment that was opened under an order counted as one without an order. Once the shop had given the order
 -- to another user, who paid it, a twin of the first user's payment that was paid, too, raised no alarm, and the order
--- read as paid. A twin is under the order of its payment now; an order that it pays alone is disputed as before, since
--- no payment that was made without us is counted as the order's.
-UPDATE payments SET priced_by_order = true
-WHERE origin = 'observed' AND NOT priced_by_order AND EXISTS (
-    SELECT FROM payments AS own
-    WHERE own.reference = payments.reference AND own.subject = payments.subject AND own.priced_by_order);
+-- read as paid. A twin is under the order of its payment now. While it is unsigned it keeps no other user from paying
+-- the order: any user with a token can make twins, and sign none. An order that a twin pays alone is disputed as before.
+CREATE OR REPLACE FUNCTION holds_order(payment payments) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT payment.priced_by_order
+        AND (payment.origin = 'own' OR payment.seen_signed_at IS NOT NULL OR has_received_money(payment))
+$$;
+
+COMMENT ON FUNCTION holds_order(payments) IS
+    'Whether the payment is under an order for other users, too: what was made without us once it is signed or paid.';
 
 COMMENT ON COLUMN payments.priced_by_order IS
     'Whether its price was an order''s when it was opened. A twin has it of its payment.';
+
+CREATE OR REPLACE FUNCTION guard_payment() RETURNS trigger LANGUAGE plpgsql
+    SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    begins     boolean := TG_OP = 'INSERT';
+    authorizes boolean := false;
+    may_pay    boolean;
+BEGIN
+    -- What a server of an earlier version does not write.
+    IF NEW.state = 'succeeded' OR NEW.failure_authority = 'belvo' THEN
+        NEW.closed_at_belvo = coalesce(NEW.closed_at_belvo, app_now());
+    END IF;
+    IF begins THEN
+        IF NEW.origin <> 'own' THEN
+            -- What was made without us names a reference only as a twin.
+            NEW.priced_by_order = NEW.reference IS NOT NULL AND EXISTS (
+                SELECT FROM payments AS own
+                WHERE own.reference = NEW.reference AND own.subject = NEW.subject AND own.origin = 'own'
+                    AND own.priced_by_order AND own.amount_centavos = NEW.amount_centavos);
+        ELSIF NEW.priced_by_order IS NULL THEN
+            NEW.priced_by_order = EXISTS (
+                SELECT FROM orders
+                WHERE orders.reference = NEW.reference AND orders.subject = NEW.subject
+                    AND orders.amount_centavos = NEW.amount_centavos);
+        END IF;
+    END IF;
+    IF NOT begins THEN
+        authorizes := NEW.state = 'authorizing' AND OLD.state <> 'authorizing';
+        IF authorizes THEN NEW.authorize_sent_at = coalesce(NEW.authorize_sent_at, app_now()); END IF;
+    END IF;
+    may_pay := may_belvo_pay(
+        NEW.closed_at_belvo, NEW.released_at, NEW.authorize_sent_at, NEW.seen_signed_at, NEW.contradicted_at);
+    NEW.holds_reference = NEW.reference IS NOT NULL AND (may_pay OR NEW.state = 'succeeded');
+    -- Nothing that may be paid is left alone, whoever wrote it.
+    IF may_pay AND NEW.next_poll_at IS NULL THEN
+        NEW.next_poll_at = app_now() + interval '10 seconds';
+        NEW.deadline_at = coalesce(NEW.deadline_at, app_now());
+    END IF;
+
+    IF NOT begins AND NEW.released_at IS NOT NULL AND OLD.released_at IS NULL AND NEW.closed_at_belvo IS NULL
+        AND NEW.next_poll_at IS NULL AND NEW.failure_code <> 'not_sent'
+    THEN
+        IF holds_widget_token(NEW.subject) THEN
+            NEW.next_poll_at = app_now() + interval '1 second';
+            NEW.deadline_at = coalesce(NEW.deadline_at, app_now());
+        END IF;
+    END IF;
+
+    PERFORM lock_user(NEW.subject);
+    IF NEW.reference IS NOT NULL AND (may_pay OR NEW.state = 'succeeded') THEN
+        PERFORM lock_reference(NEW.reference);
+        -- An order's reference is the whole merchant's, and a payment without an order is not opened beside one. A
+        -- payment that was made at Belvo by others exists already: it is not asked whether it may. Each question is an
+        -- IF of its own, so that a change that neither begins nor authorizes asks none.
+        IF NEW.origin = 'own' AND (begins OR authorizes) THEN
+            IF EXISTS (
+                SELECT FROM payments AS other
+                WHERE (other.subject = NEW.subject OR NEW.priced_by_order AND holds_order(other))
+                    AND other.reference = NEW.reference AND other.id <> NEW.id AND takes_reference(other))
+                OR begins AND NOT NEW.priced_by_order AND EXISTS (
+                    SELECT FROM orders WHERE orders.reference = NEW.reference)
+            THEN
+                RAISE EXCEPTION 'another payment for this reference has been paid or may still be paid'
+                    USING ERRCODE = 'unique_violation', CONSTRAINT = 'one_live_payment_per_reference',
+                        TABLE = 'payments';
+            END IF;
+        END IF;
+    END IF;
+    IF authorizes THEN
+        IF EXISTS (
+            SELECT FROM payments AS other
+            WHERE other.bears_name_of = NEW.id AND is_twin(other, NEW) AND takes_reference(other))
+        THEN
+            RAISE EXCEPTION 'Belvo has this payment twice, and the other one has been paid or may still be paid'
+                USING ERRCODE = 'unique_violation', CONSTRAINT = 'one_live_payment_per_reference', TABLE = 'payments';
+        END IF;
+    END IF;
+    RETURN NEW;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION keep_orders_of_their_user() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    -- The function before this one has locked the reference. An insertion that turns out to be a change is checked as
+    -- one.
+    IF NOT EXISTS (SELECT FROM orders WHERE reference = NEW.reference) AND EXISTS (
+        SELECT FROM payments
+        WHERE reference = NEW.reference AND holds_order(payments) AND subject <> NEW.subject
+            AND belvo_id IS NOT NULL AND closed_at_belvo IS NULL
+            AND (released_at IS NULL OR next_poll_at IS NOT NULL OR released_at > app_now() - interval '1 day'))
+    THEN
+        RAISE EXCEPTION 'a payment for this order, of another user, may still be open at Belvo'
+            USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = 'orders_in_use_stay_as_they_are',
+                TABLE = 'orders';
+    END IF;
+    RETURN NEW;
+END
+$$;
 
 CREATE OR REPLACE FUNCTION raise_money_alarms()
  RETURNS trigger
@@ -97,6 +198,29 @@ CREATE OR REPLACE VIEW order_progress AS
                     WHERE payment_id = payments.id AND kind IN ('paid_beside_order', 'double_paid')
                         AND settled_at IS NULL) AS is_disputed
             FROM payments
-            WHERE payments.reference = orders.reference AND (payments.subject = orders.subject OR priced_by_order)
+            WHERE payments.reference = orders.reference
+                AND (payments.subject = orders.subject OR holds_order(payments))
         ) AS attempt
     ) AS payment;
+
+-- The twins that are there, with the alarms that they would have raised.
+WITH twins AS (
+    UPDATE payments SET priced_by_order = true
+    WHERE origin <> 'own' AND NOT priced_by_order AND EXISTS (
+        SELECT FROM payments AS own
+        WHERE own.reference = payments.reference AND own.subject = payments.subject AND own.origin = 'own'
+            AND own.priced_by_order AND own.amount_centavos = payments.amount_centavos)
+    RETURNING id, reference, subject, has_received_money(payments) AS is_paid
+)
+INSERT INTO money_alarms (kind, payment_id, detail)
+SELECT 'double_paid', id, 'paid beside another user''s payment, found when such alarms began'
+FROM twins
+WHERE is_paid AND EXISTS (
+    SELECT FROM payments AS other
+    WHERE other.reference = twins.reference AND other.subject <> twins.subject AND other.priced_by_order
+        AND has_received_money(other))
+UNION ALL
+SELECT 'paid_beside_order', id, 'paid for an order of another user, found when such alarms began'
+FROM twins JOIN orders USING (reference)
+WHERE is_paid AND orders.subject <> twins.subject
+ON CONFLICT DO NOTHING;

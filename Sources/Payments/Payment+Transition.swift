@@ -17,8 +17,8 @@ extension Payment {
         case collected(Collection)
         /// A charge of it is under way: it was signed, whatever Belvo shows of it.
         case chargeUnderWay
-        /// Belvo shows another payment with its transfer, and this one by now with `own`, if with any. `isPaid`: whether
-        /// it shows this one as SUCCEEDED.
+        /// Belvo shows another payment with its transfer, and this one by now with `own`, if with any. `isPaid`:
+        /// whether it shows this one as SUCCEEDED.
         case transferIsAnothers(own: EndToEndID?, isPaid: Bool)
         /// Belvo refused to create it, or never got the call.
         case refused(Failure)

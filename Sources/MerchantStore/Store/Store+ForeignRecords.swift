@@ -98,7 +98,7 @@ extension Store {
             """
             WITH \(fragment: owning(owner.customer, isErased: owner.isErased)), made AS (
                 INSERT INTO payments (
-                    id, origin, subject, bears_name_of, enrollment_id, state, belvo_id, reference, priced_by_order,
+                    id, origin, subject, bears_name_of, enrollment_id, state, belvo_id, reference,
                     seen_signed_at, collected_by,
                     closed_at_belvo, amount_centavos, description, statement_description, belvo_customer_id,
                     belvo_enrollment_id, beneficiary_bank_account,
@@ -107,7 +107,7 @@ extension Store {
                     next_poll_at, deadline_at)
                 SELECT
                     \(payment.id), \(payment.origin), owner.subject, \(named), \(payment.enrollment), \(payment.state),
-                    \(payment.belvoID), \(payment.reference), \(payment.isPricedByOrder),
+                    \(payment.belvoID), \(payment.reference),
                     CASE WHEN \(payment.wasSeenSigned) THEN app_now() END,
                     -- A contradiction is found by the next reading, for which what has collected must be new.
                     \(payment.contradiction == nil ? collectedBy(payment) : nil),

@@ -68,7 +68,7 @@ extension Store {
                 EXISTS (
                     SELECT FROM payments
                     WHERE reference = \(reference) AND takes_reference(payments)
-                        AND (subject = \(subject) OR priced_by_order AND placed.reference IS NOT NULL)
+                        AND (subject = \(subject) OR holds_order(payments) AND placed.reference IS NOT NULL)
                 ) AS is_reference_taken,
                 today.*, rests_on.*, placed.*, failed.*
             FROM (

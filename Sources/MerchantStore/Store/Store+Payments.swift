@@ -15,7 +15,8 @@ package struct ReferenceTaken: Error {}
 extension Store {
     static let paymentColumns: SQL = """
         id, origin, subject, enrollment_id,
-        (SELECT institution_id FROM enrollments WHERE enrollments.id = enrollment_id) AS institution_id, state, in_doubt, belvo_id, belvo_idempotency_key, reference,
+        (SELECT institution_id FROM enrollments WHERE enrollments.id = enrollment_id) AS institution_id,
+        state, in_doubt, belvo_id, belvo_idempotency_key, reference,
         priced_by_order, authorize_sent_at IS NOT NULL AS was_authorize_sent,
         seen_signed_at IS NOT NULL AS was_seen_signed,
         closed_at_belvo IS NOT NULL AS is_closed_at_belvo, released_at IS NOT NULL AS is_released,
@@ -128,7 +129,7 @@ extension Store {
         try await database.rows(
             """
             SELECT \(fragment: Self.paymentColumns) FROM payments
-            WHERE reference = \(reference) AND (subject = \(subject) OR priced_by_order AND \(isPricedByOrder))
+            WHERE reference = \(reference) AND (subject = \(subject) OR holds_order(payments) AND \(isPricedByOrder))
                 AND takes_reference(payments)
             ORDER BY state = 'succeeded' DESC, id
             """

@@ -38,7 +38,7 @@ extension PaymentWorkflow {
     /// What Belvo shows of the payment that has a transfer here which it shows for another one, too.
     private struct HolderSight {
         /// The transfer with which it shows the payment now.
-        var own: EndToEndID?
+        let own: EndToEndID?
         /// Whether it shows it as SUCCEEDED.
         let isPaid: Bool
 

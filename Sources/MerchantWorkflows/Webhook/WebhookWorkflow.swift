@@ -106,8 +106,8 @@ package struct WebhookWorkflow: Sendable {
         case ends(Reading)
     }
 
-    /// Reads a charge or a transaction, to learn which intent it belongs to. `owner` is that of the intent that its webhook
-    /// names, as far as that is known here.
+    /// Reads a charge or a transaction, to learn which intent it belongs to. `owner` is that of the intent that its
+    /// webhook names, as far as that is known here.
     func readMovement(_ id: UUID, _ kind: WebhookKind, of owner: Store.ObjectOwner?) async -> Movement {
         do {
             return try await CallOrigin.$current.withValue(origin(of: owner)) {
