@@ -93,6 +93,9 @@ public let migrations: [Migration] = [
     Migration(
         "0052_count_twins_under_the_order_of_their_payment",
         PackageResources._052_count_twins_under_the_order_of_their_payment_sql),
+    Migration(
+        "0053_dispute_what_another_user_has_paid", PackageResources._053_dispute_what_another_user_has_paid_sql),
+    Migration("0054_keep_each_cause_of_an_alarm", PackageResources._054_keep_each_cause_of_an_alarm_sql),
 ]
 
 extension Migration {

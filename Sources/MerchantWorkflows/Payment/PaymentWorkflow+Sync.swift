@@ -91,7 +91,8 @@ extension PaymentWorkflow {
         // A record without an amount in reais would say nothing of the money; Belvo may show it later.
         guard let centavos = remote.amountCentavos, centavos > 0 else { throw SyncDeferred.incomplete("amount") }
         guard remote.currency == Money.currency else { throw SyncDeferred.incomplete("currency") }
-        let isTwin = named.map { Set($0.differences(from: report)).isSubset(of: ["id", "end_to_end_id"]) } ?? false
+        // At whichever bank it is paid, and whatever Belvo leaves out: the same user's money under the payment's name.
+        let isTwin = named?.amount.centavos == centavos
         let seen = Payment(
             id: Payment.ID(dependencies.identities.next()), origin: .foreign, subject: owner.subject,
             enrollment: try await enrollment(of: remote, of: owner, on: context),
@@ -106,7 +107,6 @@ extension PaymentWorkflow {
             reference: isTwin ? named?.reference : nil,
             metadata: owner.isErased ? nil : remote.metadata.flatMap { try? Metadata(json: $0.bytes) },
             belvoIdempotencyKey: nil,
-            isPricedByOrder: isTwin && named?.isPricedByOrder == true,
             createdAt: owner.moment(remote.createdAt))
         let payment = try seen.transition(on: .reported(report))
         // A twin holds the reference of its payment; where there is none, its name links the two (`bears_name_of`).

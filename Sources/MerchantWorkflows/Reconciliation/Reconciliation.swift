@@ -126,9 +126,13 @@ package struct Reconciliation: Sendable {
         return try await !dependencies.store.hasSettled(.contradiction, of: payment.id)
     }
 
+    /// How many readings may fail as they do while Belvo is away, before the run ends without a result.
+    private static let failuresMax = 3
+
     /// Our payments of the day that Belvo's list does not show, and Belvo does not know when asked.
     private func missing(on day: UTCDay, besides seen: Set<UUID>) async throws -> [Difference] {
         var differences: [Difference] = []
+        var failures = 0
         for payment in try await dependencies.store.payments(knownAtBelvoOn: day) {
             guard let belvoID = payment.record.belvoID, !seen.contains(belvoID) else { continue }
             do {
@@ -139,11 +143,14 @@ package struct Reconciliation: Sendable {
                     Difference(
                         kind: .unknownAtBelvo, payment: payment.record.id.uuid, intent: belvoID,
                         ours: payment.record.historyState, theirs: nil))
-            } catch BelvoError.malformedAnswer(let reason, _) {
+            } catch let error as BelvoError {
+                // One that cannot be read keeps no other from being compared; where nothing gets through, all do.
+                if error.speaksOfOutage { failures += 1 }
+                guard failures <= Self.failuresMax else { throw error }
                 differences.append(
                     Difference(
                         kind: .unreadable, payment: payment.record.id.uuid, intent: belvoID,
-                        ours: payment.record.historyState, theirs: reason))
+                        ours: payment.record.historyState, theirs: "\(error)"))
             }
         }
         return differences

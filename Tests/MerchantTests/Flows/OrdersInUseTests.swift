@@ -3,6 +3,7 @@ import BelvoSandbox
 import FoundationEssentials
 import HTTP
 import MerchantModel
+import MerchantStore
 import Payments
 import Postgres
 import Testing
@@ -209,6 +210,45 @@ import Transport
                     """) == ["double_paid", "paid_beside_order"])
             #expect(try await TakenBackTests.order(harness) == "disputed")
             #expect(try await harness.lines("SELECT payments::text AS line FROM ops.double_paid") == ["2"])
+
+            // Rows from before twins counted so.
+            try await harness.database.execute(
+                "UPDATE payments SET priced_by_order = false WHERE belvo_id = \(twin.uuid)")
+            try await harness.database.execute("DELETE FROM money_alarms")
+            #expect(try await TakenBackTests.order(harness) == "paid")
+            try await harness.database.execute("DROP FUNCTION raise_alarm")
+            try await harness.database.execute("DELETE FROM schema_migrations WHERE name >= '0052'")
+            #expect(try await Migrator(.merchant, of: harness.database).migrate().count >= 3)
+            #expect(try await TakenBackTests.alarms(harness) == ["double_paid", "paid_beside_order"])
+            #expect(try await TakenBackTests.order(harness) == "disputed")
+        }
+    }
+
+    @Test func `a twin that another user has not signed keeps no user from paying their order`() async throws {
+        try await MayBelvoStillPayTests.open(orders: "required") { harness, client, enrollment in
+            _ = try await TakenBackTests.put(harness, for: "ana")
+            let payment = try await MayBelvoStillPayTests.ordered(client, enrollment)
+            try await TakenBackTests.failed(harness, &client, payment)
+            #expect(try await TakenBackTests.put(harness, for: "bia").status == 200)
+            #expect(try await client.app.send(.post, "/v1/widget-token").status == 201)
+            let twin = try await client.openPaymentBySDK(
+                from: enrollment.atBelvo(), named: payment.id, centavos: 1990)
+            try await harness.hear(of: twin.description)
+            #expect(
+                try await harness.lines(
+                    """
+                    SELECT priced_by_order || ' ' || takes_reference(payments) AS line FROM payments
+                    WHERE belvo_id = \(twin.uuid)
+                    """) == ["true true"])
+            #expect(try await TakenBackTests.order(harness) == "open")
+            var other = try await AppClient.arrive(on: harness, as: "bia", taxID: "111.444.777-35")
+            let theirEnrollment = try await other.enroll()
+            harness.sandbox.next(.altered([Fault.Alteration("/status", #""FAILED""#)]), on: .getPaymentIntent)
+            let theirs = try await MayBelvoStillPayTests.ordered(other, theirEnrollment)
+            try await other.authorize(theirs)
+            try harness.sandbox.settle(intent: theirs.belvoID)
+            try await harness.hear(of: theirs.belvoID)
+            #expect(try await TakenBackTests.order(harness) == "paid")
         }
     }
 

@@ -77,6 +77,24 @@ import Testing
         }
     }
 
+    @Test(arguments: [500, 400, 403])
+    func `one payment that Belvo does not show keeps no other of the day from being compared`(status: Int) async throws
+    {
+        try await atNoon { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let enrollment = try await client.enroll()
+            let payment = try await client.openPayment(enrollment)
+            let other = try await client.openPayment(enrollment, reference: "order-2", key: "tap-2")
+            try await client.authorize(other)
+            try harness.sandbox.settle(intent: other.belvoID)
+            harness.sandbox.next(.altered([Fault.Alteration("/results", "[]")]), on: .listPaymentIntents)
+            harness.sandbox.next(.refused(status, code: "x"), on: .getPaymentIntent)
+            let found = try await reconcile(harness)
+            #expect(found.filter { $0.kind == .unreadable }.compactMap(\.payment) == [UUID(uuidString: payment.id)])
+            #expect(found.contains { $0.kind == .status && $0.payment == UUID(uuidString: other.id) })
+        }
+    }
+
     @Test func `a charge that has collected and names no intent is a difference of its day`() async throws {
         try await atNoon { harness in
             var client = try await AppClient.arrive(on: harness)
