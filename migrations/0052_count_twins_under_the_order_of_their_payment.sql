@@ -1,7 +1,8 @@
 -- A twin of a payment that was opened under an order counted as one without an order. Once the shop had given the order
 -- to another user, who paid it, a twin of the first user's payment that was paid, too, raised no alarm, and the order
 -- read as paid. A twin is under the order of its payment now. While it is unsigned it keeps no other user from paying
--- the order: any user with a token can make twins, and sign none. An order that a twin pays alone is disputed as before.
+-- the order: any user with a token can make twins, and sign none. An order that a twin pays alone is disputed as
+-- before.
 CREATE OR REPLACE FUNCTION holds_order(payment payments) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT payment.priced_by_order
         AND (payment.origin = 'own' OR payment.seen_signed_at IS NOT NULL OR has_received_money(payment))
@@ -45,7 +46,7 @@ BEGIN
     may_pay := may_belvo_pay(
         NEW.closed_at_belvo, NEW.released_at, NEW.authorize_sent_at, NEW.seen_signed_at, NEW.contradicted_at);
     NEW.holds_reference = NEW.reference IS NOT NULL AND (may_pay OR NEW.state = 'succeeded');
-    -- Nothing that may be paid is left alone, whoever wrote it.
+    -- Nothing that may be paid is left alone, whichever server wrote it.
     IF may_pay AND NEW.next_poll_at IS NULL THEN
         NEW.next_poll_at = app_now() + interval '10 seconds';
         NEW.deadline_at = coalesce(NEW.deadline_at, app_now());

@@ -1,6 +1,6 @@
--- Where an alarm of its kind about a payment was open already, what the triggers had found was written nowhere: a payment
--- with two transfers beside another payment of its reference said nothing of the other one, and once an operator had
--- settled the first cause nothing said so any more. Each cause stands in the alarm now, once.
+-- Where an alarm of its kind about a payment was open already, what the triggers had found was written nowhere: a
+-- payment with two transfers beside another payment of its reference said nothing of the other one, and once an
+-- operator had settled the first cause nothing said so any more. Each cause stands in the alarm now, once.
 CREATE FUNCTION raise_alarm(kind text, about uuid, cause text) RETURNS void LANGUAGE sql AS $$
     INSERT INTO money_alarms AS known (kind, payment_id, detail) VALUES (raise_alarm.kind, about, cause)
     ON CONFLICT (payment_id, kind) WHERE settled_at IS NULL

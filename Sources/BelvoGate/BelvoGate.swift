@@ -28,160 +28,7 @@ package final class BelvoGate: Sendable {
     /// The shortest time after which a stranger's call is worth another try while none gets through.
     private static let pauseOfStrangers = Duration.seconds(5)
 
-    private struct State {
-        var limiter: CallLimiter
-        var shares: UserShares
-        var workShares: WorkShares
-        var sideCalls: SideCalls
-        var institutionShares: InstitutionShares
-        var unansweredUsers: UnansweredUsers
-        var availability = BelvoAvailability()
-        /// The availability of Belvo as strangers' calls alone have shown it.
-        var strangersAvailability = BelvoAvailability()
-        var lines = PerCaller(
-            person: CallLines(), background: CallLines(count: CallOrigin.workLines), stranger: CallLines())
-        var departures: PerCaller<Departures<Turn>>
-        /// When turns are given out next, unless something happens before.
-        var timerDueAt: Monotonic?
-        var counts: [GateSnapshot.Key: Int] = [:]
-
-        /// The first of those in line whose share allows another call.
-        func first(in caller: Caller, at now: Monotonic) -> CallLines.Place? {
-            lines[caller].first { allows(caller, $0, at: now) }
-        }
-
-        private func allows(_ caller: Caller, _ place: CallLines.Place, at now: Monotonic) -> Bool {
-            guard sideCalls.allows(caller, place), institutionShares.allows(caller, place),
-                unansweredUsers.allows(caller, place, at: now)
-            else { return false }
-            guard Turn.hasShare(caller, place.party) else { return true }
-            return caller == .person ? shares.allows(place.party, at: now) : workShares.allows(place.party)
-        }
-
-        private mutating func takeShare(_ caller: Caller, _ place: CallLines.Place, at now: Monotonic) {
-            sideCalls.take(caller, place)
-            institutionShares.take(caller, place)
-            unansweredUsers.take(caller, place)
-            guard Turn.hasShare(caller, place.party) else { return }
-            if caller == .person { shares.take(place.party, at: now) } else { workShares.take(place.party) }
-        }
-
-        private mutating func finishPlace(_ turn: Turn) {
-            sideCalls.finish(turn.caller, turn.place)
-            institutionShares.finish(turn.caller, turn.place)
-        }
-
-        private mutating func finishShare(_ turn: Turn) {
-            unansweredUsers.finish(turn.caller, turn.place)
-            guard turn.hasShare else { return }
-            if turn.caller == .person { shares.finish(turn.party) } else { workShares.finish(turn.party) }
-        }
-
-        /// How long until a share allows its party another call by the passing of time alone; nil where a call has to
-        /// end first, which passes its place on.
-        private func shareDelay(_ caller: Caller, _ party: UInt64, at now: Monotonic) -> Duration? {
-            guard Turn.hasShare(caller, party) else { return .zero }
-            return caller == .person ? shares.delay(of: party, at: now) : workShares.allows(party) ? .zero : nil
-        }
-
-        /// Takes a turn unless a caller of the same kind waits for it.
-        mutating func take(_ turn: Turn, at now: Monotonic) -> Bool {
-            releaseLate(at: now)
-            guard turn.isContinued || first(in: turn.caller, at: now) == nil, allows(turn.caller, turn.place, at: now),
-                limiter.take(for: turn.caller, at: now)
-            else { return false }
-            takeShare(turn.caller, turn.place, at: now)
-            lines[turn.caller].noteTurn(at: turn.place)
-            return true
-        }
-
-        /// Takes the next turn for one of those who wait.
-        mutating func next(at now: Monotonic) -> CheckedContinuation<Bool, Never>? {
-            releaseLate(at: now)
-            let firsts = PerCaller(
-                person: first(in: .person, at: now), background: first(in: .background, at: now),
-                stranger: first(in: .stranger, at: now))
-            guard let caller = limiter.next(waiting: { firsts[$0] != nil }, at: now), let place = firsts[caller]
-            else { return nil }
-            takeShare(caller, place, at: now)
-            return lines[caller].removeFirst(at: place)
-        }
-
-        /// How long until a waiting caller may have a turn by the passing of time alone.
-        mutating func delay(at now: Monotonic) -> Duration? {
-            var least: Duration?
-            for caller in Caller.allCases where lines[caller].count > 0 {
-                let delay = limiter.delay(for: caller, at: now)
-                for party in lines[caller].parties {
-                    guard let own = shareDelay(caller, party, at: now) else { continue }
-                    // Where it is a place that is missing and not time, the call that ends passes its place on.
-                    let wait = max(delay, own)
-                    if wait > .zero { least = min(least ?? wait, wait) }
-                }
-            }
-            guard Caller.allCases.contains(where: { lines[$0].count > 0 }) else { return least }
-            for caller in Caller.allCases {
-                guard let delay = departures[caller].delay(at: now) else { continue }
-                least = min(least ?? delay, delay)
-            }
-            return least
-        }
-
-        /// Gives the places of late calls to others. What their users may have under way they still have.
-        private mutating func releaseLate(at now: Monotonic) {
-            for caller in Caller.allCases {
-                while let turn = departures[caller].takeLate(at: now) {
-                    limiter.finish(caller)
-                    finishPlace(turn)
-                }
-            }
-        }
-
-        /// - Parameter departure: the number of the call when it left.
-        mutating func finish(_ turn: Turn, _ departure: UInt64) {
-            if departures[turn.caller].remove(departure) {
-                limiter.finish(turn.caller)
-                finishPlace(turn)
-            }
-            finishShare(turn)
-        }
-
-        mutating func giveBack(_ turn: Turn) {
-            limiter.giveBack(turn.caller)
-            finishPlace(turn)
-            finishShare(turn)
-        }
-
-        /// Calls that have left and have not ended.
-        var underWay: PerCaller<Int> {
-            PerCaller(
-                person: limiter.underWay.person + departures.person.late,
-                background: limiter.underWay.background + departures.background.late,
-                stranger: limiter.underWay.stranger + departures.stranger.late)
-        }
-    }
-
-    /// A call that waits for its turn, or has it.
-    private struct Turn: Sendable {
-        let caller: Caller
-        /// Where it waits. Party 0 is no user in particular.
-        let place: CallLines.Place
-        /// Whether it goes before those that begin something.
-        let isContinued: Bool
-
-        var party: UInt64 { place.party }
-
-        /// The user whose records the call is about: Belvo's answer may be due to them, and is held against Belvo only
-        /// so far. 0 where there is none.
-        var owner: UInt64 { caller == .stranger ? 0 : party }
-
-        /// Whether the party has a share that it may not exceed.
-        var hasShare: Bool { Self.hasShare(caller, party) }
-
-        static func hasShare(_ caller: Caller, _ party: UInt64) -> Bool { caller != .stranger && party != 0 }
-    }
-
-    private let state: Mutex<State>
+    private let state: Mutex<GateState>
     private let turnWaitMax: PerCaller<Duration>
     /// How long Belvo took to answer, for each call by itself.
     private let latencies: [Call: LatencyHistogram]
@@ -206,12 +53,12 @@ package final class BelvoGate: Sendable {
         random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
     ) {
         state = Mutex(
-            State(
+            GateState(
                 limiter: CallLimiter(rate: rate, strangerRate: strangerRate, callsMax: callsMax),
                 shares: UserShares(rate: userRate, callsMax: callsMax), workShares: WorkShares(callsMax: callsMax),
                 sideCalls: SideCalls(callsMax: callsMax),
                 institutionShares: InstitutionShares(callsMax: callsMax),
-                unansweredUsers: UnansweredUsers(callsMax: callsMax),
+                failingUsers: FailingUsers(callsMax: callsMax),
                 departures: PerCaller(
                     person: Departures(lateMax: callsMax), background: Departures(lateMax: callsMax / 2),
                     stranger: Departures(lateMax: 0))))
@@ -339,7 +186,7 @@ extension BelvoGate {
 
     /// A stranger's call is held back as any other, and is never the one that finds out whether Belvo is back.
     private static func enter(
-        _ call: Call, asStrangerInto state: inout State, at now: Monotonic
+        _ call: Call, asStrangerInto state: inout GateState, at now: Monotonic
     ) -> BelvoAvailability.Entry {
         if state.availability.isShut(at: now) {
             let pause = max(state.availability.workersRest(at: now) ?? .zero, pauseOfStrangers)
@@ -356,9 +203,9 @@ extension BelvoGate {
         let now = now()
         let events = state.withLock { state in
             state.finish(turn, number)
-            state.unansweredUsers.note(outcome.kind, turn.caller, turn.place, at: now)
+            state.failingUsers.note(outcome.kind, turn.caller, turn.place, at: now)
             state.counts[GateSnapshot.Key(call: call, outcome: outcome.kind), default: 0] += 1
-            let availability = turn.caller == .stranger ? \State.strangersAvailability : \State.availability
+            let availability = turn.caller == .stranger ? \GateState.strangersAvailability : \GateState.availability
             return state[keyPath: availability].learn(
                 from: outcome, call, turn.caller, of: turn.owner, target: request.target, isProbe: isProbe,
                 began: began, at: now, jitter: random)

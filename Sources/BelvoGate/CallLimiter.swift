@@ -46,8 +46,9 @@ struct CallLimiter: Sendable {
         return true
     }
 
-    /// Takes a turn for one of those who wait, and says for whom.
-    mutating func next(waiting: (Caller) -> Bool, at now: Monotonic) -> Caller? {
+    /// Takes a turn for one of those who wait, and says for whom. People whose calls fail take turns with the
+    /// background.
+    mutating func next(waiting: (Caller) -> Bool, arePeopleFailing: Bool = false, at now: Monotonic) -> Caller? {
         func wants(_ caller: Caller) -> Bool { waiting(caller) && hasPlace(for: caller) }
         let (person, background) = (wants(.person), wants(.background))
         if wants(.stranger), !(person || background) || sinceStranger >= Self.turnsBeforeStranger,
@@ -56,7 +57,8 @@ struct CallLimiter: Sendable {
             return .stranger
         }
         guard person || background else { return nil }
-        let isBackgrounds = background && (!person || peopleInARow >= Self.peopleInARowMax)
+        let inARowMax = arePeopleFailing ? 1 : Self.peopleInARowMax
+        let isBackgrounds = background && (!person || peopleInARow >= inARowMax)
         let caller = isBackgrounds ? Caller.background : .person
         return take(for: caller, at: now) ? caller : nil
     }

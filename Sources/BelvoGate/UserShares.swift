@@ -141,64 +141,75 @@ struct InstitutionShares: Sendable {
     }
 }
 
-/// The limit of calls of users whose last call was not answered in time, while others' calls are answered: a quarter of
-/// the places that calls about payments have, and of those that other calls have. Whatever hangs, be it several banks
-/// or single users' records, holds most places for one time-out and not for longer.
-struct UnansweredUsers: Sendable {
+/// The users whose last call failed or was not answered in time. While others' calls are answered they share a quarter
+/// of the places that calls about payments have, and of those that other calls have: whatever hangs, be it several
+/// banks or single users' records, holds most places for one time-out and not for longer. And of the turns for which
+/// others wait they have one in four: what their apps repeat keeps no other's result waiting.
+struct FailingUsers: Sendable {
     /// How long it is remembered of a user who calls no more, and for how long what was answered counts as now.
     static let memory = Duration.seconds(300)
     static let answeredLately = Duration.seconds(10)
     /// Users of whom it is remembered. Past it no more are noted.
     static let countMax = 4_096
+    /// Turns of others after which one of these users has one, where both wait.
+    static let othersInARowMax = 3
 
     private struct Group: Sendable {
         var underWay = CallsUnderWay()
-        /// Those of them that are users' whose last call was not answered.
-        var unanswered = 0
+        /// Calls of such users among them.
+        var failing = 0
         var lastAnswered: Monotonic?
     }
 
     private let max: PerGroup<Int>
     private var groups = PerGroup(all: Group())
-    private var unanswered: PerCaller<[UInt64: Monotonic]> = PerCaller(person: [:], background: [:], stranger: [:])
+    private var failing: PerCaller<[UInt64: Monotonic]> = PerCaller(person: [:], background: [:], stranger: [:])
 
     init(callsMax: Int) { max = PerGroup(callsMax: callsMax, part: 4) }
 
     func allows(_ caller: Caller, _ place: CallLines.Place, at now: Monotonic) -> Bool {
-        guard isUnanswered(caller, place.party, at: now) else { return true }
+        guard isFailing(caller, place.party, at: now) else { return true }
         let group = groups[caller, place]
         guard let last = group.lastAnswered, now < last + Self.answeredLately else { return true }
-        return group.unanswered < max[caller, place]
+        return group.failing < max[caller, place]
     }
 
-    private func isUnanswered(_ caller: Caller, _ party: UInt64, at now: Monotonic) -> Bool {
-        unanswered[caller][party].map { now < $0 + Self.memory } ?? false
+    private func isFailing(_ caller: Caller, _ party: UInt64, at now: Monotonic) -> Bool {
+        failing[caller][party].map { now < $0 + Self.memory } ?? false
+    }
+
+    /// Whether others' calls go before the one at this place.
+    func areOthersFirst(_ caller: Caller, _ place: CallLines.Place, at now: Monotonic) -> Bool {
+        guard !failing[caller].isEmpty, isFailing(caller, place.party, at: now) else { return false }
+        return groups.all(of: caller).contains { group in
+            group.lastAnswered.map { now < $0 + Self.answeredLately } ?? false
+        }
     }
 
     mutating func take(_ caller: Caller, _ place: CallLines.Place) {
         guard place.party != 0, caller != .stranger else { return }
         groups[caller, place].underWay.take(place.party)
-        if unanswered[caller][place.party] != nil { groups[caller, place].unanswered += 1 }
+        if failing[caller][place.party] != nil { groups[caller, place].failing += 1 }
     }
 
     mutating func finish(_ caller: Caller, _ place: CallLines.Place) {
         guard place.party != 0, caller != .stranger else { return }
         guard groups[caller, place].underWay[place.party] > 0 else { return }
         groups[caller, place].underWay.finish(place.party)
-        if unanswered[caller][place.party] != nil { groups[caller, place].unanswered -= 1 }
+        if failing[caller][place.party] != nil { groups[caller, place].failing -= 1 }
     }
 
     /// Takes note of how a call ended.
     mutating func note(_ outcome: CallOutcome.Kind, _ caller: Caller, _ place: CallLines.Place, at now: Monotonic) {
         guard place.party != 0, caller != .stranger else { return }
         switch outcome {
-        case .timedOut:
-            if unanswered[caller].count >= Self.countMax {
-                for (party, since) in unanswered[caller] where now >= since + Self.memory { forget(party, caller) }
+        case .timedOut, .failed, .lost:
+            if failing[caller].count >= Self.countMax {
+                for (party, since) in failing[caller] where now >= since + Self.memory { forget(party, caller) }
             }
-            guard unanswered[caller].count < Self.countMax else { return }
-            if unanswered[caller].updateValue(now, forKey: place.party) == nil {
-                groups.update(of: caller) { $0.unanswered += $0.underWay[place.party] }
+            guard failing[caller].count < Self.countMax else { return }
+            if failing[caller].updateValue(now, forKey: place.party) == nil {
+                groups.update(of: caller) { $0.failing += $0.underWay[place.party] }
             }
         case .answered, .refused:
             forget(place.party, caller)
@@ -208,8 +219,8 @@ struct UnansweredUsers: Sendable {
     }
 
     private mutating func forget(_ party: UInt64, _ caller: Caller) {
-        guard unanswered[caller].removeValue(forKey: party) != nil else { return }
-        groups.update(of: caller) { $0.unanswered -= $0.underWay[party] }
+        guard failing[caller].removeValue(forKey: party) != nil else { return }
+        groups.update(of: caller) { $0.failing -= $0.underWay[party] }
     }
 }
 
@@ -228,6 +239,8 @@ private struct PerGroup<Value: Sendable>: Sendable {
             if place.subject == .payments { payments[caller] = newValue } else { others[caller] = newValue }
         }
     }
+
+    func all(of caller: Caller) -> [Value] { [payments[caller], others[caller]] }
 
     mutating func update(of caller: Caller, _ change: (inout Value) -> Void) {
         change(&payments[caller])

@@ -204,7 +204,7 @@ extension Store {
             """)
     }
 
-    /// Whose an object at Belvo is, and at which institution.
+    /// The user whose object at Belvo it is, and its institution.
     package struct ObjectOwner: Sendable {
         package let subject: UserSubject
         /// Nil where it is a foreign payment that names no enrollment of the same user.

@@ -18,15 +18,15 @@ extension PaymentWorkflow {
         let holder = try await dependencies.store.payments(knownBy: [], orByTransfers: [transfer]).first
         guard let holder, holder.record.id != claimant.id else { return true }
         let known = holder.record
-        var sight = HolderSight(own: nil, isPaid: false)
+        var reading = HolderReading(own: nil, isPaid: false)
         // One of the chain gets its own later, and is written anew then.
         if known.status != .failed, !chain.contains(known.id) {
             guard claimant.state == .succeeded, let seen = try await readHolder(known, of: transfer) else {
                 return false
             }
-            sight = seen
+            reading = seen
         }
-        guard try await giveUp(holder, sight, claimant, chain, cause) else { return false }
+        guard try await giveUp(holder, reading, claimant, chain, cause) else { return false }
         dependencies.log.warning(
             "payment.transfer_moved",
             metadata: ["payment_id": "\(known.id)", "to": "\(claimant.id)", "end_to_end_id": "\(transfer)"])
@@ -35,8 +35,8 @@ extension PaymentWorkflow {
 
     private static let chainMax = 8
 
-    /// What Belvo shows of the payment that has a transfer here which it shows for another one, too.
-    private struct HolderSight {
+    /// The content of a reading of the payment that has a transfer here which Belvo shows for another one, too.
+    private struct HolderReading {
         /// The transfer with which it shows the payment now.
         let own: EndToEndID?
         /// Whether it shows it as SUCCEEDED.
@@ -45,8 +45,8 @@ extension PaymentWorkflow {
         var event: Payment.Event { .transferIsAnothers(own: own, isPaid: isPaid) }
     }
 
-    /// What Belvo shows of the payment now; nil where the transfer stays with it.
-    private func readHolder(_ known: Payment, of transfer: EndToEndID) async throws -> HolderSight? {
+    /// A reading of the payment; nil where the transfer stays with it.
+    private func readHolder(_ known: Payment, of transfer: EndToEndID) async throws -> HolderReading? {
         guard let belvoID = known.belvoID else { return nil }
         let seen: Payment.Report
         do {
@@ -57,31 +57,31 @@ extension PaymentWorkflow {
         guard known.differences(from: seen).allSatisfy({ $0 == "end_to_end_id" }),
             !seen.collected.contains(where: { $0.transfer == transfer })
         else { return nil }
-        let sight = HolderSight(own: seen.facts.endToEndID, isPaid: seen.status == .succeeded)
-        guard (try? known.transition(on: sight.event)) != nil else { return nil }
+        let reading = HolderReading(own: seen.facts.endToEndID, isPaid: seen.status == .succeeded)
+        guard (try? known.transition(on: reading.event)) != nil else { return nil }
         // What the first payment was paid by twice is an alarm, whichever was meant.
-        try await raiseIfPaidTwice(known, by: [sight.own])
-        if sight.own != nil, known.state == .succeeded || known.collectedBy.contains(transfer.description) {
+        try await raiseIfPaidTwice(known, by: [reading.own])
+        if reading.own != nil, known.state == .succeeded || known.collectedBy.contains(transfer.description) {
             try await raiseOnce(.doublePaid, of: known, "\(transfer), by which it was paid, is another payment's")
         }
-        return sight
+        return reading
     }
 
     /// Writes the holder without the transfer, after its own was taken from who has that, if anyone; false where it
     /// stays as it is.
     private func giveUp(
-        _ holder: Stored<Payment>, _ sight: HolderSight, _ claimant: Payment, _ chain: [Payment.ID], _ cause: Cause
+        _ holder: Stored<Payment>, _ reading: HolderReading, _ claimant: Payment, _ chain: [Payment.ID], _ cause: Cause
     ) async throws -> Bool {
-        guard let next = try? holder.record.transition(on: sight.event) else { return false }
+        guard let next = try? holder.record.transition(on: reading.event) else { return false }
         do {
-            return try await writeTransfer(next, holder, after: sight.event, cause)
+            return try await writeTransfer(next, holder, after: reading.event, cause)
         } catch is EndToEndIDRepeated {
             if try await releaseTransfer(to: next, for: chain + [claimant.id], cause: cause) {
-                return (try? await writeTransfer(next, holder, after: sight.event, cause)) ?? false
+                return (try? await writeTransfer(next, holder, after: reading.event, cause)) ?? false
             }
             // What is under way has none until Belvo shows it again.
-            guard sight.own != nil else { return false }
-            return try await giveUp(holder, HolderSight(own: nil, isPaid: sight.isPaid), claimant, chain, cause)
+            guard reading.own != nil else { return false }
+            return try await giveUp(holder, HolderReading(own: nil, isPaid: reading.isPaid), claimant, chain, cause)
         }
     }
 

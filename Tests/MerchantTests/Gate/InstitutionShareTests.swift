@@ -132,7 +132,7 @@ import Transport
     func `users whose last call was not answered have a quarter of the places while others are answered`(
         caller: Caller, about: Call.Subject, most: Int
     ) {
-        var users = UnansweredUsers(callsMax: 64)
+        var users = FailingUsers(callsMax: 64)
         func place(_ user: UInt64) -> CallLines.Place { CallLines.Place(line: 0, subject: about, party: user) }
         var now = Monotonic(nanoseconds: 0)
         for user in 2...61 as ClosedRange<UInt64> { users.note(.timedOut, caller, place(user), at: now) }
@@ -154,7 +154,7 @@ import Transport
         // Who is answered is one of the others again.
         for user in 2...21 as ClosedRange<UInt64> { users.note(.refused, caller, place(user), at: now) }
         #expect(taken() == 20 + most)
-        now = now + UnansweredUsers.answeredLately
+        now = now + FailingUsers.answeredLately
         #expect(taken() == 60)
     }
 }

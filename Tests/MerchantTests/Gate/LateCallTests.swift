@@ -10,7 +10,7 @@ import Transport
 /// A call that Belvo leaves hanging holds its place for two seconds, and not until it times out.
 @Suite(.timeLimit(.minutes(1))) struct LateCallTests {
     /// The calls of a test at a gate of so many places for calls, of which people may have three quarters.
-    private final class Lane {
+    private final class Traffic {
         let gate: BelvoGate
         let wire = Wire()
         let loop: EventLoop
@@ -43,57 +43,57 @@ import Transport
     {
         try await withLoop { loop in
             let time = Box(Monotonic.now())
-            let lane = Lane(on: loop, now: { time.value })
-            defer { lane.wire.answerAll() }
-            for number in 1...5 { try lane.call("user-\(number)") }
+            let traffic = Traffic(on: loop, now: { time.value })
+            defer { traffic.wire.answerAll() }
+            for number in 1...5 { try traffic.call("user-\(number)") }
             await loop.comeToRest()
-            #expect(lane.wire.left.count == 3)
+            #expect(traffic.wire.left.count == 3)
             time.update { $0 = $0 + .seconds(2) }
-            try lane.call("user-6")
+            try traffic.call("user-6")
             await loop.comeToRest()
-            #expect(lane.wire.left.count == 6)
+            #expect(traffic.wire.left.count == 6)
             time.update { $0 = $0 + .seconds(2) }
-            for number in 7...10 { try lane.call("user-\(number)") }
+            for number in 7...10 { try traffic.call("user-\(number)") }
             await loop.comeToRest()
             // Four may be late: of the second three one.
-            #expect(lane.wire.left.count == 7)
-            #expect(lane.gate.snapshot.underWay.person == 7)
+            #expect(traffic.wire.left.count == 7)
+            #expect(traffic.gate.snapshot.underWay.person == 7)
             // A late one that ends lets another one be late.
-            lane.wire.answer()
+            traffic.wire.answer()
             await loop.comeToRest()
-            #expect(lane.wire.left.count == 8)
-            try await lane.end()
-            #expect(lane.gate.snapshot.underWay.person == 0)
+            #expect(traffic.wire.left.count == 8)
+            try await traffic.end()
+            #expect(traffic.gate.snapshot.underWay.person == 0)
         }
     }
 
     @Test func `a late call's user has no more calls under way than before`() async throws {
         try await withLoop { loop in
             let time = Box(Monotonic.now())
-            let lane = Lane(on: loop, callsMax: 64, now: { time.value })
-            defer { lane.wire.answerAll() }
-            for _ in 0..<5 { try lane.call("ana") }
+            let traffic = Traffic(on: loop, callsMax: 64, now: { time.value })
+            defer { traffic.wire.answerAll() }
+            for _ in 0..<5 { try traffic.call("ana") }
             await loop.comeToRest()
             time.update { $0 = $0 + .seconds(2) }
-            try lane.call("bia")
+            try traffic.call("bia")
             await loop.comeToRest()
-            #expect(lane.wire.left == ["/ana", "/ana", "/ana", "/ana", "/bia"])
-            try await lane.end()
+            #expect(traffic.wire.left == ["/ana", "/ana", "/ana", "/ana", "/bia"])
+            try await traffic.end()
         }
     }
 
     @Test func `who waits gets the place of a late call, though nothing else happens`() async throws {
         try await withLoop { loop in
-            let lane = Lane(on: loop, now: Monotonic.now)
-            defer { lane.wire.answerAll() }
+            let traffic = Traffic(on: loop, now: Monotonic.now)
+            defer { traffic.wire.answerAll() }
             let begin = Monotonic.now()
-            for number in 1...4 { try lane.call("user-\(number)") }
-            while lane.wire.left.count < 4, Monotonic.now() - begin < .seconds(30) {
+            for number in 1...4 { try traffic.call("user-\(number)") }
+            while traffic.wire.left.count < 4, Monotonic.now() - begin < .seconds(30) {
                 try await Task.sleep(for: .milliseconds(10))
             }
-            #expect(lane.wire.left.count == 4)
+            #expect(traffic.wire.left.count == 4)
             #expect(Monotonic.now() - begin >= .seconds(2))
-            try await lane.end()
+            try await traffic.end()
         }
     }
 }

@@ -14,7 +14,7 @@ import Transport
 @testable import MerchantStore
 @testable import MerchantWorkflows
 
-/// What workers ask Belvo is known to be about an institution, so that one that hangs leaves places to the others.
+/// The calls of workers to Belvo are known to be about an institution, so that one that hangs leaves places to others.
 @Suite struct InstitutionOfWorkTests {
     @Test func `what workers read of a payment or an enrollment is known to be about its institution`() async throws {
         try await TestHarness.open { harness in
@@ -49,11 +49,11 @@ import Transport
 
             origins.update { $0 = [:] }
             let intent = try #require(UUID(uuidString: payment.belvoID))
-            let bond = try #require(UUID(uuidString: enrollment.belvoID))
-            let owners = try await store.owners(ofObjects: [intent, bond, UUID()])
+            let enrolled = try #require(UUID(uuidString: enrollment.belvoID))
+            let owners = try await store.owners(ofObjects: [intent, enrolled, UUID()])
             #expect(owners.count == 2)
             let webhooks = WebhookWorkflow(dependencies: dependencies)
-            for target in [WebhookWorkflow.Target(kind: .intent, id: intent), .init(kind: .enrollment, id: bond)] {
+            for target in [WebhookWorkflow.Target(kind: .intent, id: intent), .init(kind: .enrollment, id: enrolled)] {
                 _ = await webhooks.read(target, of: owners[target.id], after: .zero, lag: .zero)
             }
             #expect(origins.value == ["readPaymentIntent": expected, "readEnrollment": expected])
