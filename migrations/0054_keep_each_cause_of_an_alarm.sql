@@ -4,8 +4,11 @@
 CREATE FUNCTION raise_alarm(kind text, about uuid, cause text) RETURNS void LANGUAGE sql AS $$
     INSERT INTO money_alarms AS known (kind, payment_id, detail) VALUES (raise_alarm.kind, about, cause)
     ON CONFLICT (payment_id, kind) WHERE settled_at IS NULL
-        DO UPDATE SET detail = known.detail || '; ' || excluded.detail
-        WHERE strpos(known.detail, excluded.detail) = 0
+        DO UPDATE SET detail = known.detail || '; ' || excluded.detail,
+            -- The shop may have no event of it yet: there may have been no order that it disputes.
+            next_poll_at = CASE WHEN known.disputed_reference IS NULL THEN app_now() ELSE known.next_poll_at END,
+            leased_until = NULL, version = known.version + 1
+        WHERE strpos('; ' || known.detail || ';', '; ' || excluded.detail || ';') = 0
 $$;
 
 COMMENT ON FUNCTION raise_alarm(text, uuid, text) IS

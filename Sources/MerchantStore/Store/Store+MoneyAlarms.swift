@@ -48,7 +48,11 @@ extension Store {
                 SELECT FROM money_alarms
                 WHERE payment_id = \(payment) AND kind = \(kind) AND strpos(detail, \(detail)) > 0)
             ON CONFLICT (payment_id, kind) WHERE settled_at IS NULL
-                DO UPDATE SET detail = money_alarms.detail || '; ' || excluded.detail
+                DO UPDATE SET detail = money_alarms.detail || '; ' || excluded.detail,
+                    next_poll_at = CASE
+                        WHEN money_alarms.disputed_reference IS NULL THEN app_now() ELSE money_alarms.next_poll_at
+                    END,
+                    leased_until = NULL, version = money_alarms.version + 1
             RETURNING id
             """
         ).isEmpty

@@ -91,8 +91,13 @@ extension PaymentWorkflow {
         // A record without an amount in reais would say nothing of the money; Belvo may show it later.
         guard let centavos = remote.amountCentavos, centavos > 0 else { throw SyncDeferred.incomplete("amount") }
         guard remote.currency == Money.currency else { throw SyncDeferred.incomplete("currency") }
-        // At whichever bank it is paid, and whatever Belvo leaves out: the same user's money under the payment's name.
-        let isTwin = named?.amount.centavos == centavos
+        // The same user's money for the shop under the payment's name: at whichever bank it is paid, and whatever Belvo
+        // leaves out. What goes to another account than the shop's is no payment of its.
+        let isTwin =
+            named.map { named in
+                let account = report.beneficiaryBankAccount ?? named.parties.beneficiaryBankAccount
+                return named.amount.centavos == centavos && account == named.parties.beneficiaryBankAccount
+            } ?? false
         let seen = Payment(
             id: Payment.ID(dependencies.identities.next()), origin: .foreign, subject: owner.subject,
             enrollment: try await enrollment(of: remote, of: owner, on: context),

@@ -126,7 +126,7 @@ package struct Reconciliation: Sendable {
         return try await !dependencies.store.hasSettled(.contradiction, of: payment.id)
     }
 
-    /// How many readings may fail as they do while Belvo is away, before the run ends without a result.
+    /// How many readings may fail to leave this machine before the run ends without a result.
     private static let failuresMax = 3
 
     /// Our payments of the day that Belvo's list does not show, and Belvo does not know when asked.
@@ -144,8 +144,8 @@ package struct Reconciliation: Sendable {
                         kind: .unknownAtBelvo, payment: payment.record.id.uuid, intent: belvoID,
                         ours: payment.record.historyState, theirs: nil))
             } catch let error as BelvoError {
-                // One that cannot be read keeps no other from being compared; where nothing gets through, all do.
-                if error.speaksOfOutage { failures += 1 }
+                // One that cannot be read keeps no other from being compared. Where Belvo is away the gate shuts.
+                if case .unreachable = error { failures += 1 }
                 guard failures <= Self.failuresMax else { throw error }
                 differences.append(
                     Difference(

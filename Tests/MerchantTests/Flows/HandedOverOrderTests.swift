@@ -79,6 +79,49 @@ import Testing
         }
     }
 
+    @Test func `an order that is disputed by an alarm from before it is an event for the shop`() async throws {
+        try await ShopDouble.serving { shop in
+            try await MayBelvoStillPayTests.open(orders: "required", shop.environment) { harness, client, enrollment in
+                _ = try await TakenBackTests.put(harness, for: "ana")
+                let payment = try await MayBelvoStillPayTests.ordered(client, enrollment)
+                #expect(try await client.cancel(payment).status == 200)
+                try await harness.database.execute("DELETE FROM orders")
+                try harness.sandbox.settle(intent: payment.belvoID)
+                try await harness.hear(of: payment.belvoID)
+                let named = try await client.openPaymentBySDK(
+                    from: enrollment.atBelvo(), named: payment.id, centavos: 4900)
+                try harness.sandbox.settle(intent: named.description)
+                try await harness.hear(of: named.description)
+                for _ in 0..<2 { try await harness.work() }
+                #expect(try await TakenBackTests.alarms(harness).contains("paid_beside_order"))
+                #expect(!shop.types.contains("order.disputed"))
+                #expect(try await TakenBackTests.put(harness, for: "bia").status == 201)
+                for _ in 0..<2 { try await harness.work() }
+                #expect(shop.types.count { $0 == "order.disputed" } == 1)
+            }
+        }
+    }
+
+    @Test func `an intent of a payment's name that pays another account holds no reference`() async throws {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            let other = try await client.openPaymentBySDK(from: enrollment.atBelvo(), named: payment.id, centavos: 1990)
+            try harness.sandbox.fail(intent: payment.belvoID)
+            try await harness.hear(of: payment.belvoID)
+            let account = "/payment_method_details/open_finance_biometric_pix/beneficiary_bank_account"
+            harness.sandbox.next(
+                .altered([Fault.Alteration(account, "\"\(UUID())\"")]), on: .getPaymentIntent,
+                count: nil)
+            try harness.sandbox.settle(intent: other.description)
+            try await harness.hear(of: other.description)
+            harness.sandbox.clearFaults()
+            #expect(
+                try await harness.lines(
+                    "SELECT coalesce(reference, '-') AS line FROM payments WHERE belvo_id = \(other.uuid)") == ["-"])
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 201)
+        }
+    }
+
     @Test func `each cause of an alarm stands in it, whichever was found first`() async throws {
         try await MayBelvoStillPayTests.open { harness, client, enrollment in
             let first = try await client.openPayment(enrollment)

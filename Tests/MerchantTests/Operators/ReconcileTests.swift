@@ -95,6 +95,20 @@ import Testing
         }
     }
 
+    @Test func `however many payments Belvo does not show, the rest of the day is compared`() async throws {
+        try await atNoon { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let enrollment = try await client.enroll()
+            for number in 1...6 {
+                _ = try await client.openPayment(enrollment, reference: "order-\(number)", key: "tap-\(number)")
+            }
+            harness.sandbox.next(.altered([Fault.Alteration("/results", "[]")]), on: .listPaymentIntents)
+            harness.sandbox.next(.refused(500, code: "x"), on: .getPaymentIntent, count: 6)
+            let found = try await reconcile(harness)
+            #expect(found.compactMap { $0.kind == .unreadable ? $0.payment : nil }.count == 6)
+        }
+    }
+
     @Test func `a charge that has collected and names no intent is a difference of its day`() async throws {
         try await atNoon { harness in
             var client = try await AppClient.arrive(on: harness)
