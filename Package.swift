@@ -95,9 +95,7 @@ let package = Package(
                 .embedInCode("0049_count_what_has_collected_as_paid.sql"),
                 .embedInCode("0050_open_nothing_beside_an_unread_failure.sql"),
                 .embedInCode("0051_let_those_who_place_an_order_take_turns.sql"),
-                .embedInCode("0052_count_twins_under_the_order_of_their_payment.sql"),
-                .embedInCode("0053_dispute_what_another_user_has_paid.sql"),
-                .embedInCode("0054_keep_each_cause_of_an_alarm.sql"),
+                .embedInCode("0052_dispute_orders_that_changed_hands.sql"),
             ],
             swiftSettings: strict
         ),

@@ -90,12 +90,7 @@ public let migrations: [Migration] = [
     Migration(
         "0051_let_those_who_place_an_order_take_turns",
         PackageResources._051_let_those_who_place_an_order_take_turns_sql),
-    Migration(
-        "0052_count_twins_under_the_order_of_their_payment",
-        PackageResources._052_count_twins_under_the_order_of_their_payment_sql),
-    Migration(
-        "0053_dispute_what_another_user_has_paid", PackageResources._053_dispute_what_another_user_has_paid_sql),
-    Migration("0054_keep_each_cause_of_an_alarm", PackageResources._054_keep_each_cause_of_an_alarm_sql),
+    Migration("0052_dispute_orders_that_changed_hands", PackageResources._052_dispute_orders_that_changed_hands_sql),
 ]
 
 extension Migration {

@@ -42,18 +42,10 @@ extension Store {
     package func raiseOnce(_ kind: MoneyAlarm.Kind, of payment: Payment.ID, _ detail: String) async throws -> Bool {
         try await !database.execute(
             """
-            INSERT INTO money_alarms (kind, payment_id, detail)
-            SELECT \(kind), \(payment), \(detail)
+            SELECT raise_alarm(\(kind), \(payment), \(detail))
             WHERE NOT EXISTS (
                 SELECT FROM money_alarms
                 WHERE payment_id = \(payment) AND kind = \(kind) AND strpos(detail, \(detail)) > 0)
-            ON CONFLICT (payment_id, kind) WHERE settled_at IS NULL
-                DO UPDATE SET detail = money_alarms.detail || '; ' || excluded.detail,
-                    next_poll_at = CASE
-                        WHEN money_alarms.disputed_reference IS NULL THEN app_now() ELSE money_alarms.next_poll_at
-                    END,
-                    leased_until = NULL, version = money_alarms.version + 1
-            RETURNING id
             """
         ).isEmpty
     }

@@ -10,10 +10,6 @@ import Testing
 
 /// An order that was given to another user after the first one's attempt, and money that comes for both.
 @Suite struct HandedOverOrderTests {
-    private static let settle: SQL = """
-        UPDATE money_alarms SET settled_at = app_now(), settled_by = 'rosa: paid back' WHERE settled_at IS NULL
-        """
-
     @Test func `an order placed anew for another user is disputed where the first one's money is there`() async throws {
         try await ShopDouble.serving { shop in
             try await MayBelvoStillPayTests.open(orders: "required", shop.environment) { harness, client, enrollment in
@@ -44,10 +40,10 @@ import Testing
                 try await harness.hear(of: payment.belvoID)
                 #expect(try await TakenBackTests.order(harness) == "disputed")
                 for _ in 0..<2 { try await harness.work() }
-                try await harness.database.execute(Self.settle)
+                try await TakenBackTests.settleAlarms(harness)
                 try await harness.poll()
                 #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
-                try await harness.database.execute(Self.settle)
+                try await TakenBackTests.settleAlarms(harness)
                 #expect(try await TakenBackTests.order(harness) == "disputed")
                 // Handed on, it is another user's order for which that money is there.
                 #expect(try await TakenBackTests.put(harness, for: "caio").status == 200)

@@ -3,6 +3,14 @@
 -- read as paid. A twin is under the order of its payment now. While it is unsigned it keeps no other user from paying
 -- the order: any user with a token can make twins, and sign none. An order that a twin pays alone is disputed as
 -- before.
+--
+-- An order that was given to another user read as paid by the first one's money: once the alarm of it was settled, and
+-- at once where the order had been deleted and was placed anew. It is disputed as long as that money stands for it, as
+-- where an amount is not the order's own; and placing it raises the alarm, of which the shop gets an event.
+--
+-- Where an alarm of its kind about a payment was open already, what the triggers had found was written nowhere: a
+-- payment with two transfers beside another payment of its reference said nothing of the other one, and once an
+-- operator had settled the first cause nothing said so any more. Each cause stands in the alarm now, once.
 CREATE OR REPLACE FUNCTION holds_order(payment payments) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT payment.priced_by_order
         AND (payment.origin = 'own' OR payment.seen_signed_at IS NOT NULL OR has_received_money(payment))
@@ -112,6 +120,21 @@ BEGIN
 END
 $$;
 
+CREATE OR REPLACE FUNCTION raise_alarm(kind text, about uuid, cause text) RETURNS boolean LANGUAGE sql AS $$
+    INSERT INTO money_alarms AS known (kind, payment_id, detail) VALUES (raise_alarm.kind, about, cause)
+    ON CONFLICT (payment_id, kind) WHERE settled_at IS NULL
+        DO UPDATE SET detail = known.detail || '; ' || excluded.detail,
+            -- The shop may have no event of it yet: there may have been no order that it disputes.
+            next_poll_at = CASE WHEN known.disputed_reference IS NULL THEN app_now() ELSE known.next_poll_at END,
+            leased_until = NULL, version = known.version + 1
+        WHERE strpos('; ' || known.detail || ';', '; ' || excluded.detail || ';') = 0
+    RETURNING true
+$$;
+
+COMMENT ON FUNCTION raise_alarm(text, uuid, text) IS
+    'Raises an alarm about a payment, or adds the cause to the one of its kind that is open; null where it stands '
+    'there.';
+
 CREATE OR REPLACE FUNCTION raise_money_alarms()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -134,11 +157,8 @@ BEGIN
         ON CONFLICT DO NOTHING;
     END IF;
     IF NEW.bears_name_of IS NOT NULL AND NEW.state = 'succeeded' THEN
-        INSERT INTO money_alarms (kind, payment_id, detail)
-        VALUES ('paid_beside_order', NEW.bears_name_of, 'another intent of its name was paid: ' || NEW.belvo_id)
-        -- Each of several that are paid stands in the alarm.
-        ON CONFLICT (payment_id, kind) WHERE settled_at IS NULL
-            DO UPDATE SET detail = money_alarms.detail || '; ' || excluded.detail;
+        PERFORM raise_alarm(
+            'paid_beside_order', NEW.bears_name_of, 'another intent of its name was paid: ' || NEW.belvo_id);
     END IF;
     SELECT string_agg(id::text, ', ' ORDER BY id) INTO others FROM (
         SELECT id FROM payments
@@ -153,8 +173,7 @@ BEGIN
     IF others IS NOT NULL AND NOT (
         TG_OP = 'UPDATE' AND OLD.collected_by IS NOT NULL AND OLD.closed_at_belvo IS NULL AND NEW.state = 'failed')
     THEN
-        INSERT INTO money_alarms (kind, payment_id, detail)
-        VALUES ('double_paid', NEW.id, 'paid beside ' || others) ON CONFLICT DO NOTHING;
+        PERFORM raise_alarm('double_paid', NEW.id, 'paid beside ' || others);
     END IF;
     -- The shop may have given the order to another user since the payment was opened under it.
     SELECT amount_centavos, subject INTO ordered FROM orders
@@ -163,16 +182,27 @@ BEGIN
         NOT NEW.priced_by_order OR NEW.origin <> 'own' OR ordered.amount_centavos <> NEW.amount_centavos
             OR ordered.subject <> NEW.subject)
     THEN
-        INSERT INTO money_alarms (kind, payment_id, detail)
-        VALUES (
+        PERFORM raise_alarm(
             'paid_beside_order', NEW.id, NEW.amount_centavos || ' centavos for an order of ' || ordered.amount_centavos
-                || CASE WHEN ordered.subject <> NEW.subject THEN ' of another user' ELSE '' END)
-        ON CONFLICT DO NOTHING;
+                || CASE WHEN ordered.subject <> NEW.subject THEN ' of another user' ELSE '' END);
     END IF;
     RETURN NULL;
 END
 $$;
 
+CREATE OR REPLACE FUNCTION check_what_was_paid_before() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM raise_alarm(
+        'paid_beside_order', id,
+        amount_centavos || ' centavos before the order of ' || NEW.amount_centavos
+            || CASE WHEN subject <> NEW.subject THEN ' of another user' ELSE '' END)
+    FROM payments
+    WHERE reference = NEW.reference AND state = 'succeeded' AND (subject = NEW.subject OR holds_order(payments));
+    RETURN NULL;
+END
+$$;
+
+-- What paid the order as it is comes before what else was paid for it.
 CREATE OR REPLACE VIEW order_progress AS
     SELECT orders.reference, deciding AS payment_id,
         CASE
@@ -187,13 +217,17 @@ CREATE OR REPLACE VIEW order_progress AS
         SELECT count(*) FILTER (WHERE takes) AS attempts,
             count(*) FILTER (WHERE takes AND has_money) AS arrived,
             count(*) FILTER (WHERE is_disputed OR takes AND state = 'succeeded' AND (
-                NOT priced_by_order OR origin <> 'own'
-                    OR attempt.amount_centavos <> orders.amount_centavos)) AS astray,
+                NOT is_orders_own OR attempt.amount_centavos <> orders.amount_centavos)) AS astray,
             count(*) FILTER (WHERE takes AND state = 'succeeded') AS paid,
             count(*) FILTER (WHERE takes AND (in_doubt OR state = 'failed')) AS doubtful,
-            (array_agg(id ORDER BY state = 'succeeded' DESC, id) FILTER (WHERE takes OR is_disputed))[1] AS deciding
+            (array_agg(
+                id ORDER BY state = 'succeeded' DESC,
+                    is_orders_own AND attempt.amount_centavos = orders.amount_centavos DESC, id)
+                FILTER (WHERE takes OR is_disputed))[1] AS deciding
         FROM (
             SELECT payments.*, takes_reference(payments) AS takes, has_received_money(payments) AS has_money,
+                -- The shop may have given the order to another user since the payment was opened under it.
+                priced_by_order AND origin = 'own' AND payments.subject = orders.subject AS is_orders_own,
                 EXISTS (
                     SELECT FROM money_alarms
                     WHERE payment_id = payments.id AND kind IN ('paid_beside_order', 'double_paid')
