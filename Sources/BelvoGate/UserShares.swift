@@ -92,11 +92,11 @@ struct SideCalls: Sendable {
     private var customers = PerCaller(person: 0, background: 0, stranger: 0)
 
     init(callsMax: Int) {
-        // Of few places none is worth keeping. Workers have half of all; strangers are about no payments.
+        // Workers have half of all; strangers are about no payments.
         max =
-            callsMax < 32
-            ? PerCaller(person: .max, background: .max, stranger: .max)
-            : PerCaller(person: callsMax / 2, background: callsMax / 4, stranger: .max)
+            Places.areWorthKeeping(callsMax)
+            ? PerCaller(person: callsMax / 2, background: callsMax / 4, stranger: .max)
+            : PerCaller(person: .max, background: .max, stranger: .max)
     }
 
     func allows(_ caller: Caller, _ place: CallLines.Place) -> Bool {
@@ -119,25 +119,35 @@ struct SideCalls: Sendable {
     }
 }
 
-/// The limit of calls about one institution's records: half of the places that calls about payments have, and half of
-/// those that other calls have. An institution at which they hang, however many users it has, leaves the other half to
-/// the users of others.
+/// The limit of calls about one institution's records: half of the places that calls about payments have, half of
+/// those that other calls have, and three quarters of all. An institution at which they hang, however many users it
+/// has, leaves the other places to the users of others.
 struct InstitutionShares: Sendable {
     private let max: PerGroup<Int>
+    private let allMax: Int
     private var underWay = PerGroup(all: CallsUnderWay())
+    private var all = CallsUnderWay()
 
-    init(callsMax: Int) { max = PerGroup(callsMax: callsMax, part: 2) }
+    init(callsMax: Int) {
+        max = PerGroup(callsMax: callsMax, part: 2)
+        allMax = Places.areWorthKeeping(callsMax) ? callsMax / 4 * 3 : .max
+    }
 
     func allows(_ caller: Caller, _ place: CallLines.Place) -> Bool {
-        place.institution == 0 || underWay[caller, place][place.institution] < max[caller, place]
+        place.institution == 0
+            || underWay[caller, place][place.institution] < max[caller, place] && all[place.institution] < allMax
     }
 
     mutating func take(_ caller: Caller, _ place: CallLines.Place) {
-        if place.institution != 0 { underWay[caller, place].take(place.institution) }
+        guard place.institution != 0 else { return }
+        underWay[caller, place].take(place.institution)
+        all.take(place.institution)
     }
 
     mutating func finish(_ caller: Caller, _ place: CallLines.Place) {
-        if place.institution != 0 { underWay[caller, place].finish(place.institution) }
+        guard place.institution != 0 else { return }
+        underWay[caller, place].finish(place.institution)
+        all.finish(place.institution)
     }
 }
 
@@ -252,11 +262,18 @@ extension PerGroup<Int> {
     /// The limits of what may have one part in so many of each group's places: payments may have all of people's, and
     /// other calls half (`SideCalls`); workers have half of either.
     fileprivate init(callsMax: Int, part: Int) {
-        // Of few places none is worth keeping.
-        func share(_ group: Int) -> Int { callsMax < 32 ? .max : callsMax / part / group }
+        func share(_ group: Int) -> Int {
+            Places.areWorthKeeping(callsMax) ? Swift.max(1, callsMax / part / group) : .max
+        }
         payments = PerCaller(person: share(1), background: share(2), stranger: .max)
         others = PerCaller(person: share(2), background: share(4), stranger: .max)
     }
+}
+
+/// The places for calls to Belvo.
+private enum Places {
+    /// Whether there are so many that each subject and institution has a part of them: of few none is worth keeping.
+    static func areWorthKeeping(_ count: Int) -> Bool { count >= 8 }
 }
 
 /// How many calls are in flight, for each party and in all.

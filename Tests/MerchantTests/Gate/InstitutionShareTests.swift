@@ -51,6 +51,46 @@ import Transport
         }
     }
 
+    @Test(arguments: [8, 16, 32, 64])
+    func `a bank that hangs in all kinds of calls leaves a quarter of the places, even of a few`(callsMax: Int)
+        async throws
+    {
+        try await withLoop { loop in
+            let gate = BelvoGate.patient(callsMax: callsMax)
+            let wire = Wire()
+            var calls: [Task<Void, any Error>] = []
+            defer { wire.answerAll() }
+            func call(_ name: String, at bank: UUID, _ call: Call, _ caller: Caller) throws {
+                let origin = try user(name).about(bank)
+                let carry = gate.carry(for: caller, by: wire.send)
+                calls.append(
+                    loop.task {
+                        _ = try await CallOrigin.$current.withValue(origin) {
+                            try await carry(call, request("/\(name)"), .seconds(60))
+                        }
+                    })
+            }
+            for number in 0..<callsMax {
+                try call("user-\(number)", at: Self.bank, .authorizePaymentIntent, .person)
+                try call("user-\(number)", at: Self.bank, .createEnrollment, .person)
+                try call("user-\(number)", at: Self.bank, .readPaymentIntent, .background)
+                try call("user-\(number)", at: Self.bank, .completeRedirection, .background)
+            }
+            await loop.comeToRest()
+            let most = callsMax / 4 * 3
+            #expect(wire.left.count == most)
+            try call("eva", at: Self.otherBank, .createPaymentIntent, .person)
+            try call("rui", at: Self.otherBank, .readPaymentIntent, .background)
+            await loop.comeToRest()
+            #expect(Set(wire.left.suffix(2)) == ["/eva", "/rui"])
+            for count in 1...(4 * callsMax + 2) {
+                try await wire.hasLeft(count)
+                wire.answer()
+            }
+            for call in calls { try await call.value }
+        }
+    }
+
     @Test(arguments: [(Caller.person, 16), (.background, 8)])
     func `newcomers whose creation hangs leave half of the places of what is no payment to enrollments`(
         caller: Caller, most: Int
