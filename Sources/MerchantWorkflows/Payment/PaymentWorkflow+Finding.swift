@@ -9,15 +9,22 @@ import Payments
 extension PaymentWorkflow {
     /// Reads the payment at Belvo; nil when Belvo does not know it.
     func read(_ payment: Payment, from belvo: Belvo.Client) async throws -> Payment.Event? {
-        if let belvoID = payment.belvoID {
-            let intent = try await belvo.readPaymentIntent(Belvo.PaymentIntent.ID(belvoID))
-            return .reported(try await raisingAlarms(about: report(intent), against: payment))
-        }
+        guard let belvoID = payment.belvoID else { return try await find(payment, at: belvo) }
+        let intent = try await belvo.readPaymentIntent(Belvo.PaymentIntent.ID(belvoID))
+        return .reported(try await raisingAlarms(about: report(intent), against: payment))
+    }
+
+    /// Finds a payment whose id at Belvo is not known by its name; nil when Belvo does not know it. `seen` is an intent
+    /// of that name that has been read already, which Belvo's list may not show yet.
+    func find(_ payment: Payment, at belvo: Belvo.Client, besides seen: Belvo.PaymentIntent? = nil) async throws
+        -> Payment.Event?
+    {
         let found = try await belvo.findPaymentIntents(externalID: payment.id.description)
+        let named = found.named.filter { $0.id != seen?.id } + (seen.map { [$0] } ?? [])
         // Any client may use our ids as names: of several intents those of this customer count. One alone may be this
         // payment, shown wrong.
-        let payers = found.named.filter { $0.customer == nil || $0.customer?.uuid == payment.parties.customer }
-        let own = payers.isEmpty ? found.named : payers
+        let payers = named.filter { $0.customer == nil || $0.customer?.uuid == payment.parties.customer }
+        let own = payers.isEmpty ? named : payers
         // Of several intents the one that is furthest along counts, so that a failed twin does not fail the payment.
         guard let intent = own.max(by: { ProviderStatus($0.status).weight < ProviderStatus($1.status).weight })
         else {

@@ -19,7 +19,7 @@ extension PaymentWorkflow {
     ) async throws -> ProviderStatus? {
         var remote = try await dependencies.belvo.readPaymentIntent(id, trace: context.trace)
         var seen = report(remote)
-        var isReadAgain = false
+        var (isReadAgain, isFound) = (false, false)
         for _ in 0..<attemptsMax {
             guard let stored = try await stored(remote) else {
                 switch try await importForeign(remote, seen, after: age, on: context) {
@@ -31,6 +31,16 @@ extension PaymentWorkflow {
             }
             // It may have been read from a copy that lags, or before the end was recorded that it seems to take back.
             let known = stored.record
+            // Belvo may have several of its name, of which the one that is furthest along is the payment.
+            if known.belvoID == nil, !isFound {
+                isFound = true
+                if case .reported(let other)? = try await find(known, at: dependencies.belvo, besides: remote),
+                    other.belvoID != remote.id.uuid
+                {
+                    try await recordEvent(.reported(other), on: stored, cause: context.cause)
+                    continue
+                }
+            }
             if !isReadAgain, known.contradiction == nil, known.isLastStatusTakenBack(by: seen) {
                 if age < lag, seen.status.end == nil { throw SyncDeferred.takesLastStatusBack }
                 remote = try await dependencies.belvo.readPaymentIntent(id, trace: context.trace)
@@ -45,7 +55,9 @@ extension PaymentWorkflow {
             let event = Payment.Event.reported(try await raisingAlarms(about: seen, against: known))
             // Many webhooks may name the same object at once, and must not block each other to write nothing new.
             if let next = try? known.transition(on: event), next == known { return seen.status }
-            try await recordEvent(event, on: stored, cause: context.cause)
+            let written = try await recordEvent(event, on: stored, cause: context.cause)
+            // Another intent of its name may have become the payment meanwhile: then this one is another.
+            if let belvoID = written.record.belvoID, belvoID != remote.id.uuid { continue }
             return seen.status
         }
         throw WorkflowRefusal.contended

@@ -7,7 +7,9 @@ import Transport
 
 /// A webhook may show an intent before the creation of the payment that bears its name has been answered.
 @Suite struct TwinDuringCreationTests {
-    @Test func `what the creation made is imported too, when a webhook has shown another intent first`() async throws {
+    @Test func `what the creation made is the payment, also when a webhook has shown another intent first`()
+        async throws
+    {
         let gate = Gate()
         var configuration = SandboxConfiguration.test()
         configuration.sleep = { _ in await gate.pass() }
@@ -29,15 +31,15 @@ import Transport
             try await harness.work()
             gate.open()
             let answer = try await opening.value
-            #expect(try answer.string("belvo_id") == "\(twin)")
+            #expect(try answer.string("belvo_id") == made[0])
 
-            // No webhook names the other one.
             try await harness.work()
             #expect(
-                try await harness.lines("SELECT belvo_id::text AS line FROM payments WHERE origin <> 'own'") == made)
-            try harness.sandbox.settle(intent: made[0])
+                try await harness.lines("SELECT belvo_id::text AS line FROM payments WHERE origin <> 'own'")
+                    == ["\(twin)"])
+            try harness.sandbox.settle(intent: "\(twin)")
             try await harness.poll()
-            let payment = AppClient.OpenedPayment(id: try #require(id), belvoID: "\(twin)", answer: answer)
+            let payment = AppClient.OpenedPayment(id: try #require(id), belvoID: made[0], answer: answer)
             #expect(try await client.authorize(payment).status == 409)
         }
     }
@@ -66,6 +68,53 @@ import Transport
             #expect(try shown.string("status") == "PENDING")
             #expect(try shown.string("belvo_id") != "\(foreign)")
             #expect(try shown.string("next_action", "type") == "sign")
+        }
+    }
+
+    /// A payment whose creation Belvo refused, and which it has all the same, under way, beside a failed intent of the
+    /// same name: the two, by Belvo's ids.
+    private static func openedTwice(
+        _ harness: TestHarness, _ client: AppClient, _ enrollment: AppClient.Enrollment
+    ) async throws -> (underWay: String, failed: String) {
+        harness.sandbox.next(.statusAfter(400), on: .createPaymentIntent)
+        #expect(try await client.requestPayment(enrollment).status >= 400)
+        let id = try #require(try await harness.lines("SELECT id::text AS line FROM payments").first)
+        let underWay = try #require(harness.sandbox.intentIDs(externalID: id).first)
+        let failed = try await client.openPaymentBySDK(from: enrollment.atBelvo(), named: id, centavos: 1990)
+        try harness.sandbox.turn(intent: underWay, to: "PROCESSING")
+        try harness.sandbox.fail(intent: "\(failed)")
+        return (underWay, "\(failed)")
+    }
+
+    @Test func `of several intents of its name a payment is the one that may be paid, whichever is heard of first`()
+        async throws
+    {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let (underWay, failed) = try await Self.openedTwice(harness, client, enrollment)
+            try await harness.hear(of: failed)
+            #expect(
+                try await harness.lines("SELECT belvo_id::text AS line FROM payments WHERE origin = 'own'")
+                    == [underWay])
+            try await harness.work()
+            #expect(
+                try await harness.lines("SELECT belvo_id::text AS line FROM payments WHERE origin <> 'own'")
+                    == [failed])
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 409)
+        }
+    }
+
+    @Test func `two intents of a payment's name that are heard of at once are both known then`() async throws {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let (underWay, failed) = try await Self.openedTwice(harness, client, enrollment)
+            // Lists show neither yet, and both readings have begun before either is recorded.
+            harness.sandbox.variants.listLagMilliseconds = 3_600_000
+            for intent in [failed, underWay] { try await harness.tell("PAYMENT_INTENTS", of: intent) }
+            try await harness.work()
+            harness.sandbox.variants.listLagMilliseconds = 0
+            try await harness.poll(times: 2)
+            #expect(
+                try await Set(harness.lines("SELECT belvo_id::text AS line FROM payments")) == [underWay, failed])
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 409)
         }
     }
 
