@@ -64,8 +64,7 @@ package struct Reconciliation: Sendable {
     }
 
     private func raiseIfPaidTwice(_ payment: Payment, by transfer: String?) async throws {
-        try await PaymentWorkflow(dependencies: dependencies).raiseIfPaidTwice(
-            payment, by: [transfer.flatMap { EndToEndID($0) }])
+        try await workflow.raiseIfPaidTwice(payment, by: [transfer.flatMap { EndToEndID($0) }])
     }
 
     private func differences(between payment: Payment, and intent: Belvo.PaymentIntent) -> [Difference] {
@@ -116,7 +115,7 @@ package struct Reconciliation: Sendable {
     private func isBehind(_ payment: Payment, _ intent: Belvo.PaymentIntent) async throws -> Bool {
         guard payment.contradiction == nil else { return false }
         guard let end = ProviderStatus(intent.status).end else {
-            let report = PaymentWorkflow(dependencies: dependencies).report(intent)
+            let report = workflow.report(intent)
             // One that was given up here as unsigned and is under way at Belvo is read again as well.
             let isUnderWay = !payment.isClosedAtBelvo && !payment.mayBelvoStillPay && report.status.isSigned
             return payment.state == .failed && (payment.isLastStatusTakenBack(by: report) || isUnderWay)
@@ -190,32 +189,30 @@ package struct Reconciliation: Sendable {
             case .maybe(let brought): collection = brought
             case .none, .ended, .underWay, .asTold: continue
             }
-            var payment = seen[intent] ?? nil
-            // The charge of an intent of another day.
-            if seen[intent] == nil { payment = try await dependencies.store.payment(belvoID: intent.uuid)?.record }
+            // The charge may be of an intent of another day, and another intent may bear the payment's name.
+            let listed = (seen[intent] ?? nil).flatMap { [nil, intent.uuid].contains($0.belvoID) ? $0 : nil }
+            let payment =
+                if let listed { listed } else { try await dependencies.store.payment(belvoID: intent.uuid)?.record }
             // What a charge of an unknown word would have brought counts where nothing else has paid.
             let isUnsure = charge.collection == nil
             if isUnsure, payment?.status == .succeeded { continue }
+            // It may have been paid since the intents were listed, and contradicts nothing then. What no webhook has
+            // named is imported.
+            if payment?.status != .succeeded { await sync(intent) }
+            let known = try await dependencies.store.payment(belvoID: intent.uuid)?.record
             func differs(_ kind: Difference.Kind, _ ours: String?, _ theirs: String?) {
+                let id = (payment ?? known)?.id.uuid
                 differences.append(
-                    Difference(kind: kind, payment: payment?.id.uuid, intent: intent.uuid, ours: ours, theirs: theirs))
+                    Difference(kind: kind, payment: id, intent: intent.uuid, ours: ours, theirs: theirs))
             }
             if payment?.status != .succeeded { differs(.chargeStatus, payment?.historyState, charge.statusWord) }
-            if let payment, let brought = collection.otherAmount(than: payment.amount) {
+            if let payment = payment ?? known, let brought = collection.otherAmount(than: payment.amount) {
                 differs(.chargeAmount, payment.amount.description, brought)
             }
-            let (workflow, cause) = (
-                PaymentWorkflow(dependencies: dependencies), Cause(actor: .operator, requestID: nil)
-            )
-            if let payment, payment.status != .succeeded {
-                // It may have been paid since the intents were listed, and contradicts nothing then.
-                _ = try? await workflow.syncFromBelvo(intent, on: CallContext(cause: cause, trace: nil))
-            }
-            let hasFailed = try await dependencies.store.payment(belvoID: intent.uuid)?.record.state == .failed
             // What an old page shows of a charge may be over: the same word now is one to ask about.
-            let isStillUnsure = isUnsure && hasFailed ? await isUnsureNow(charge.id) : false
+            let isStillUnsure = isUnsure && known?.state == .failed ? await isUnsureNow(charge.id) : false
             if !isUnsure || isStillUnsure {
-                try await workflow.noteCollected(intent.uuid, by: collection, cause: cause)
+                try await workflow.noteCollected(intent.uuid, by: collection, cause: Self.cause)
             }
             if let payment, payment.status != .succeeded {
                 _ = try await dependencies.store.requeue(.payment, payment.id.uuid)
@@ -228,6 +225,15 @@ package struct Reconciliation: Sendable {
                     theirs: "\(count) charges"))
         }
         return differences
+    }
+
+    private var workflow: PaymentWorkflow { PaymentWorkflow(dependencies: dependencies) }
+    private static let cause = Cause(actor: .operator, requestID: nil)
+
+    /// Records what Belvo shows of an intent now, as if a webhook had named it. Where it cannot be read it stays a
+    /// difference.
+    private func sync(_ intent: Belvo.PaymentIntent.ID) async {
+        _ = try? await workflow.syncFromBelvo(intent, on: CallContext(cause: Self.cause, trace: nil))
     }
 
     /// Whether a charge of which a list has shown an unknown word may have collected, as it is now.

@@ -193,11 +193,48 @@ import Testing
             #expect(Set(try await reconcile(harness).map(\.kind)) == [.unknownHere, .chargeStatus])
             // What was found first is not found any more in these words, and shown once.
             #expect(try await shown(harness) == ["charge_status", "unknown_here"])
-            // Once Belvo has sent a webhook about it, it is known.
-            try await harness.tell("PAYMENT_INTENTS", of: intent.id.description)
-            try await harness.work()
+            // What has been paid is known from then on, though no webhook has named it.
+            let states = try await harness.lines("SELECT state AS line FROM payments WHERE origin <> 'own'")
+            #expect(states == ["succeeded"])
             #expect(try await reconcile(harness).isEmpty)
             #expect(try await shown(harness).isEmpty)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `a charge of an intent of another day, of which no webhook has come, is recorded`(isTwin: Bool) async throws {
+        try await atNoon { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let enrollment = try await client.enroll()
+            let payment: String
+            let intent: String
+            if isTwin {
+                let opened = try await client.openPayment(enrollment)
+                try await client.authorize(opened)
+                payment = opened.id
+                intent = try await client.openPaymentBySDK(
+                    from: enrollment.atBelvo(), named: payment, centavos: 1990
+                ).description
+                try harness.sandbox.settle(intent: opened.belvoID)
+                try await harness.poll()
+            } else {
+                harness.sandbox.next(.statusAfter(400), on: .createPaymentIntent)
+                _ = try await client.requestPayment(enrollment)
+                payment = try #require(try await harness.lines("SELECT id::text AS line FROM payments").first)
+                intent = try #require(harness.sandbox.intentIDs(externalID: payment).first)
+            }
+            try harness.sandbox.settle(intent: intent)
+            harness.sandbox.next(
+                .altered([Fault.Alteration("/results/*/created_at", #""2026-01-01T00:00:00Z""#)]),
+                on: .listPaymentIntents)
+            let found = try await reconcile(harness).filter { $0.intent == UUID(uuidString: intent) }
+            #expect(found.first?.kind == .chargeStatus)
+            #expect(found.first?.payment != nil)
+            #expect(
+                try await harness.lines("SELECT status AS line FROM payments WHERE belvo_id::text = \(intent)")
+                    == ["SUCCEEDED"])
+            let alarm = isTwin ? "double_paid" : "late_success"
+            #expect(try await harness.lines("SELECT kind AS line FROM ops.money_alarms").contains(alarm))
         }
     }
 
