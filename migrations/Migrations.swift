@@ -91,6 +91,9 @@ public let migrations: [Migration] = [
         "0051_let_those_who_place_an_order_take_turns",
         PackageResources._051_let_those_who_place_an_order_take_turns_sql),
     Migration("0052_dispute_orders_that_changed_hands", PackageResources._052_dispute_orders_that_changed_hands_sql),
+    Migration(
+        "0053_tell_of_disputes_found_before_the_order",
+        PackageResources._053_tell_of_disputes_found_before_the_order_sql),
 ]
 
 extension Migration {

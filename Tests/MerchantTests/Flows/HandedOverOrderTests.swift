@@ -98,6 +98,47 @@ import Testing
         }
     }
 
+    @Test func `an order that an alarm about a failed payment disputes is an event for the shop, once it is placed`()
+        async throws
+    {
+        try await ShopDouble.serving { shop in
+            try await MayBelvoStillPayTests.open(orders: "required", shop.environment) { harness, client, enrollment in
+                _ = try await TakenBackTests.put(harness, for: "ana")
+                let payment = try await MayBelvoStillPayTests.ordered(client, enrollment)
+                let named = try await client.openPaymentBySDK(
+                    from: enrollment.atBelvo(), named: payment.id, centavos: 4900)
+                try harness.sandbox.fail(intent: payment.belvoID)
+                try await harness.hear(of: payment.belvoID)
+                try await harness.database.execute("DELETE FROM orders")
+                try harness.sandbox.settle(intent: named.description)
+                try await harness.hear(of: named.description)
+                for _ in 0..<2 { try await harness.work() }
+                #expect(!shop.types.contains("order.disputed"))
+                for _ in 0..<2 {
+                    #expect(try await TakenBackTests.put(harness, for: "bia").string("status") == "disputed")
+                    for _ in 0..<2 { try await harness.work() }
+                    #expect(shop.types.count { $0 == "order.disputed" } == 1)
+                    try await harness.database.execute("DELETE FROM orders")
+                }
+            }
+        }
+    }
+
+    @Test func `a twin that is paid where there is no order is an alarm`() async throws {
+        try await MayBelvoStillPayTests.open(orders: "required") { harness, client, enrollment in
+            _ = try await TakenBackTests.put(harness, for: "ana")
+            let payment = try await MayBelvoStillPayTests.ordered(client, enrollment)
+            let twin = try await client.openPaymentBySDK(from: enrollment.atBelvo(), named: payment.id, centavos: 1990)
+            try harness.sandbox.fail(intent: payment.belvoID)
+            for intent in [payment.belvoID, twin.description] { try await harness.hear(of: intent) }
+            try await harness.database.execute("DELETE FROM orders")
+            try await TakenBackTests.settleAlarms(harness)
+            try harness.sandbox.settle(intent: twin.description)
+            try await harness.hear(of: twin.description)
+            #expect(try await TakenBackTests.alarms(harness) == ["paid_beside_order"])
+        }
+    }
+
     @Test func `an intent of a payment's name that pays another account holds no reference`() async throws {
         try await MayBelvoStillPayTests.open { harness, client, enrollment in
             let payment = try await client.openPayment(enrollment)
