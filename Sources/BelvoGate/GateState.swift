@@ -12,6 +12,7 @@ struct GateState: Sendable {
     var availability = BelvoAvailability()
     /// The availability of Belvo as strangers' calls alone have shown it.
     var strangersAvailability = BelvoAvailability()
+    var institutionTurns = InstitutionTurns()
     var lines = PerCaller(
         person: CallLines(), background: CallLines(count: CallOrigin.workLines), stranger: CallLines())
     var departures: PerCaller<Departures<Turn>>
@@ -30,18 +31,23 @@ struct GateState: Sendable {
         var hasPassedOver = false
     }
 
+    /// Of those who may have a turn, the one about whose institution the last turn was longest ago.
     private func first(in caller: Caller, at now: Monotonic) -> First? {
-        guard let place = lines[caller].first(where: { allows(caller, $0, at: now) }) else { return nil }
-        guard failingUsers.areOthersFirst(caller, place, at: now) else {
-            return First(place: place, isFailing: false)
-        }
-        if othersInARow[caller] < FailingUsers.othersInARowMax {
-            let other = lines[caller].first {
-                allows(caller, $0, at: now) && !failingUsers.areOthersFirst(caller, $0, at: now)
+        guard lines[caller].count > 0 else { return nil }
+        var (other, failing): ((place: CallLines.Place, turn: UInt64)?, (place: CallLines.Place, turn: UInt64)?)
+        lines[caller].forEachPlace { place in
+            guard allows(caller, place, at: now) else { return }
+            let turn = institutionTurns.last(caller, place)
+            if failingUsers.areOthersFirst(caller, place, at: now) {
+                if turn < failing?.turn ?? .max { failing = (place, turn) }
+            } else if turn < other?.turn ?? .max {
+                other = (place, turn)
             }
-            if let other { return First(place: other, isFailing: false, hasPassedOver: true) }
         }
-        return First(place: place, isFailing: true)
+        if let failing, other == nil || othersInARow[caller] >= FailingUsers.othersInARowMax {
+            return First(place: failing.place, isFailing: true)
+        }
+        return other.map { First(place: $0.place, isFailing: false, hasPassedOver: failing != nil) }
     }
 
     private func allows(_ caller: Caller, _ place: CallLines.Place, at now: Monotonic) -> Bool {
@@ -56,6 +62,7 @@ struct GateState: Sendable {
         sideCalls.take(caller, place)
         institutionShares.take(caller, place)
         failingUsers.take(caller, place)
+        institutionTurns.note(caller, place)
         guard Turn.hasShare(caller, place.party) else { return }
         if caller == .person { shares.take(place.party, at: now) } else { workShares.take(place.party) }
     }

@@ -10,7 +10,7 @@ import Transport
 /// Users whose calls fail at Belvo keep no others waiting by what their apps repeat, and have their turns.
 @Suite(.timeLimit(.minutes(1))) struct FailingUserTests {
     @Test(arguments: [Caller.person, .background])
-    func `of the turns for which others wait, users whose last call failed have one in four`(caller: Caller)
+    func `of the turns for which others wait, users whose calls fail have one in four`(caller: Caller)
         async throws
     {
         try await withLoop { loop in
@@ -34,10 +34,12 @@ import Transport
                         }
                     })
             }
-            // Each has had a turn before.
-            for number in 1...8 { try call("ill-\(number)") }
-            for number in 1...6 { try call("well-\(number)") }
-            for call in calls { try await call.value }
+            // Each has had turns before.
+            for _ in 0..<2 {
+                for number in 1...8 { try call("ill-\(number)") }
+                for number in 1...6 { try call("well-\(number)") }
+                for call in calls { try await call.value }
+            }
             isIll.update { $0 = false }
             calls = []
             try call("eva")
@@ -52,6 +54,49 @@ import Transport
             let kinds = wire.left.dropFirst().prefix(8).map { $0.hasPrefix("/ill") ? "i" : "w" }
             #expect(kinds.joined() == "wwwiwwwi")
         }
+    }
+
+    /// Users of a gate of 64 places beside one who is answered, and how they fare.
+    private struct Scene {
+        var users = FailingUsers(callsMax: 64)
+        let now = Monotonic(nanoseconds: 0)
+
+        init() { note(.answered, of: 1) }
+
+        func place(_ user: UInt64, at bank: UInt64 = 7) -> CallLines.Place {
+            CallLines.Place(line: 0, subject: .payments, party: user, institution: bank)
+        }
+
+        mutating func note(_ outcome: CallOutcome.Kind, isChanging: Bool = true, of user: UInt64) {
+            users.note(outcome, isChanging: isChanging, .person, place(user), at: now)
+        }
+
+        func comesBehind(_ user: UInt64, at bank: UInt64 = 7) -> Bool {
+            users.areOthersFirst(.person, place(user, at: bank), at: now)
+        }
+    }
+
+    @Test func `one call that fails puts a user behind no others, and the second does`() {
+        var scene = Scene()
+        for user in [2, 3, 4] as [UInt64] { scene.note(.failed, of: user) }
+        #expect(!scene.comesBehind(2))
+        scene.note(.answered, of: 2)
+        // What is looked up in between says nothing of what is sent.
+        scene.note(.answered, isChanging: false, of: 3)
+        for user in [2, 3] as [UInt64] { scene.note(.failed, of: user) }
+        #expect(!scene.comesBehind(2))
+        #expect(scene.comesBehind(3))
+        scene.note(.failed, isChanging: false, of: 4)
+        #expect(!scene.comesBehind(4))
+        scene.note(.timedOut, of: 4)
+        #expect(scene.comesBehind(4))
+    }
+
+    @Test func `a user whose calls fail at one bank comes behind no others at another`() {
+        var scene = Scene()
+        for _ in 0..<2 { scene.note(.failed, of: 2) }
+        #expect(scene.comesBehind(2))
+        #expect(!scene.comesBehind(2, at: 8))
     }
 
     @Test func `people whose calls fail take turns with workers, and others have four of five`() {

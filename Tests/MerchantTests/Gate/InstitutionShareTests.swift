@@ -124,6 +124,39 @@ import Transport
         }
     }
 
+    @Test(arguments: [Caller.person, .background])
+    func `users of a bank wait for one call of each other bank, however many of its users have calls in line`(
+        caller: Caller
+    ) async throws {
+        try await withLoop { loop in
+            let gate = BelvoGate.patient(callsMax: 1)
+            let wire = Wire()
+            let carry = gate.carry(for: caller, by: wire.send)
+            var calls: [Task<Void, any Error>] = []
+            defer { wire.answerAll() }
+            func call(_ name: String, at bank: UUID) throws {
+                let origin = try user(name).about(bank)
+                calls.append(
+                    loop.task {
+                        _ = try await CallOrigin.$current.withValue(origin) {
+                            try await carry(.findPaymentIntents, request("/\(name)"), .seconds(60))
+                        }
+                    })
+            }
+            for number in 0..<20 { try call("user-\(number)", at: Self.bank) }
+            await loop.comeToRest()
+            for name in ["eva", "rui"] { try call(name, at: Self.otherBank) }
+            await loop.comeToRest()
+            for count in 1...22 {
+                try await wire.hasLeft(count)
+                wire.answer()
+            }
+            for call in calls { try await call.value }
+            #expect(wire.left.firstIndex(of: "/eva") == 1)
+            #expect(wire.left.firstIndex(of: "/rui") == 3)
+        }
+    }
+
     @Test func `a call that finishes what a request has begun goes before calls that begin something`() async throws {
         try await withLoop { loop in
             let gate = BelvoGate.patient(callsMax: 1)
@@ -175,7 +208,9 @@ import Transport
         var users = FailingUsers(callsMax: 64)
         func place(_ user: UInt64) -> CallLines.Place { CallLines.Place(line: 0, subject: about, party: user) }
         var now = Monotonic(nanoseconds: 0)
-        for user in 2...61 as ClosedRange<UInt64> { users.note(.timedOut, caller, place(user), at: now) }
+        for user in 2...61 as ClosedRange<UInt64> {
+            users.note(.timedOut, isChanging: false, caller, place(user), at: now)
+        }
         func taken() -> Int {
             var count = 0
             for user in 2...61 as ClosedRange<UInt64> where users.allows(caller, place(user), at: now) {
@@ -187,12 +222,14 @@ import Transport
         }
         // Where nothing is answered all are alike.
         #expect(taken() == 60)
-        users.note(.answered, caller, place(100), at: now)
+        users.note(.answered, isChanging: false, caller, place(100), at: now)
         #expect(taken() == most)
         #expect(users.allows(caller, place(100), at: now))
         #expect(users.allows(caller, place(101), at: now))
         // Who is answered is one of the others again.
-        for user in 2...21 as ClosedRange<UInt64> { users.note(.refused, caller, place(user), at: now) }
+        for user in 2...21 as ClosedRange<UInt64> {
+            users.note(.refused, isChanging: false, caller, place(user), at: now)
+        }
         #expect(taken() == 20 + most)
         now = now + FailingUsers.answeredLately
         #expect(taken() == 60)
