@@ -31,7 +31,7 @@ struct GateState: Sendable {
         var hasPassedOver = false
     }
 
-    /// Of those who may have a turn, the one about whose institution the last turn was longest ago.
+    /// The call, of those that may have a turn, about whose institution the last turn was longest ago.
     private func first(in caller: Caller, at now: Monotonic) -> First? {
         guard lines[caller].count > 0 else { return nil }
         var (other, failing): ((place: CallLines.Place, turn: UInt64)?, (place: CallLines.Place, turn: UInt64)?)
