@@ -31,15 +31,9 @@ extension PaymentWorkflow {
             }
             // It may have been read from a copy that lags, or before the end was recorded that it seems to take back.
             let known = stored.record
-            // Belvo may have several of its name, of which the one that is furthest along is the payment.
             if known.belvoID == nil, !isFound {
                 isFound = true
-                if case .reported(let other)? = try await find(known, at: dependencies.belvo, besides: remote),
-                    other.belvoID != remote.id.uuid
-                {
-                    try await recordEvent(.reported(other), on: stored, cause: context.cause)
-                    continue
-                }
+                if try await takeBetter(than: remote, seen, for: stored, after: age, cause: context.cause) { continue }
             }
             if !isReadAgain, known.contradiction == nil, known.isLastStatusTakenBack(by: seen) {
                 if age < lag, seen.status.end == nil { throw SyncDeferred.takesLastStatusBack }
@@ -61,6 +55,32 @@ extension PaymentWorkflow {
             return seen.status
         }
         throw WorkflowRefusal.contended
+    }
+
+    /// Takes another intent of its name for a payment whose id at Belvo is not known, where that one is further along:
+    /// Belvo may have several. False where this one may be the payment.
+    ///
+    /// What may have brought money is never held up by a list that cannot be read, and nothing is for long.
+    private func takeBetter(
+        than remote: Belvo.PaymentIntent, _ seen: Payment.Report, for stored: Stored<Payment>, after age: Duration,
+        cause: Cause
+    ) async throws -> Bool {
+        guard seen.status == .failed || seen.status == .pending, stored.record.differences(from: seen).isEmpty else {
+            return false
+        }
+        let found: Payment.Event?
+        do {
+            found = try await find(stored.record, at: dependencies.belvo, besides: remote)
+        } catch let error as BelvoError {
+            guard age < WebhookKind.lagMax else { return false }
+            throw error
+        }
+        guard case .reported(let other)? = found, other.belvoID != remote.id.uuid,
+            [nil, stored.record.amount].contains(other.amount)
+        else { return false }
+        let written = try await recordEvent(.reported(other), on: stored, cause: cause)
+        if written.record.belvoID == nil, age < WebhookKind.lagMax { throw SyncDeferred.mayBeOwn }
+        return true
     }
 
     /// The payment that Belvo shows: found by Belvo's id, or by ours while the answer to its creation is in transit.

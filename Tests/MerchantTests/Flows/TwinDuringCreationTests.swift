@@ -103,6 +103,21 @@ import Transport
         }
     }
 
+    @Test func `a payment of unknown id that was paid is recorded, also while the list of its name cannot be read`()
+        async throws
+    {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            harness.sandbox.next(.statusAfter(400), on: .createPaymentIntent)
+            #expect(try await client.requestPayment(enrollment).status >= 400)
+            let id = try #require(try await harness.lines("SELECT id::text AS line FROM payments").first)
+            let intent = try #require(harness.sandbox.intentIDs(externalID: id).first)
+            try harness.sandbox.settle(intent: intent)
+            harness.sandbox.next(.refused(500, code: "broken"), on: .listPaymentIntents, count: nil)
+            try await harness.hear(of: intent)
+            #expect(try await harness.lines("SELECT status AS line FROM payments") == ["SUCCEEDED"])
+        }
+    }
+
     @Test func `two intents of a payment's name that are heard of at once are both known then`() async throws {
         try await MayBelvoStillPayTests.open { harness, client, enrollment in
             let (underWay, failed) = try await Self.openedTwice(harness, client, enrollment)
