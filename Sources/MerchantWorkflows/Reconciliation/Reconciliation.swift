@@ -30,7 +30,8 @@ package struct Reconciliation: Sendable {
             Difference(kind: .unreadable, payment: nil, intent: nil, ours: nil, theirs: $0)
         }
         var seen: [Belvo.PaymentIntent.ID: Payment?] = [:]
-        for intent in shownLast(intents.items, by: \.id) where day.mayHold(intent.createdAt) {
+        let listed = shownLast(intents.items, by: \.id).filter { day.mayHold($0.createdAt) }
+        for intent in listed {
             let payment = try await payment(for: intent)
             seen[intent.id] = .some(payment?.record)
             if let payment {
@@ -43,6 +44,7 @@ package struct Reconciliation: Sendable {
         differences += try await missing(on: day, besides: Set(seen.keys.map(\.uuid)))
         let charged = shownLast(charges.items, by: \.id).filter { day.mayHold($0.createdAt) }
         differences += try await compare(charged, seen)
+        differences += try await chargedTwice(charged, besides: listed)
         differences += try await uncollected(charged)
         differences += try await dependencies.store.doublePaid(on: day)
         try await dependencies.store.note(differences, of: day)
@@ -175,7 +177,6 @@ package struct Reconciliation: Sendable {
         _ charges: [Belvo.Charge], _ seen: [Belvo.PaymentIntent.ID: Payment?]
     ) async throws -> [Difference] {
         var differences: [Difference] = []
-        var collected: [Belvo.PaymentIntent.ID: Int] = [:]
         for charge in charges {
             guard let intent = charge.paymentIntent else {
                 if charge.collection != nil { differences.append(.withoutIntent(charge)) }
@@ -183,10 +184,7 @@ package struct Reconciliation: Sendable {
             }
             let collection: Payment.Collection
             switch charge.collected {
-            case .some(let brought):
-                collection = brought
-                collected[intent, default: 0] += 1
-            case .maybe(let brought): collection = brought
+            case .some(let brought), .maybe(let brought): collection = brought
             case .none, .ended, .underWay, .asTold: continue
             }
             // The charge may be of an intent of another day, and another intent may bear the payment's name.
@@ -218,11 +216,31 @@ package struct Reconciliation: Sendable {
                 _ = try await dependencies.store.requeue(.payment, payment.id.uuid)
             }
         }
-        for (intent, count) in collected where count > 1 {
+        return differences
+    }
+
+    /// Intents for which more than one charge has collected, of whichever days these are: an intent shows its own.
+    private func chargedTwice(
+        _ charges: [Belvo.Charge], besides listed: [Belvo.PaymentIntent]
+    ) async throws -> [Difference] {
+        func collected(_ intent: Belvo.PaymentIntent) -> Set<UUID> {
+            Set(workflow.report(intent).collected.compactMap(\.object))
+        }
+        var byIntent = Dictionary(listed.map { ($0.id, collected($0)) }, uniquingKeysWith: { $1 })
+        for charge in charges {
+            guard let intent = charge.paymentIntent, case .some = charge.collected else { continue }
+            if byIntent[intent] == nil {
+                byIntent[intent] = (try? await dependencies.belvo.readPaymentIntent(intent)).map(collected) ?? []
+            }
+            byIntent[intent, default: []].insert(charge.id.uuid)
+        }
+        var differences: [Difference] = []
+        for (intent, charges) in byIntent where charges.count > 1 {
+            let payment = try await dependencies.store.payment(belvoID: intent.uuid)
             differences.append(
                 Difference(
-                    kind: .chargedTwice, payment: (seen[intent] ?? nil)?.id.uuid, intent: intent.uuid, ours: nil,
-                    theirs: "\(count) charges"))
+                    kind: .chargedTwice, payment: payment?.record.id.uuid, intent: intent.uuid, ours: nil,
+                    theirs: "\(charges.count) charges"))
         }
         return differences
     }

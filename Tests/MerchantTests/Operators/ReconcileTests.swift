@@ -16,7 +16,7 @@ import Testing
     /// It is noon of the day, there and here: what a flow takes stays on one day.
     private static let day = UTCDay(of: WallClock.now())
 
-    private func atNoon(_ body: @escaping @Sendable (TestHarness) async throws -> Void) async throws {
+    func atNoon(_ body: @escaping @Sendable (TestHarness) async throws -> Void) async throws {
         let ahead = Self.day.begin + .seconds(43_200) - WallClock.now()
         var sandbox = SandboxConfiguration.test()
         sandbox.now = { BelvoSandbox.Timestamp.now() + ahead }
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    private func reconcile(_ harness: TestHarness) async throws -> [Difference] {
+    func reconcile(_ harness: TestHarness) async throws -> [Difference] {
         try await harness.operate { try await $0.reconcile(Self.day) }
     }
 
@@ -358,67 +358,6 @@ import Testing
             #expect(Set(found.map { $0.payment?.uuidString.lowercased() }) == [first.id, second.id])
             let paid = try await harness.texts("SELECT subject, reference, payments, amount FROM ops.double_paid")
             #expect(paid == [#"{"subject":"ana","reference":"order-1","payments":2,"amount":39.80}"#])
-        }
-    }
-
-    @Test func `a payment that Belvo has charged twice is found`() async throws {
-        try await atNoon { harness in
-            var client = try await AppClient.arrive(on: harness)
-            let enrollment = try await client.enroll()
-            var paid: [AppClient.OpenedPayment] = []
-            for number in 1...2 {
-                let payment = try await client.openPayment(
-                    enrollment, reference: "order-\(number)", key: "tap-\(number)")
-                try await client.authorize(payment)
-                try harness.sandbox.settle(intent: payment.belvoID)
-                paid.append(payment)
-            }
-            try await harness.poll()
-            #expect(try await reconcile(harness).isEmpty)
-            harness.sandbox.next(
-                .altered([.init("/results/*/payment_intent", #""\#(paid[0].belvoID)""#)]), on: .listCharges, count: nil)
-            let twice = try await reconcile(harness).filter { $0.kind == .chargedTwice }
-            #expect(twice.map { $0.payment?.uuidString.lowercased() } == [paid[0].id])
-            #expect(twice.map(\.theirs) == ["2 charges"])
-        }
-    }
-
-    @Test func `a charge that a later page shows again was made once`() async throws {
-        try await atNoon { harness in
-            var client = try await AppClient.arrive(on: harness)
-            let enrollment = try await client.enroll()
-            var paid: [AppClient.OpenedPayment] = []
-            for number in 1...2 {
-                let payment = try await client.openPayment(
-                    enrollment, reference: "order-\(number)", key: "tap-\(number)")
-                try await client.authorize(payment)
-                try harness.sandbox.settle(intent: payment.belvoID)
-                paid.append(payment)
-            }
-            try await harness.poll()
-            harness.sandbox.next(
-                .altered([
-                    .init("/results/*/id", #""5bd3ec94-0d02-4f23-8d5d-1c4f1e1c0c11""#),
-                    .init("/results/*/payment_intent", #""\#(paid[0].belvoID)""#),
-                ]), on: .listCharges, count: nil)
-            #expect(try await reconcile(harness).isEmpty)
-        }
-    }
-
-    @Test func `a payment whose only charge has failed is found`() async throws {
-        try await atNoon { harness in
-            var client = try await AppClient.arrive(on: harness)
-            let enrollment = try await client.enroll()
-            let payment = try await client.openPayment(enrollment)
-            try await client.authorize(payment)
-            try harness.sandbox.settle(intent: payment.belvoID)
-            try await harness.poll()
-            harness.sandbox.next(
-                .altered([.init("/results/*/status", #""FAILED""#)]), on: .listCharges, count: nil)
-            let found = try await reconcile(harness)
-            #expect(found.map(\.kind) == [.chargeStatus])
-            #expect(found.map(\.theirs) == ["FAILED"])
-            #expect(found.map { $0.payment?.uuidString.lowercased() } == [payment.id])
         }
     }
 
