@@ -203,6 +203,7 @@ extension BelvoGate {
         let now = now()
         let events = state.withLock { state in
             state.finish(turn, number)
+            state.illInstitutions.note(outcome.kind, turn.place, at: now)
             state.failingUsers.note(outcome.kind, isChanging: call.isChanging, turn.caller, turn.place, at: now)
             state.counts[GateSnapshot.Key(call: call, outcome: outcome.kind), default: 0] += 1
             let availability = turn.caller == .stranger ? \GateState.strangersAvailability : \GateState.availability

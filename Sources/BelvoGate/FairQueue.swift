@@ -140,14 +140,16 @@ struct CallLines: Sendable {
 
     func count(at place: Place) -> Int { lines[place.line].count(of: place.party) }
 
-    /// The places with calls in line, in the order of their turns.
-    func forEachPlace(_ body: (Place) -> Void) {
+    /// The place whose turn is next, among those that may have it.
+    func first(where mayHaveTurn: (Place) -> Bool) -> Place? {
         for offset in lines.indices {
             let line = (next + offset) % lines.count
-            for party in lines[line].parties {
-                body(Place(line: line, party: party, institution: lines[line].institution(of: party)))
+            let places = lines[line].parties.lazy.map { party in
+                Place(line: line, party: party, institution: lines[line].institution(of: party))
             }
+            if let first = places.first(where: mayHaveTurn) { return first }
         }
+        return nil
     }
 
     mutating func join(

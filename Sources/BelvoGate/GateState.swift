@@ -12,7 +12,7 @@ struct GateState: Sendable {
     var availability = BelvoAvailability()
     /// The availability of Belvo as strangers' calls alone have shown it.
     var strangersAvailability = BelvoAvailability()
-    var institutionTurns = InstitutionTurns()
+    var illInstitutions = IllInstitutions()
     var lines = PerCaller(
         person: CallLines(), background: CallLines(count: CallOrigin.workLines), stranger: CallLines())
     var departures: PerCaller<Departures<Turn>>
@@ -31,23 +31,26 @@ struct GateState: Sendable {
         var hasPassedOver = false
     }
 
-    /// The call, of those that may have a turn, about whose institution the last turn was longest ago.
     private func first(in caller: Caller, at now: Monotonic) -> First? {
         guard lines[caller].count > 0 else { return nil }
-        var (other, failing): ((place: CallLines.Place, turn: UInt64)?, (place: CallLines.Place, turn: UInt64)?)
-        lines[caller].forEachPlace { place in
-            guard allows(caller, place, at: now) else { return }
-            let turn = institutionTurns.last(caller, place)
-            if failingUsers.areOthersFirst(caller, place, at: now) {
-                if turn < failing?.turn ?? .max { failing = (place, turn) }
-            } else if turn < other?.turn ?? .max {
-                other = (place, turn)
-            }
+        func mayGo(_ place: CallLines.Place, isBehind: Bool) -> Bool {
+            allows(caller, place, at: now) && comesBehind(caller, place, at: now) == isBehind
         }
-        if let failing, other == nil || othersInARow[caller] >= FailingUsers.othersInARowMax {
-            return First(place: failing.place, isFailing: true)
+        let other = lines[caller].first { mayGo($0, isBehind: false) }
+        if let other, othersInARow[caller] < FailingUsers.othersInARowMax {
+            let isAnyBehind = lines[caller].first { mayGo($0, isBehind: true) } != nil
+            return First(place: other, isFailing: false, hasPassedOver: isAnyBehind)
         }
-        return other.map { First(place: $0.place, isFailing: false, hasPassedOver: failing != nil) }
+        if let behind = lines[caller].first(where: { mayGo($0, isBehind: true) }) {
+            return First(place: behind, isFailing: true)
+        }
+        return other.map { First(place: $0, isFailing: false) }
+    }
+
+    /// Whether others' calls go before the one at this place, in three turns of four.
+    private func comesBehind(_ caller: Caller, _ place: CallLines.Place, at now: Monotonic) -> Bool {
+        illInstitutions.contains(place.institution, at: now)
+            || failingUsers.areOthersFirst(caller, place, at: now)
     }
 
     private func allows(_ caller: Caller, _ place: CallLines.Place, at now: Monotonic) -> Bool {
@@ -62,7 +65,6 @@ struct GateState: Sendable {
         sideCalls.take(caller, place)
         institutionShares.take(caller, place)
         failingUsers.take(caller, place)
-        institutionTurns.note(caller, place)
         guard Turn.hasShare(caller, place.party) else { return }
         if caller == .person { shares.take(place.party, at: now) } else { workShares.take(place.party) }
     }
@@ -88,7 +90,7 @@ struct GateState: Sendable {
     /// Takes a turn unless a caller of the same kind waits for it.
     mutating func take(_ turn: Turn, at now: Monotonic) -> Bool {
         releaseLate(at: now)
-        let isContinued = turn.isContinued && !failingUsers.areOthersFirst(turn.caller, turn.place, at: now)
+        let isContinued = turn.isContinued && !comesBehind(turn.caller, turn.place, at: now)
         guard isContinued || first(in: turn.caller, at: now) == nil, allows(turn.caller, turn.place, at: now),
             limiter.take(for: turn.caller, at: now)
         else { return false }

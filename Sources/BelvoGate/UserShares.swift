@@ -151,25 +151,6 @@ struct InstitutionShares: Sendable {
     }
 }
 
-/// The turns of institutions: those whose users' calls wait have them one after the other, and so has what is about
-/// none. However many calls one institution's trouble makes, and however well look-ups about it are answered, the
-/// users of another one wait for one call of each.
-struct InstitutionTurns: Sendable {
-    static let countMax = 4_096
-
-    private var turns: PerCaller<[UInt64: UInt64]> = PerCaller(person: [:], background: [:], stranger: [:])
-    private var count: UInt64 = 0
-
-    /// The number of the last turn of the place's institution; 0 where it had none.
-    func last(_ caller: Caller, _ place: CallLines.Place) -> UInt64 { turns[caller][place.institution] ?? 0 }
-
-    mutating func note(_ caller: Caller, _ place: CallLines.Place) {
-        count += 1
-        if turns[caller].count >= Self.countMax { turns[caller] = [:] }
-        turns[caller][place.institution] = count
-    }
-}
-
 /// The users whose calls fail, at one institution each: the last one was not answered in time, or the last two that
 /// change something, or the last two that do not, failed. While others' calls are answered they share a quarter of the
 /// places that calls about payments have, and of those that other calls have: whatever hangs, be it several banks or
