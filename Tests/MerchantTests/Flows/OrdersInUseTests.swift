@@ -216,8 +216,8 @@ import Transport
                 "UPDATE payments SET priced_by_order = false WHERE belvo_id = \(twin.uuid)")
             try await harness.database.execute("DELETE FROM money_alarms")
             #expect(try await TakenBackTests.order(harness) == "paid")
-            try await harness.database.execute("DELETE FROM schema_migrations WHERE name LIKE '0052%'")
-            #expect(try await Migrator(.merchant, of: harness.database).migrate().count == 1)
+            try await harness.database.execute("DELETE FROM schema_migrations WHERE name >= '0052'")
+            #expect(try await !Migrator(.merchant, of: harness.database).migrate().isEmpty)
             #expect(try await TakenBackTests.alarms(harness) == ["double_paid", "paid_beside_order"])
             #expect(try await TakenBackTests.order(harness) == "disputed")
         }
