@@ -16,7 +16,7 @@ struct GateState: Sendable {
     var lines = PerCaller(
         person: CallLines(), background: CallLines(count: CallOrigin.workLines), stranger: CallLines())
     var departures: PerCaller<Departures<Turn>>
-    /// Turns that others had one after the other while failing users waited.
+    /// Turns that others had one after the other while calls that come behind them waited.
     var othersInARow = PerCaller(person: 0, background: 0, stranger: 0)
     /// When turns are given out next, unless something happens before.
     var timerDueAt: Monotonic?
@@ -25,9 +25,9 @@ struct GateState: Sendable {
     /// The call in line that has the next turn, among those whose shares allow another one.
     private struct First {
         let place: CallLines.Place
-        /// Whether it is a failing user's, before whom others go.
+        /// Whether it is one that comes behind others: a failing user's, or about an ill institution.
         let isFailing: Bool
-        /// Whether a failing user's would be next without that.
+        /// Whether it goes before such a one.
         var hasPassedOver = false
     }
 

@@ -29,12 +29,12 @@ extension PaymentWorkflow {
                 case .overtaken: continue
                 }
             }
-            // It may have been read from a copy that lags, or before the end was recorded that it seems to take back.
             let known = stored.record
             if known.belvoID == nil, !isFound {
                 isFound = true
                 if try await takeBetter(than: remote, seen, for: stored, after: age, cause: context.cause) { continue }
             }
+            // It may have been read from a copy that lags, or before the end was recorded that it seems to take back.
             if !isReadAgain, known.contradiction == nil, known.isLastStatusTakenBack(by: seen) {
                 if age < lag, seen.status.end == nil { throw SyncDeferred.takesLastStatusBack }
                 remote = try await dependencies.belvo.readPaymentIntent(id, trace: context.trace)
