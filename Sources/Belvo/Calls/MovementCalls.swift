@@ -22,6 +22,16 @@ extension Client {
         }
     }
 
+    /// Lists the charges of an intent, of whichever day.
+    public func listCharges(
+        of intent: PaymentIntent.ID, trace: TraceParent? = nil
+    ) async throws(BelvoError) -> DayList<Charge> {
+        let request = get(Path.charges(of: intent), query: ["page_size": "\(configuration.dayPageSize)"], trace)
+        return try await dayList(.listCharges, request) { (item) throws(MalformedAnswer) in
+            try Charge(Answer(item))
+        }
+    }
+
     /// Lists the payment intents that were created between two moments; see `listCharges`.
     public func listPaymentIntents(
         createdFrom begin: String, to end: String, trace: TraceParent? = nil

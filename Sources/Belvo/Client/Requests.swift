@@ -48,6 +48,7 @@ enum Path {
     static func registrationOptions(_ id: Enrollment.ID) -> String { "\(enrollment(id))fido-registration-options/" }
     static func confirmation(_ id: Enrollment.ID) -> String { "\(enrollment(id))confirm/" }
     static func paymentIntent(_ id: PaymentIntent.ID) -> String { "\(paymentIntents)\(id)/" }
+    static func charges(of id: PaymentIntent.ID) -> String { "\(paymentIntent(id))charges/" }
     static func charge(_ id: Charge.ID) -> String { "\(charges)\(id)/" }
     static func transaction(_ id: Transaction.ID) -> String { "\(transactions)\(id)/" }
     static func authorization(_ id: PaymentIntent.ID) -> String { "\(paymentIntent(id))authorize/" }

@@ -44,8 +44,10 @@ package struct Reconciliation: Sendable {
         differences += try await missing(on: day, besides: Set(seen.keys.map(\.uuid)))
         let charged = shownLast(charges.items, by: \.id).filter { day.mayHold($0.createdAt) }
         differences += try await compare(charged, seen)
-        differences += try await chargedTwice(charged, besides: listed)
-        differences += try await uncollected(charged)
+        let ofOtherDays = await collected(by: charged, besides: Set(listed.map(\.id)))
+        differences += ofOtherDays.unreadable
+        differences += try await chargedTwice(charged, listed, ofOtherDays.byIntent)
+        differences += try await uncollected(charged, ofOtherDays.byIntent)
         differences += try await dependencies.store.doublePaid(on: day)
         try await dependencies.store.note(differences, of: day)
         return differences
@@ -157,12 +159,15 @@ package struct Reconciliation: Sendable {
         return differences
     }
 
-    /// Payments that are paid here and of which Belvo lists only charges that have collected nothing.
-    private func uncollected(_ charges: [Belvo.Charge]) async throws -> [Difference] {
+    /// Payments that are paid here and of which Belvo shows only charges that have collected nothing.
+    private func uncollected(
+        _ charges: [Belvo.Charge], _ collected: [Belvo.PaymentIntent.ID: Set<UUID>]
+    ) async throws -> [Difference] {
         var differences: [Difference] = []
         let byIntent = Dictionary(grouping: charges.filter { $0.paymentIntent != nil }, by: \.paymentIntent)
         for (intent, charges) in byIntent where charges.allSatisfy(\.hasCollectedNothing) {
-            guard let intent, let payment = try await dependencies.store.payment(belvoID: intent.uuid)?.record,
+            guard let intent, collected[intent, default: []].isEmpty,
+                let payment = try await dependencies.store.payment(belvoID: intent.uuid)?.record,
                 payment.status == .succeeded
             else { continue }
             differences.append(
@@ -219,20 +224,47 @@ package struct Reconciliation: Sendable {
         return differences
     }
 
-    /// Intents for which more than one charge has collected, of whichever days these are: an intent shows its own.
-    private func chargedTwice(
-        _ charges: [Belvo.Charge], besides listed: [Belvo.PaymentIntent]
-    ) async throws -> [Difference] {
-        func collected(_ intent: Belvo.PaymentIntent) -> Set<UUID> {
-            Set(workflow.report(intent).collected.compactMap(\.object))
-        }
-        var byIntent = Dictionary(listed.map { ($0.id, collected($0)) }, uniquingKeysWith: { $1 })
-        for charge in charges {
-            guard let intent = charge.paymentIntent, case .some = charge.collected else { continue }
-            if byIntent[intent] == nil {
-                byIntent[intent] = (try? await dependencies.belvo.readPaymentIntent(intent)).map(collected) ?? []
+    /// The charges that have collected for intents of other days, of whichever days these are: as each intent shows
+    /// them, or else its own list of charges. What cannot be read is a difference.
+    private func collected(
+        by charges: [Belvo.Charge], besides listed: Set<Belvo.PaymentIntent.ID>
+    ) async -> (byIntent: [Belvo.PaymentIntent.ID: Set<UUID>], unreadable: [Difference]) {
+        let ofDay = Dictionary(grouping: charges.filter { $0.paymentIntent != nil }, by: \.paymentIntent)
+        var byIntent: [Belvo.PaymentIntent.ID: Set<UUID>] = [:]
+        var unreadable: [Difference] = []
+        for (intent, charges) in ofDay {
+            guard let intent, !listed.contains(intent) else { continue }
+            do {
+                var collected = self.collected(try await dependencies.belvo.readPaymentIntent(intent))
+                if collected.subtracting(charges.map(\.id.uuid)).isEmpty {
+                    let all = try await dependencies.belvo.listCharges(of: intent).items
+                    let own = all.filter { [nil, intent].contains($0.paymentIntent) }
+                    collected.formUnion(own.filter(\.hasCollected).map(\.id.uuid))
+                }
+                byIntent[intent] = collected
+            } catch BelvoError.notFound {
+                // It is another merchant's, or Belvo has no such list.
+            } catch {
+                unreadable.append(
+                    Difference(kind: .unreadable, payment: nil, intent: intent.uuid, ours: nil, theirs: "\(error)"))
             }
-            byIntent[intent, default: []].insert(charge.id.uuid)
+        }
+        return (byIntent, unreadable)
+    }
+
+    private func collected(_ intent: Belvo.PaymentIntent) -> Set<UUID> {
+        Set(workflow.report(intent).collected.compactMap(\.object))
+    }
+
+    /// Intents for which more than one charge has collected, of whichever days these are.
+    private func chargedTwice(
+        _ charges: [Belvo.Charge], _ listed: [Belvo.PaymentIntent],
+        _ ofOtherDays: [Belvo.PaymentIntent.ID: Set<UUID>]
+    ) async throws -> [Difference] {
+        var byIntent = ofOtherDays
+        for intent in listed { byIntent[intent.id] = collected(intent) }
+        for charge in charges where charge.hasCollected {
+            if let intent = charge.paymentIntent { byIntent[intent, default: []].insert(charge.id.uuid) }
         }
         var differences: [Difference] = []
         for (intent, charges) in byIntent where charges.count > 1 {
@@ -271,6 +303,10 @@ private func shownLast<Item, ID: Hashable>(_ items: [Item], by id: KeyPath<Item,
 }
 
 extension Belvo.Charge {
+    fileprivate var hasCollected: Bool {
+        if case .some = collected { true } else { false }
+    }
+
     fileprivate var hasCollectedNothing: Bool {
         switch status {
         case .waiting: !statusWord.isEmpty

@@ -61,6 +61,50 @@ extension ReconcileTests {
         }
     }
 
+    @Test func `a payment that Belvo has charged on two days is found where its intent shows no charges`() async throws
+    {
+        try await atNoon { harness in
+            let payment = try await Self.paidAnotherDay(harness)
+            let charges = [UUID(), UUID()].map {
+                #"{"id": "\#($0)", "status": "SUCCEEDED", "payment_intent": "\#(payment.belvoID)"}"#
+            }
+            let both = Fault.Alteration("/results", "[\(charges.joined(separator: ", "))]")
+            harness.sandbox.next(.altered([both]), on: .listIntentCharges)
+            let found = try await reconcile(harness)
+            #expect(found.map(\.kind) == [.chargedTwice])
+            #expect(found.first?.payment?.uuidString.lowercased() == payment.id)
+
+            harness.sandbox.next(.refused(500, code: "broken"), on: .listIntentCharges)
+            #expect(try await reconcile(harness).map(\.kind) == [.unreadable])
+            // Its only charge is the one of this day.
+            #expect(try await reconcile(harness).isEmpty)
+        }
+    }
+
+    @Test func `a charge that failed on another day than a payment was paid is no difference`() async throws {
+        try await atNoon { harness in
+            let payment = try await Self.paidAnotherDay(harness)
+            let failed = Fault.Alteration(
+                "/results",
+                #"[{"id": "\#(UUID())", "status": "FAILED", "payment_intent": "\#(payment.belvoID)"}]"#)
+            harness.sandbox.next(.altered([failed]), on: .listCharges, count: nil)
+            #expect(try await reconcile(harness).isEmpty)
+        }
+    }
+
+    /// A payment that is paid, whose intent Belvo shows from now on as one of another day and without its charges.
+    private static func paidAnotherDay(_ harness: TestHarness) async throws -> AppClient.OpenedPayment {
+        var client = try await AppClient.arrive(on: harness)
+        let payment = try await client.openPayment(client.enroll())
+        try await client.authorize(payment)
+        try harness.sandbox.settle(intent: payment.belvoID)
+        try await harness.poll()
+        let old = Fault.Alteration("/results/*/created_at", #""2026-01-01T00:00:00Z""#)
+        harness.sandbox.next(.altered([old]), on: .listPaymentIntents, count: nil)
+        harness.sandbox.next(.altered([Fault.Alteration("/charges", "[]")]), on: .getPaymentIntent, count: nil)
+        return payment
+    }
+
     @Test func `a charge that a later page shows again was made once`() async throws {
         try await atNoon { harness in
             var client = try await AppClient.arrive(on: harness)
