@@ -251,7 +251,7 @@ extension PaymentWorkflow: CreationWorkflow {
     func noteTwin(_ id: UUID, of record: Payment) async throws {
         guard let known = record.belvoID else { return }
         try await noteTwin(id, of: known, of: record.id)
-        try await importLater(Belvo.PaymentIntent.ID(id))
+        try await importLater(Belvo.PaymentIntent.ID(id), named: record.id)
     }
 
     /// Raises the alarm that Belvo has a second intent for the payment. The twin is never signed here, and lapses.

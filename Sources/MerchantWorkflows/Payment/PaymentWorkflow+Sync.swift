@@ -19,7 +19,9 @@ extension PaymentWorkflow {
     ) async throws -> ProviderStatus? {
         var remote = try await dependencies.belvo.readPaymentIntent(id, trace: context.trace)
         var seen = report(remote)
-        var (isReadAgain, isFound) = (false, false)
+        var isReadAgain = false
+        // Whether others of its name were looked for, where it is heard of by its name.
+        var listing: Listing?
         for _ in 0..<attemptsMax {
             guard let stored = try await stored(remote) else {
                 switch try await importForeign(remote, seen, after: age, on: context) {
@@ -30,9 +32,9 @@ extension PaymentWorkflow {
                 }
             }
             let known = stored.record
-            if known.belvoID == nil, !isFound {
-                isFound = true
-                if try await takeBetter(than: remote, seen, for: stored, after: age, cause: context.cause) { continue }
+            if known.belvoID == nil, listing == nil {
+                listing = try await takeBetter(than: remote, seen, for: stored, after: age, cause: context.cause)
+                if listing == .showsBetter { continue }
             }
             // It may have been read from a copy that lags, or before the end was recorded that it seems to take back.
             if !isReadAgain, known.contradiction == nil, known.isLastStatusTakenBack(by: seen) {
@@ -49,6 +51,7 @@ extension PaymentWorkflow {
             let event = Payment.Event.reported(try await raisingAlarms(about: seen, against: known))
             // Many webhooks may name the same object at once, and must not block each other to write nothing new.
             if let next = try? known.transition(on: event), next == known { return seen.status }
+            if known.belvoID == nil, listing == .unread, known.isShown(by: event) { try await lookUpLater(known.id) }
             let written = try await recordEvent(event, on: stored, cause: context.cause)
             // Another intent of its name may have become the payment meanwhile: then this one is another.
             if let belvoID = written.record.belvoID, belvoID != remote.id.uuid { continue }
@@ -57,30 +60,38 @@ extension PaymentWorkflow {
         throw WorkflowRefusal.contended
     }
 
+    /// The answer of Belvo's list of a payment's name about an intent that was heard of by that name.
+    private enum Listing {
+        /// Another intent is the payment.
+        case showsBetter
+        case showsNoBetter
+        case unread
+    }
+
     /// Takes another intent of its name for a payment whose id at Belvo is not known, where that one is further along:
-    /// Belvo may have several. False where this one may be the payment.
+    /// Belvo may have several.
     ///
     /// What may have brought money is never held up by a list that cannot be read, and nothing is for long.
     private func takeBetter(
         than remote: Belvo.PaymentIntent, _ seen: Payment.Report, for stored: Stored<Payment>, after age: Duration,
         cause: Cause
-    ) async throws -> Bool {
+    ) async throws -> Listing {
         guard seen.status == .failed || seen.status == .pending, stored.record.differences(from: seen).isEmpty else {
-            return false
+            return .unread
         }
         let found: Payment.Event?
         do {
             found = try await find(stored.record, at: dependencies.belvo, besides: remote)
         } catch let error as BelvoError {
-            guard age < WebhookKind.lagMax else { return false }
+            guard age < WebhookKind.lagMax else { return .unread }
             throw error
         }
         guard case .reported(let other)? = found, other.belvoID != remote.id.uuid,
             [nil, stored.record.amount].contains(other.amount)
-        else { return false }
+        else { return .showsNoBetter }
         let written = try await recordEvent(.reported(other), on: stored, cause: cause)
         if written.record.belvoID == nil, age < WebhookKind.lagMax { throw SyncDeferred.mayBeOwn }
-        return true
+        return .showsBetter
     }
 
     /// The payment that Belvo shows: found by Belvo's id, or by ours while the answer to its creation is in transit.
@@ -123,13 +134,8 @@ extension PaymentWorkflow {
         // A record without an amount in reais would say nothing of the money; Belvo may show it later.
         guard let centavos = remote.amountCentavos, centavos > 0 else { throw SyncDeferred.incomplete("amount") }
         guard remote.currency == Money.currency else { throw SyncDeferred.incomplete("currency") }
-        // The same user's money for the shop under the payment's name: at whichever bank it is paid, and whatever Belvo
-        // leaves out. What goes to another account than the shop's is no payment of its.
-        let isTwin =
-            named.map { named in
-                let account = report.beneficiaryBankAccount ?? named.parties.beneficiaryBankAccount
-                return named.amount.centavos == centavos && account == named.parties.beneficiaryBankAccount
-            } ?? false
+        // What goes to another account than the shop's is no payment of its.
+        let isTwin = named?.isTwin(report) ?? false
         let seen = Payment(
             id: Payment.ID(dependencies.identities.next()), origin: .foreign, subject: owner.subject,
             enrollment: try await enrollment(of: remote, of: owner, on: context),

@@ -49,7 +49,7 @@ package struct WebhookWorkflow: Sendable {
     /// Stores the webhook. Throws when that is not certain: Belvo then sends it again.
     package func receive(_ hint: WebhookHint, digest: [UInt8]) async throws {
         let kind = WebhookKind(rawValue: hint.type)
-        let isKnown = kind != nil && hint.object != nil
+        let isKnown = kind != nil && kind != .names && hint.object != nil
         if !isKnown {
             dependencies.log.notice(
                 "webhook.ignored", metadata: ["type": "\(hint.type)", "code": "\(hint.code)"])
@@ -79,22 +79,26 @@ package struct WebhookWorkflow: Sendable {
     /// `owner` is whose it is known to be here; nil while it is not.
     func read(_ target: Target, of owner: Store.ObjectOwner?, after age: Duration, lag: Duration) async -> Reading {
         await reading(target.id, of: owner) {
-            let status =
-                switch target.kind {
-                case .enrollment:
-                    try await EnrollmentWorkflow(dependencies: dependencies).syncFromBelvo(
-                        Belvo.Enrollment.ID(target.id), on: .webhook)
-                case .intent:
-                    try await PaymentWorkflow(dependencies: dependencies).syncFromBelvo(
-                        Belvo.PaymentIntent.ID(target.id), after: age, lag: lag, on: .webhook)
-                }
+            let status: ProviderStatus?
+            switch target.kind {
+            case .enrollment:
+                status = try await EnrollmentWorkflow(dependencies: dependencies).syncFromBelvo(
+                    Belvo.Enrollment.ID(target.id), on: .webhook)
+            case .intent:
+                status = try await PaymentWorkflow(dependencies: dependencies).syncFromBelvo(
+                    Belvo.PaymentIntent.ID(target.id), after: age, lag: lag, on: .webhook)
+            case .name:
+                try await PaymentWorkflow(dependencies: dependencies).importOthers(
+                    beside: Payment.ID(target.id), after: age)
+                return .read(isOurs: true)
+            }
             return .read(isOurs: status != nil, shows: status)
         }
     }
 
     /// An object whose reading settles webhooks.
     struct Target: Hashable, Sendable {
-        enum Kind { case enrollment, intent }
+        enum Kind { case enrollment, intent, name }
         let kind: Kind
         let id: UUID
     }
@@ -334,6 +338,7 @@ extension WebhookStatement {
             case false?: nil
             case nil: status
             }
+        case .names: nil
         }
     }
 
@@ -354,7 +359,7 @@ extension WebhookStatement {
         case .charges: status == "SUCCEEDED" && (endToEndID != nil || intent != nil)
         case .transactions:
             isInflow == true && (status ?? "SUCCEEDED") == "SUCCEEDED" && (endToEndID != nil || intent != nil)
-        case .enrollments, .paymentIntents: false
+        case .enrollments, .paymentIntents, .names: false
         }
     }
 }

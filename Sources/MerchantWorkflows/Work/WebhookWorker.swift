@@ -273,6 +273,7 @@ extension WebhookReceipt {
         switch kind {
         case .enrollments: object.map { .init(kind: .enrollment, id: $0) }
         case .paymentIntents: object.map { .init(kind: .intent, id: $0) }
+        case .names: object.map { .init(kind: .name, id: $0) }
         case .charges, .transactions: statement.intent.map { .init(kind: .intent, id: $0) }
         case nil: nil
         }

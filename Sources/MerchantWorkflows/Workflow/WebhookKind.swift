@@ -4,6 +4,8 @@ enum WebhookKind: String {
     case paymentIntents = "PAYMENT_INTENTS"
     case charges = "CHARGES"
     case transactions = "TRANSACTIONS"
+    /// None of Belvo's: it stands for a payment's name that is to be looked up at Belvo (`lookUpLater`).
+    case names = "PAYMENT_NAMES"
 
     /// For how long Belvo may not show what its webhook says: its readings may lag.
     static let lagMax = Duration.seconds(3_600)

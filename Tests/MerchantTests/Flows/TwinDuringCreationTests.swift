@@ -71,19 +71,23 @@ import Transport
         }
     }
 
-    /// A payment whose creation Belvo refused, and which it has all the same, under way, beside a failed intent of the
-    /// same name: the two, by Belvo's ids.
+    /// A payment whose creation Belvo refused, and which it has all the same, under way, beside another intent of the
+    /// same name, which has failed or is under way as well: the two, by Belvo's ids.
     private static func openedTwice(
-        _ harness: TestHarness, _ client: AppClient, _ enrollment: AppClient.Enrollment
-    ) async throws -> (underWay: String, failed: String) {
+        _ harness: TestHarness, _ client: AppClient, _ enrollment: AppClient.Enrollment, hasFailed: Bool = true
+    ) async throws -> (made: String, other: String) {
         harness.sandbox.next(.statusAfter(400), on: .createPaymentIntent)
         #expect(try await client.requestPayment(enrollment).status >= 400)
         let id = try #require(try await harness.lines("SELECT id::text AS line FROM payments").first)
-        let underWay = try #require(harness.sandbox.intentIDs(externalID: id).first)
-        let failed = try await client.openPaymentBySDK(from: enrollment.atBelvo(), named: id, centavos: 1990)
-        try harness.sandbox.turn(intent: underWay, to: "PROCESSING")
-        try harness.sandbox.fail(intent: "\(failed)")
-        return (underWay, "\(failed)")
+        let made = try #require(harness.sandbox.intentIDs(externalID: id).first)
+        let other = try await client.openPaymentBySDK(from: enrollment.atBelvo(), named: id, centavos: 1990)
+        try harness.sandbox.turn(intent: made, to: "PROCESSING")
+        if hasFailed {
+            try harness.sandbox.fail(intent: "\(other)")
+        } else {
+            try harness.sandbox.turn(intent: "\(other)", to: "PROCESSING")
+        }
+        return (made, "\(other)")
     }
 
     @Test func `of several intents of its name a payment is the one that may be paid, whichever is heard of first`()
@@ -115,6 +119,72 @@ import Transport
             harness.sandbox.next(.refused(500, code: "broken"), on: .listPaymentIntents, count: nil)
             try await harness.hear(of: intent)
             #expect(try await harness.lines("SELECT status AS line FROM payments") == ["SUCCEEDED"])
+        }
+    }
+
+    /// A payment whose creation Belvo refused, and which it has all the same, beside another intent of its name: both
+    /// are under way, and a webhook names the other alone.
+    private static func heardOfTheOther(
+        _ harness: TestHarness, _ client: AppClient, _ enrollment: AppClient.Enrollment
+    ) async throws -> (made: String, other: String) {
+        let (made, other) = try await openedTwice(harness, client, enrollment, hasFailed: false)
+        try await harness.tell("PAYMENT_INTENTS", of: other)
+        try await harness.work()
+        return (made, other)
+    }
+
+    @Test func `an intent beside the one that a payment has become holds its reference, though no webhook names it`()
+        async throws
+    {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let (made, other) = try await Self.heardOfTheOther(harness, client, enrollment)
+            try await harness.work()
+            try harness.sandbox.fail(intent: other)
+            try await harness.hear(of: other)
+            #expect(
+                try await Set(harness.lines("SELECT concat_ws(' ', belvo_id, status) AS line FROM payments"))
+                    == ["\(other) FAILED", "\(made) PENDING"])
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 409)
+        }
+    }
+
+    @Test func `until Belvo's list of its name is read a payment that was heard of by it keeps its reference`()
+        async throws
+    {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            harness.sandbox.next(.refused(500, code: "broken"), on: .listPaymentIntents, count: nil)
+            let (made, other) = try await Self.heardOfTheOther(harness, client, enrollment)
+            try harness.sandbox.fail(intent: other)
+            try await harness.hear(of: other)
+            #expect(
+                try await harness.lines("SELECT concat_ws(' ', belvo_id, status) AS line FROM payments")
+                    == ["\(other) FAILED"])
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 503)
+            harness.sandbox.clearFaults()
+            for _ in 1...2 { try await harness.pass(.seconds(60)) }
+            let foreign = try await harness.lines("SELECT belvo_id::text AS line FROM payments WHERE origin <> 'own'")
+            #expect(foreign == [made])
+            #expect(try await client.requestPayment(enrollment, key: "tap-3").status == 409)
+        }
+    }
+
+    @Test func `a twin at another bank does not keep a failed payment open, and holds its reference`() async throws {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            var client = client
+            let elsewhere = try await client.enroll()
+            harness.sandbox.next(.dropAnswer, on: .createPaymentIntent, count: 2)
+            harness.sandbox.variants.listLagMilliseconds = 3_600_000
+            #expect(try await client.requestPayment(enrollment).status == 202)
+            let id = try #require(try await harness.lines("SELECT id::text AS line FROM payments").first)
+            let made = try #require(harness.sandbox.intentIDs(externalID: id).first)
+            let twin = try await client.openPaymentBySDK(from: elsewhere.atBelvo(), named: id, centavos: 1990)
+            try harness.sandbox.fail(intent: made)
+            try harness.sandbox.turn(intent: "\(twin)", to: "PROCESSING")
+            harness.sandbox.variants.listLagMilliseconds = 0
+            for _ in 1...2 { try await harness.pass(.seconds(60)) }
+            let known = try await harness.lines("SELECT concat_ws(' ', belvo_id, status) AS line FROM payments")
+            #expect(Set(known) == ["\(made) FAILED", "\(twin) PENDING"])
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 409)
         }
     }
 
