@@ -58,7 +58,7 @@ package final class BelvoGate: Sendable {
                 shares: UserShares(rate: userRate, callsMax: callsMax), workShares: WorkShares(callsMax: callsMax),
                 sideCalls: SideCalls(callsMax: callsMax),
                 institutionShares: InstitutionShares(callsMax: callsMax),
-                failingUsers: FailingUsers(callsMax: callsMax),
+                hangingUsers: HangingUsers(callsMax: callsMax),
                 departures: PerCaller(
                     person: Departures(lateMax: callsMax), background: Departures(lateMax: callsMax / 2),
                     stranger: Departures(lateMax: 0))))
@@ -203,8 +203,10 @@ extension BelvoGate {
         let now = now()
         let events = state.withLock { state in
             state.finish(turn, number)
-            state.illInstitutions.note(outcome.kind, turn.place, at: now)
-            state.failingUsers.note(outcome.kind, isChanging: call.isChanging, turn.caller, turn.place, at: now)
+            if turn.caller != .stranger {
+                state.failures.note(outcome.kind, isChanging: call.isChanging, turn.place, at: now)
+            }
+            state.hangingUsers.note(outcome.kind, isChanging: call.isChanging, turn.caller, turn.place, at: now)
             state.counts[GateSnapshot.Key(call: call, outcome: outcome.kind), default: 0] += 1
             let availability = turn.caller == .stranger ? \GateState.strangersAvailability : \GateState.availability
             return state[keyPath: availability].learn(
@@ -254,8 +256,9 @@ extension BelvoGate {
                 guard lines.count < Self.lineMax[turn.caller],
                     !turn.hasShare || lines.count(at: turn.place) < Self.lineOfUserMax
                 else { return nil }
+                let rounds = turn.caller == .stranger ? 0 : state.failures.rounds(for: turn.place, at: now())
                 return state.lines[turn.caller].join(
-                    continuation, at: turn.place, isContinued: turn.isContinued)
+                    continuation, at: turn.place, isContinued: turn.isContinued && rounds == 0, after: rounds)
             }
             guard let id else { return continuation.resume(returning: false) }
             timer.value.timer = loop.schedule(after: time) { [self] in

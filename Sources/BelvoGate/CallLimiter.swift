@@ -3,9 +3,9 @@ import Transport
 /// How many calls Belvo gets from this process: so many a second, and so many at a time. With a handed-in clock.
 ///
 /// People who wait go first. When both want more than there is, every fifth turn is the background's: its reads are
-/// the polls that find out how those payments ended. Strangers come behind them, and have a rate of their own below
-/// the whole one; while all wait every tenth turn is one of theirs, because some of them are customers of a bank that
-/// hides the `state`.
+/// the polls that find out how those payments ended. Where that is not enough for them, every fourth one is. Strangers
+/// come behind them, and have a rate of their own below the whole one; while all wait every tenth turn is one of
+/// theirs, because some of them are customers of a bank that hides the `state`.
 struct CallLimiter: Sendable {
     /// Turns of people after which the background has one, when both wait.
     static let peopleInARowMax = 4
@@ -46,9 +46,10 @@ struct CallLimiter: Sendable {
         return true
     }
 
-    /// Takes a turn for one of those who wait, and says for whom. People whose calls fail take turns with the
-    /// background.
-    mutating func next(waiting: (Caller) -> Bool, arePeopleFailing: Bool = false, at now: Monotonic) -> Caller? {
+    /// Takes a turn for one of those who wait, and says for whom: for people so often in a row where both wait.
+    mutating func next(
+        waiting: (Caller) -> Bool, peopleInARowMax: Int = CallLimiter.peopleInARowMax, at now: Monotonic
+    ) -> Caller? {
         func wants(_ caller: Caller) -> Bool { waiting(caller) && hasPlace(for: caller) }
         let (person, background) = (wants(.person), wants(.background))
         if wants(.stranger), !(person || background) || sinceStranger >= Self.turnsBeforeStranger,
@@ -57,8 +58,7 @@ struct CallLimiter: Sendable {
             return .stranger
         }
         guard person || background else { return nil }
-        let inARowMax = arePeopleFailing ? 1 : Self.peopleInARowMax
-        let isBackgrounds = background && (!person || peopleInARow >= inARowMax)
+        let isBackgrounds = background && (!person || peopleInARow >= peopleInARowMax)
         let caller = isBackgrounds ? Caller.background : .person
         return take(for: caller, at: now) ? caller : nil
     }

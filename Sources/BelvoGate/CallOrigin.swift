@@ -46,6 +46,14 @@ package struct CallOrigin: Sendable {
     /// waiting for their turns.
     package static let storedWebhooks = CallOrigin(party: unknown, isStranger: false, workLine: 1)
 
+    /// A worker's call that shows many users' records: it goes before those about single ones, of which it spares more
+    /// than it is.
+    package static let aboutMany = {
+        var origin = CallOrigin(party: 0, isStranger: false)
+        origin.isContinued = true
+        return origin
+    }()
+
     /// The party of all that is not known to be a user's.
     static let unknown: UInt64 = 1
 

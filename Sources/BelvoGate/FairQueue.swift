@@ -3,11 +3,14 @@ import Belvo
 /// Calls of one kind that wait: of one party first come, first served; the parties in turn, one call each in a round.
 ///
 /// However many calls one party has in line, another one's first call waits for one call of each party and no more. A
-/// party that had fewer turns lately than the rounds that there were goes before those that had more.
+/// party that had fewer turns lately than the rounds that there were goes before those that had more. A call may have
+/// to wait for more rounds than its party's next one; whatever comes meanwhile, it has its turn then.
 struct FairQueue: Sendable {
     private struct Waiter {
         let id: UInt64
         let institution: UInt64
+        /// The rounds that it waits for beside those of its party.
+        let rounds: Int
         let continuation: CheckedContinuation<Bool, Never>
     }
 
@@ -21,6 +24,11 @@ struct FairQueue: Sendable {
     private var order: [UInt64] = []
     /// The round in which each party has its next turn.
     private var nextRounds: [UInt64: Int] = [:]
+    /// The rounds of the parties in line, by which they are ordered.
+    private var rounds: [UInt64: Int] = [:]
+    /// The rounds up to which parties' calls have been put off, until one of these calls has had its turn: who leaves
+    /// the line and comes again is not put off anew.
+    private var putOff: [UInt64: Int] = [:]
     /// The latest round in which a party had a turn.
     private var round = 0
     private var nextID: UInt64 = 0
@@ -37,17 +45,19 @@ struct FairQueue: Sendable {
 
     /// - Parameter isContinued: whether the call goes before those of other parties, as the second half of something
     ///   whose first half has had its turn.
+    /// - Parameter rounds: how many rounds after its party's next one the call has its turn.
     mutating func join(
         _ continuation: CheckedContinuation<Bool, Never>, of party: UInt64, about institution: UInt64 = 0,
-        isContinued: Bool = false
+        isContinued: Bool = false, after rounds: Int = 0
     ) -> UInt64 {
         nextID += 1
         count += 1
-        let waiter = Waiter(id: nextID, institution: institution, continuation: continuation)
+        let waiter = Waiter(id: nextID, institution: institution, rounds: rounds, continuation: continuation)
         if isContinued {
             waiters[party, default: []].insert(waiter, at: 0)
             order.removeAll { $0 == party }
             order.insert(party, at: 0)
+            self.rounds[party] = min(nextRound(of: party), round)
         } else {
             waiters[party, default: []].append(waiter)
             if waiters[party]?.count == 1 { takePlace(party) }
@@ -55,11 +65,13 @@ struct FairQueue: Sendable {
         return nextID
     }
 
-    /// A party had a turn, in line or without waiting.
-    mutating func noteTurn(of party: UInt64) {
-        let own = nextRound(of: party)
+    /// A party had a turn without waiting.
+    mutating func noteTurn(of party: UInt64) { noteTurn(of: party, in: nextRound(of: party)) }
+
+    private mutating func noteTurn(of party: UInt64, in own: Int) {
         round = max(round, own)
         if nextRounds.count >= Self.rememberedMax { nextRounds = nextRounds.filter { waiters[$0.key] != nil } }
+        if putOff.count >= Self.rememberedMax { putOff = putOff.filter { waiters[$0.key] != nil } }
         nextRounds[party] = own + 1
     }
 
@@ -67,9 +79,15 @@ struct FairQueue: Sendable {
 
     /// Puts a party behind those whose turn is in the same round.
     private mutating func takePlace(_ party: UInt64) {
-        let own = nextRound(of: party)
+        guard let first = waiters[party]?.first else { return }
+        var own = nextRound(of: party)
         nextRounds[party] = own
-        order.insert(party, at: order.firstIndex { nextRounds[$0, default: own] > own } ?? order.endIndex)
+        if first.rounds > 0 {
+            own = min(own + first.rounds, putOff[party] ?? .max)
+            putOff[party] = own
+        }
+        rounds[party] = own
+        order.insert(party, at: order.firstIndex { rounds[$0, default: own] > own } ?? order.endIndex)
     }
 
     /// The next call of the party, which then has its turn in the next round.
@@ -79,7 +97,9 @@ struct FairQueue: Sendable {
         count -= 1
         order.remove(at: place)
         waiters[party] = line.isEmpty ? nil : line
-        noteTurn(of: party)
+        let own = rounds.removeValue(forKey: party) ?? nextRound(of: party)
+        if first.rounds > 0 { putOff[party] = nil }
+        noteTurn(of: party, in: own)
         if !line.isEmpty { takePlace(party) }
         return first.continuation
     }
@@ -92,6 +112,7 @@ struct FairQueue: Sendable {
         if line.isEmpty {
             waiters[party] = nil
             order.removeAll { $0 == party }
+            rounds[party] = nil
         } else {
             waiters[party] = line
         }
@@ -121,6 +142,9 @@ struct CallLines: Sendable {
             self.institution = institution
         }
 
+        /// The user at the institution.
+        var userAtInstitution: UInt64 { party ^ (institution &* 0x9E37_79B9_7F4A_7C15) }
+
         var subject: Call.Subject { Call.Subject.allCases[line % Call.Subject.allCases.count] }
     }
 
@@ -140,23 +164,22 @@ struct CallLines: Sendable {
 
     func count(at place: Place) -> Int { lines[place.line].count(of: place.party) }
 
-    /// The place whose turn is next, among those that may have it.
-    func first(where mayHaveTurn: (Place) -> Bool) -> Place? {
-        for offset in lines.indices {
+    /// The first place of each line among those that may have a turn, in the order of the lines' turns.
+    func firsts(where mayHaveTurn: (Place) -> Bool) -> [Place] {
+        lines.indices.compactMap { offset in
             let line = (next + offset) % lines.count
             let places = lines[line].parties.lazy.map { party in
                 Place(line: line, party: party, institution: lines[line].institution(of: party))
             }
-            if let first = places.first(where: mayHaveTurn) { return first }
+            return places.first(where: mayHaveTurn)
         }
-        return nil
     }
 
     mutating func join(
-        _ continuation: CheckedContinuation<Bool, Never>, at place: Place, isContinued: Bool
+        _ continuation: CheckedContinuation<Bool, Never>, at place: Place, isContinued: Bool, after rounds: Int
     ) -> UInt64 {
         lines[place.line].join(
-            continuation, of: place.party, about: place.institution, isContinued: isContinued)
+            continuation, of: place.party, about: place.institution, isContinued: isContinued, after: rounds)
     }
 
     /// A call had its turn without waiting.

@@ -8,54 +8,54 @@ struct GateState: Sendable {
     var workShares: WorkShares
     var sideCalls: SideCalls
     var institutionShares: InstitutionShares
-    var failingUsers: FailingUsers
+    var hangingUsers: HangingUsers
     var availability = BelvoAvailability()
     /// The availability of Belvo as strangers' calls alone have shown it.
     var strangersAvailability = BelvoAvailability()
-    var illInstitutions = IllInstitutions()
+    var failures = RepeatedFailures()
     var lines = PerCaller(
         person: CallLines(), background: CallLines(count: CallOrigin.workLines), stranger: CallLines())
     var departures: PerCaller<Departures<Turn>>
     /// Turns that others had one after the other while calls that come behind them waited.
     var othersInARow = PerCaller(person: 0, background: 0, stranger: 0)
+    /// Since when workers' calls have been waiting without a break, of users whose last ones have not failed.
+    var workersWaitSince: Monotonic?
+    /// How long they wait until every fourth turn is theirs.
+    static let workersWaitMax = Duration.seconds(1)
     /// When turns are given out next, unless something happens before.
     var timerDueAt: Monotonic?
     var counts: [GateSnapshot.Key: Int] = [:]
 
+    /// Turns of others after which a call has one whose user's last ones have failed, where both wait in lines of their
+    /// own.
+    static let othersInARowMax = 3
+
     /// The call in line that has the next turn, among those whose shares allow another one.
     private struct First {
         let place: CallLines.Place
-        /// Whether it is one that comes behind others: a failing user's, or about an ill institution.
+        /// Whether its user's last calls have failed.
         let isFailing: Bool
-        /// Whether it goes before such a one.
+        /// Whether it goes before such a one of another line.
         var hasPassedOver = false
+        /// Whether one of them is of a user whose last calls have not failed.
+        var isAnyWell = true
     }
 
     private func first(in caller: Caller, at now: Monotonic) -> First? {
         guard lines[caller].count > 0 else { return nil }
-        func mayGo(_ place: CallLines.Place, isBehind: Bool) -> Bool {
-            allows(caller, place, at: now) && comesBehind(caller, place, at: now) == isBehind
+        let firsts = lines[caller].firsts { allows(caller, $0, at: now) }
+        func isWell(_ place: CallLines.Place) -> Bool { failures.rounds(for: place, at: now) == 0 }
+        let failing = firsts.first { !isWell($0) }
+        let other = firsts.first(where: isWell)
+        guard let other, failing == nil || othersInARow[caller] < Self.othersInARowMax else {
+            return failing.map { First(place: $0, isFailing: true, isAnyWell: other != nil) }
         }
-        let other = lines[caller].first { mayGo($0, isBehind: false) }
-        if let other, othersInARow[caller] < FailingUsers.othersInARowMax {
-            let isAnyBehind = lines[caller].first { mayGo($0, isBehind: true) } != nil
-            return First(place: other, isFailing: false, hasPassedOver: isAnyBehind)
-        }
-        if let behind = lines[caller].first(where: { mayGo($0, isBehind: true) }) {
-            return First(place: behind, isFailing: true)
-        }
-        return other.map { First(place: $0, isFailing: false) }
-    }
-
-    /// Whether others' calls go before the one at this place, in three turns of four.
-    private func comesBehind(_ caller: Caller, _ place: CallLines.Place, at now: Monotonic) -> Bool {
-        illInstitutions.contains(place.institution, at: now)
-            || failingUsers.areOthersFirst(caller, place, at: now)
+        return First(place: other, isFailing: false, hasPassedOver: failing != nil)
     }
 
     private func allows(_ caller: Caller, _ place: CallLines.Place, at now: Monotonic) -> Bool {
         guard sideCalls.allows(caller, place), institutionShares.allows(caller, place),
-            failingUsers.allows(caller, place, at: now)
+            hangingUsers.allows(caller, place, at: now)
         else { return false }
         guard Turn.hasShare(caller, place.party) else { return true }
         return caller == .person ? shares.allows(place.party, at: now) : workShares.allows(place.party)
@@ -64,7 +64,7 @@ struct GateState: Sendable {
     private mutating func takeShare(_ caller: Caller, _ place: CallLines.Place, at now: Monotonic) {
         sideCalls.take(caller, place)
         institutionShares.take(caller, place)
-        failingUsers.take(caller, place)
+        hangingUsers.take(caller, place)
         guard Turn.hasShare(caller, place.party) else { return }
         if caller == .person { shares.take(place.party, at: now) } else { workShares.take(place.party) }
     }
@@ -75,7 +75,7 @@ struct GateState: Sendable {
     }
 
     private mutating func finishShare(_ turn: Turn) {
-        failingUsers.finish(turn.caller, turn.place)
+        hangingUsers.finish(turn.caller, turn.place)
         guard turn.hasShare else { return }
         if turn.caller == .person { shares.finish(turn.party) } else { workShares.finish(turn.party) }
     }
@@ -90,7 +90,7 @@ struct GateState: Sendable {
     /// Takes a turn unless a caller of the same kind waits for it.
     mutating func take(_ turn: Turn, at now: Monotonic) -> Bool {
         releaseLate(at: now)
-        let isContinued = turn.isContinued && !comesBehind(turn.caller, turn.place, at: now)
+        let isContinued = turn.isContinued && failures.rounds(for: turn.place, at: now) == 0
         guard isContinued || first(in: turn.caller, at: now) == nil, allows(turn.caller, turn.place, at: now),
             limiter.take(for: turn.caller, at: now)
         else { return false }
@@ -105,8 +105,13 @@ struct GateState: Sendable {
         let firsts = PerCaller(
             person: first(in: .person, at: now), background: first(in: .background, at: now),
             stranger: first(in: .stranger, at: now))
-        let isFailing = firsts.person?.isFailing ?? false
-        guard let caller = limiter.next(waiting: { firsts[$0] != nil }, arePeopleFailing: isFailing, at: now),
+        workersWaitSince = firsts.background?.isAnyWell ?? false ? workersWaitSince ?? now : nil
+        let areWorkersBehind = workersWaitSince.map { now - $0 >= Self.workersWaitMax } ?? false
+        let peopleInARowMax =
+            firsts.person?.isFailing ?? false ? 1 : areWorkersBehind ? 3 : CallLimiter.peopleInARowMax
+        guard
+            let caller = limiter.next(
+                waiting: { firsts[$0] != nil }, peopleInARowMax: peopleInARowMax, at: now),
             let first = firsts[caller]
         else { return nil }
         othersInARow[caller] = first.hasPassedOver ? othersInARow[caller] + 1 : 0

@@ -151,124 +151,9 @@ struct InstitutionShares: Sendable {
     }
 }
 
-/// The users whose calls fail, at one institution each: the last one was not answered in time, or the last two that
-/// change something, or the last two that do not, failed. While others' calls are answered they share a quarter of the
-/// places that calls about payments have, and of those that other calls have: whatever hangs, be it several banks or
-/// single users' records, holds most places for one time-out and not for longer. And of the turns for which others wait
-/// they have one in four: what their apps repeat keeps no other's result waiting. One call that fails says nothing of
-/// the next one.
-struct FailingUsers: Sendable {
-    /// How long it is remembered of a user who calls no more, and for how long what was answered counts as now.
-    static let memory = Duration.seconds(300)
-    static let answeredLately = Duration.seconds(10)
-    /// Users and institutions of whom it is remembered. Past it no more are noted.
-    static let countMax = 4_096
-    /// Turns of others after which one of these users has one, where both wait.
-    static let othersInARowMax = 3
-
-    private struct Group: Sendable {
-        var underWay = CallsUnderWay()
-        /// Calls of such users among them.
-        var failing = 0
-        var lastAnswered: Monotonic?
-    }
-
-    /// The calls of one user at one institution that failed since one of their kind was answered.
-    private struct Failures: Sendable {
-        var last: Monotonic
-        var ofChanges = 0
-        var ofReadings = 0
-
-        var areEnough: Bool { ofChanges >= 2 || ofReadings >= 2 }
-        var areNone: Bool { ofChanges == 0 && ofReadings == 0 }
-    }
-
-    private let max: PerGroup<Int>
-    private var groups = PerGroup(all: Group())
-    private var failures: PerCaller<[UInt64: Failures]> = PerCaller(person: [:], background: [:], stranger: [:])
-
-    init(callsMax: Int) { max = PerGroup(callsMax: callsMax, part: 4) }
-
-    func allows(_ caller: Caller, _ place: CallLines.Place, at now: Monotonic) -> Bool {
-        guard isFailing(caller, place, at: now) else { return true }
-        let group = groups[caller, place]
-        guard let last = group.lastAnswered, now < last + Self.answeredLately else { return true }
-        return group.failing < max[caller, place]
-    }
-
-    private func isFailing(_ caller: Caller, _ place: CallLines.Place, at now: Monotonic) -> Bool {
-        failures[caller][Self.key(place)].map { $0.areEnough && now < $0.last + Self.memory } ?? false
-    }
-
-    /// Whether others' calls go before the one at this place.
-    func areOthersFirst(_ caller: Caller, _ place: CallLines.Place, at now: Monotonic) -> Bool {
-        guard !failures[caller].isEmpty, isFailing(caller, place, at: now) else { return false }
-        return groups.all(of: caller).contains { group in
-            group.lastAnswered.map { now < $0 + Self.answeredLately } ?? false
-        }
-    }
-
-    mutating func take(_ caller: Caller, _ place: CallLines.Place) {
-        guard place.party != 0, caller != .stranger else { return }
-        let key = Self.key(place)
-        groups[caller, place].underWay.take(key)
-        if failures[caller][key]?.areEnough == true { groups[caller, place].failing += 1 }
-    }
-
-    mutating func finish(_ caller: Caller, _ place: CallLines.Place) {
-        let key = Self.key(place)
-        guard place.party != 0, caller != .stranger, groups[caller, place].underWay[key] > 0 else { return }
-        groups[caller, place].underWay.finish(key)
-        if failures[caller][key]?.areEnough == true { groups[caller, place].failing -= 1 }
-    }
-
-    /// Takes note of how a call ended.
-    mutating func note(
-        _ outcome: CallOutcome.Kind, isChanging: Bool, _ caller: Caller, _ place: CallLines.Place, at now: Monotonic
-    ) {
-        guard place.party != 0, caller != .stranger else { return }
-        let key = Self.key(place)
-        let kind = isChanging ? \Failures.ofChanges : \Failures.ofReadings
-        switch outcome {
-        case .timedOut, .failed, .lost:
-            var present = failures[caller][key] ?? Failures(last: now)
-            present.last = now
-            present[keyPath: kind] += outcome == .timedOut ? 2 : 1
-            remember(present, of: key, caller, at: now)
-        case .answered, .refused:
-            if var present = failures[caller][key] {
-                present[keyPath: kind] = 0
-                remember(present, of: key, caller, at: now)
-            }
-            groups[caller, place].lastAnswered = now
-        default: break
-        }
-    }
-
-    private mutating func remember(_ present: Failures, of key: UInt64, _ caller: Caller, at now: Monotonic) {
-        if failures[caller][key] == nil, failures[caller].count >= Self.countMax {
-            for (key, past) in failures[caller] where now >= past.last + Self.memory { change(key, caller, to: nil) }
-            guard failures[caller].count < Self.countMax else { return }
-        }
-        change(key, caller, to: present.areNone ? nil : present)
-    }
-
-    private mutating func change(_ key: UInt64, _ caller: Caller, to present: Failures?) {
-        let wasFailing = failures[caller][key]?.areEnough ?? false
-        failures[caller][key] = present
-        guard wasFailing != present?.areEnough ?? false else { return }
-        groups.update(of: caller) { $0.failing += wasFailing ? -$0.underWay[key] : $0.underWay[key] }
-    }
-
-    /// The user at the institution.
-    private static func key(_ place: CallLines.Place) -> UInt64 {
-        place.party ^ (place.institution &* 0x9E37_79B9_7F4A_7C15)
-    }
-}
-
 /// One value for each caller's calls about payments, and one for the other calls.
-private struct PerGroup<Value: Sendable>: Sendable {
-    private var payments, others: PerCaller<Value>
+struct PerGroup<Value: Sendable>: Sendable {
+    fileprivate var payments, others: PerCaller<Value>
 
     init(all value: Value) {
         payments = PerCaller(person: value, background: value, stranger: value)
@@ -293,7 +178,7 @@ private struct PerGroup<Value: Sendable>: Sendable {
 extension PerGroup<Int> {
     /// The limits of what may have one part in so many of each group's places: payments may have all of people's, and
     /// other calls half (`SideCalls`); workers have half of either.
-    fileprivate init(callsMax: Int, part: Int) {
+    init(callsMax: Int, part: Int) {
         func share(_ group: Int) -> Int {
             Places.areWorthKeeping(callsMax) ? Swift.max(1, callsMax / part / group) : .max
         }
@@ -309,7 +194,7 @@ private enum Places {
 }
 
 /// How many calls are in flight, for each party and in all.
-private struct CallsUnderWay: Sendable {
+struct CallsUnderWay: Sendable {
     private var counts: [UInt64: Int] = [:]
     private(set) var all = 0
 

@@ -71,10 +71,12 @@ struct PaymentPoller: DueWorker {
         // Belvo's clock need not be ours; and a creation takes its time.
         let pages = 4 + 3 * span.count / dependencies.belvo.glimpsePageSize
         let (begin, timeMax) = (now, polling.timeMax(count: span.count, interval: interval))
-        let shown = try await dependencies.belvo.within(timeMax).glimpsePaymentIntents(
-            createdFrom: (min(span.begin, memory.decidedBegin ?? span.begin) + .seconds(-5)).description,
-            to: (span.end + .seconds(60)).description,
-            pagesMax: pages)
+        let shown = try await CallOrigin.$current.withValue(.aboutMany) {
+            try await dependencies.belvo.within(timeMax).glimpsePaymentIntents(
+                createdFrom: (min(span.begin, memory.decidedBegin ?? span.begin) + .seconds(-5)).description,
+                to: (span.end + .seconds(60)).description,
+                pagesMax: pages)
+        }
         let elapsed = now - begin
         memory.noteReadable()
         if let late = memory.noteShown(shown.map { ($0.id.uuid, $0.isDecided) }, asked: begin) {

@@ -1,3 +1,5 @@
+import Belvo
+import TestSupport
 import Testing
 import Transport
 
@@ -102,5 +104,53 @@ import Transport
         limiter.giveBack(.person)
         taken.append(limiter.take(for: .background, at: at(0)))
         #expect(taken == [true, false, true])
+    }
+
+    @Test(arguments: [(4, "ppppbppppb"), (3, "pppbpppb"), (1, "pbpbpb")])
+    func `people have so many turns in a row where workers wait`(most: Int, turns: String) {
+        var limiter = CallLimiter(rate: 10, callsMax: 64)
+        let given = (1...30).compactMap { tick in
+            limiter.next(
+                waiting: { $0 != .stranger }, peopleInARowMax: most,
+                at: Monotonic(nanoseconds: 0) + .milliseconds(100 * tick + 1)
+            ).map { $0 == .person ? "p" : "b" }
+        }
+        #expect(given.joined().hasPrefix(turns))
+    }
+
+    @Test func `workers whose calls have waited for a second without a break have every fourth turn`() async throws {
+        try await withLoop { loop in
+            let now = Box(Monotonic(nanoseconds: 0))
+            let gate = BelvoGate.patient(callsMax: 8) { now.value }
+            let wire = Wire()
+            defer { wire.answerAll() }
+            var calls: [Task<Void, any Error>] = []
+            func call(_ caller: Caller, _ number: Int) throws {
+                let (carry, origin) = (gate.carry(for: caller, by: wire.send), try user("\(caller)-\(number)"))
+                calls.append(
+                    loop.task {
+                        _ = try await CallOrigin.$current.withValue(origin) {
+                            try await carry(.readPaymentIntent, request("/\(caller)"), .seconds(60))
+                        }
+                    })
+            }
+            for number in 1...8 { try call(.person, number) }
+            await loop.comeToRest()
+            for number in 11...30 { for caller in [Caller.person, .background] { try call(caller, number) } }
+            await loop.comeToRest()
+            func turns(_ count: Int) async throws -> Int {
+                let before = wire.left.count
+                for number in 1...count {
+                    wire.answer()
+                    try await wire.hasLeft(before + number)
+                }
+                return wire.left.suffix(count).count { $0 == "/background" }
+            }
+            #expect(try await turns(10) == 2)
+            now.update { $0 = $0 + GateState.workersWaitMax }
+            #expect(try await turns(12) == 3)
+            wire.answerAll()
+            for call in calls { try await call.value }
+        }
     }
 }

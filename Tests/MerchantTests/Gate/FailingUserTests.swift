@@ -1,4 +1,5 @@
 import Belvo
+import FoundationEssentials
 import HTTP
 import MerchantModel
 import TestSupport
@@ -9,107 +10,215 @@ import Transport
 
 /// Users whose calls fail at Belvo keep no others waiting by what their apps repeat, and have their turns.
 @Suite(.timeLimit(.minutes(1))) struct FailingUserTests {
+    /// A gate with one place, whose calls for some users have failed so often, and a wire to those that leave it now.
+    private struct Scene {
+        let loop: EventLoop
+        let wire = Wire()
+        private let carry: BelvoGate.Carrier
+        private let isFailing = Box(true)
+        private let now = Box(Monotonic(nanoseconds: 0))
+        private let calls = Box<[Task<Void, any Error>]>([])
+
+        init(_ caller: Caller, on loop: EventLoop) {
+            self.loop = loop
+            let gate = BelvoGate.patient(callsMax: 1) { [now] in now.value }
+            carry = gate.carry(for: caller) { [isFailing, wire] request, limit in
+                isFailing.value ? Response(.internalServerError) : try await wire.send(request, limit)
+            }
+        }
+
+        func call(_ name: String, _ call: Call = .readPaymentIntent, at bank: UUID = Self.bank) throws {
+            let origin = try user(name).about(bank)
+            let task = loop.task { [carry] in
+                _ = try await CallOrigin.$current.withValue(origin) {
+                    try await carry(call, request("/\(name)"), .seconds(60))
+                }
+            }
+            calls.update { $0.append(task) }
+        }
+
+        func fail(_ names: [String], times: Int, _ call: Call = .readPaymentIntent) async throws {
+            for _ in 0..<times {
+                for name in names { try self.call(name, call) }
+                try await finish()
+                now.update { $0 = $0 + RepeatedFailures.countedTime }
+            }
+        }
+
+        /// From now on calls wait for their answers, one of another user's first.
+        func takeThePlace() async throws {
+            isFailing.update { $0 = false }
+            try call("eva")
+            try await wire.hasLeft(1)
+        }
+
+        /// The users of the next calls, each of which leaves when the one before is answered.
+        func next(_ count: Int) async throws -> [String] {
+            let before = wire.left.count
+            for number in 1...count {
+                wire.answer()
+                try await wire.hasLeft(before + number)
+            }
+            return wire.left.suffix(count).map { String($0.dropFirst()) }
+        }
+
+        func finish() async throws {
+            for call in calls.value { try await call.value }
+            calls.update { $0 = [] }
+        }
+
+        static let bank = UUID()
+    }
+
     @Test(arguments: [Caller.person, .background])
-    func `of the turns for which others wait, users whose calls fail have one in four`(caller: Caller)
+    func `the more calls of a user fail in a row the later the next one has its turn`(caller: Caller) async throws {
+        try await withLoop { loop in
+            let scene = Scene(caller, on: loop)
+            defer { scene.wire.answerAll() }
+            let ill = (1...2).map { "ill-\($0)" }
+            try await scene.fail(ill, times: 5)
+            try await scene.fail(["hit"], times: 2)
+            try await scene.fail(["once"], times: 1)
+            try await scene.takeThePlace()
+            for name in ill + ["hit", "once", "ana", "bia"] { try scene.call(name) }
+            await loop.comeToRest()
+            #expect(Set(try await scene.next(3)) == ["once", "ana", "bia"])
+            #expect(try await scene.next(1) == ["hit"])
+            #expect(Set(try await scene.next(2)) == Set(ill))
+            scene.wire.answer()
+            try await scene.finish()
+        }
+    }
+
+    @Test func `a user whose calls fail has a turn in 16 rounds of the others', however much these ask for`()
         async throws
     {
         try await withLoop { loop in
-            let gate = BelvoGate.patient(callsMax: 2)
-            let wire = Wire()
-            let isIll = Box(true)
-            let carry = gate.carry(for: caller) { request, limit in
-                if isIll.value {
-                    return Response(request.target.path.hasPrefix("/ill") ? .internalServerError : .ok)
-                }
-                return try await wire.send(request, limit)
+            let scene = Scene(.person, on: loop)
+            defer { scene.wire.answerAll() }
+            try await scene.fail(["ill"], times: 9)
+            try await scene.takeThePlace()
+            try scene.call("ill")
+            for _ in 1...30 {
+                for name in ["ana", "bia"] { try scene.call(name) }
             }
-            var calls: [Task<Void, any Error>] = []
-            defer { wire.answerAll() }
-            func call(_ name: String) throws {
-                let origin = try user(name)
-                calls.append(
-                    loop.task {
-                        _ = try await CallOrigin.$current.withValue(origin) {
-                            try await carry(.readPaymentIntent, request("/\(name)"), .seconds(60))
-                        }
-                    })
-            }
-            // Each has had turns before.
-            for _ in 0..<2 {
-                for number in 1...8 { try call("ill-\(number)") }
-                for number in 1...6 { try call("well-\(number)") }
-                for call in calls { try await call.value }
-            }
-            isIll.update { $0 = false }
-            calls = []
-            try call("eva")
             await loop.comeToRest()
-            for number in 1...8 { try call("ill-\(number)") }
-            for number in 1...6 { try call("well-\(number)") }
-            for count in 1...15 {
-                try await wire.hasLeft(count)
-                wire.answer()
-            }
-            for call in calls { try await call.value }
-            let kinds = wire.left.dropFirst().prefix(8).map { $0.hasPrefix("/ill") ? "i" : "w" }
-            #expect(kinds.joined() == "wwwiwwwi")
+            let turns = try await scene.next(61)
+            let place = try #require(turns.firstIndex(of: "ill"))
+            #expect((28...44).contains(place), "\(place)")
+            scene.wire.answer()
+            try await scene.finish()
         }
     }
 
-    /// Users of a gate of 64 places beside one who is answered, and how they fare.
-    private struct Scene {
-        var users = FailingUsers(callsMax: 64)
-        let now = Monotonic(nanoseconds: 0)
-
-        init() { note(.answered, of: 1) }
-
-        func place(_ user: UInt64, at bank: UInt64 = 7) -> CallLines.Place {
-            CallLines.Place(line: 0, subject: .payments, party: user, institution: bank)
-        }
-
-        mutating func note(_ outcome: CallOutcome.Kind, isChanging: Bool = true, of user: UInt64) {
-            users.note(outcome, isChanging: isChanging, .person, place(user), at: now)
-        }
-
-        func comesBehind(_ user: UInt64, at bank: UInt64 = 7) -> Bool {
-            users.areOthersFirst(.person, place(user, at: bank), at: now)
+    @Test func `what is looked up for a user whose requests fail waits as well, and not what he does at another bank`()
+        async throws
+    {
+        try await withLoop { loop in
+            let scene = Scene(.background, on: loop)
+            defer { scene.wire.answerAll() }
+            try await scene.fail(["ill", "both"], times: 6, .createPaymentIntent)
+            try await scene.takeThePlace()
+            try scene.call("ill")
+            try scene.call("both", at: UUID())
+            for name in ["ana", "bia"] { try scene.call(name) }
+            await loop.comeToRest()
+            #expect(Set(try await scene.next(3)) == ["both", "ana", "bia"])
+            #expect(try await scene.next(1) == ["ill"])
+            scene.wire.answer()
+            try await scene.finish()
         }
     }
 
-    @Test func `one call that fails puts a user behind no others, and the second does`() {
-        var scene = Scene()
-        for user in [2, 3, 4] as [UInt64] { scene.note(.failed, of: user) }
-        #expect(!scene.comesBehind(2))
-        scene.note(.answered, of: 2)
+    @Test func `where most users' calls of a kind fail the first one counts as many, until others are answered`() {
+        var failures = RepeatedFailures()
+        func place(_ user: UInt64) -> CallLines.Place {
+            CallLines.Place(line: 0, subject: .payments, party: user, institution: 7)
+        }
+        var now = Monotonic(nanoseconds: 0)
+        func note(_ outcome: CallOutcome.Kind, of users: ClosedRange<UInt64>, isChanging: Bool = true) {
+            for user in users { failures.note(outcome, isChanging: isChanging, place(user), at: now) }
+        }
+        func rounds(_ user: UInt64) -> Int { failures.rounds(for: place(user), at: now) }
+        note(.failed, of: 1...2)
+        #expect(rounds(1) == 0)
+        note(.failed, of: 3...3)
+        // What is looked up says nothing of what is sent.
+        note(.answered, of: 4...9, isChanging: false)
+        #expect(rounds(1) == 15)
+        #expect(rounds(4) == 0)
+        note(.answered, of: 4...7)
+        #expect(rounds(1) == 0)
+        now = now + FailingInstitutions.window * 2
+        note(.failed, of: 2...4)
+        #expect(rounds(2) == 15)
+        #expect(rounds(4) == 15)
+        now = now + FailingInstitutions.window * 2
+        #expect([rounds(2), rounds(4)] == [1, 0])
+    }
+
+    @Test func `users whose calls fail keep none of the same bank waiting`() async throws {
+        try await withLoop { loop in
+            let scene = Scene(.person, on: loop)
+            defer { scene.wire.answerAll() }
+            let ill = ["ill-1", "ill-2", "ill-3"]
+            try await scene.fail(ill, times: 9)
+            try await scene.takeThePlace()
+            for name in ["ana", "bia"] { try scene.call(name, at: UUID()) }
+            try scene.call("caio")
+            await loop.comeToRest()
+            #expect(try await scene.next(3) == ["ana", "bia", "caio"])
+            scene.wire.answer()
+            try await scene.finish()
+        }
+    }
+
+    @Test func `what was answered, or is long past, counts no more`() {
+        var failures = RepeatedFailures()
+        let place = CallLines.Place(line: 0, subject: .payments, party: 2, institution: 7)
+        var now = Monotonic(nanoseconds: 0)
+        func fail(_ outcome: CallOutcome.Kind = .failed) -> Int {
+            now = now + RepeatedFailures.countedTime
+            for _ in 1...3 { failures.note(outcome, isChanging: true, place, at: now) }
+            return failures.rounds(for: place, at: now)
+        }
+        #expect((1...6).map { _ in fail() } == [0, 1, 3, 7, 15, 15])
         // What is looked up in between says nothing of what is sent.
-        scene.note(.answered, isChanging: false, of: 3)
-        for user in [2, 3] as [UInt64] { scene.note(.failed, of: user) }
-        #expect(!scene.comesBehind(2))
-        #expect(scene.comesBehind(3))
-        scene.note(.failed, isChanging: false, of: 4)
-        #expect(!scene.comesBehind(4))
-        scene.note(.timedOut, of: 4)
-        #expect(scene.comesBehind(4))
+        failures.note(.answered, isChanging: false, place, at: now)
+        #expect(failures.rounds(for: place, at: now) == 15)
+        failures.note(.refused, isChanging: true, place, at: now)
+        #expect(failures.rounds(for: place, at: now) == 0)
+        #expect(fail(.timedOut) == 1)
+        now = now + RepeatedFailures.memory
+        #expect(failures.rounds(for: place, at: now) == 0)
+        #expect(fail() == 0)
     }
 
-    @Test func `a user whose calls fail at one bank comes behind no others at another`() {
-        var scene = Scene()
-        for _ in 0..<2 { scene.note(.failed, of: 2) }
-        #expect(scene.comesBehind(2))
-        #expect(!scene.comesBehind(2, at: 8))
-    }
-
-    @Test func `people whose calls fail take turns with workers, and others have four of five`() {
-        func turns(arePeopleFailing: Bool) -> String {
-            var limiter = CallLimiter(rate: 10, callsMax: 64)
-            return (1...30).compactMap { tick in
-                limiter.next(
-                    waiting: { $0 != .stranger }, arePeopleFailing: arePeopleFailing,
-                    at: Monotonic(nanoseconds: 0) + .milliseconds(100 * tick + 1)
-                ).map { $0 == .person ? "p" : "b" }
-            }.joined()
+    @Test func `a list, which tells of many users' payments, goes before what is asked about one`() async throws {
+        try await withLoop { loop in
+            let gate = BelvoGate.patient(callsMax: 1)
+            let wire = Wire()
+            defer { wire.answerAll() }
+            let carry = gate.carry(for: .background, by: wire.send)
+            func call(_ name: String, _ origin: CallOrigin) -> Task<Void, any Error> {
+                loop.task {
+                    _ = try await CallOrigin.$current.withValue(origin) {
+                        try await carry(.findPaymentIntents, request("/\(name)"), .seconds(60))
+                    }
+                }
+            }
+            var calls = [call("eva", try user("eva"))]
+            try await wire.hasLeft(1)
+            for name in ["ana", "bia", "caio"] { calls.append(call(name, try user(name))) }
+            calls.append(call("list", .aboutMany))
+            await loop.comeToRest()
+            for count in 2...5 {
+                wire.answer()
+                try await wire.hasLeft(count)
+            }
+            wire.answer()
+            for call in calls { try await call.value }
+            #expect(wire.left.dropFirst().first == "/list")
         }
-        #expect(turns(arePeopleFailing: false).hasPrefix("ppppbppppb"))
-        #expect(turns(arePeopleFailing: true).hasPrefix("pbpbpbpb"))
     }
 }

@@ -124,67 +124,6 @@ import Transport
         }
     }
 
-    @Test(arguments: [Caller.person, .background])
-    func `calls about a bank that fails for several users come behind others', three turns of four`(caller: Caller)
-        async throws
-    {
-        try await withLoop { loop in
-            let gate = BelvoGate.patient(callsMax: 1)
-            let wire = Wire()
-            let isIll = Box(true)
-            let carry = gate.carry(for: caller) { request, limit in
-                isIll.value ? Response(.internalServerError) : try await wire.send(request, limit)
-            }
-            var calls: [Task<Void, any Error>] = []
-            defer { wire.answerAll() }
-            func call(_ name: String, at bank: UUID, _ call: Call = .findPaymentIntents) throws {
-                let origin = try user(name).about(bank)
-                calls.append(
-                    loop.task {
-                        _ = try await CallOrigin.$current.withValue(origin) {
-                            try await carry(call, request("/\(name)"), .seconds(60))
-                        }
-                    })
-            }
-            for number in 0..<3 { try call("ill-\(number)", at: Self.bank, .createPaymentIntent) }
-            for call in calls { try await call.value }
-            isIll.update { $0 = false }
-            calls = []
-            try call("rui", at: Self.otherBank)
-            await loop.comeToRest()
-            // Their look-ups, and those of users whose calls have not failed.
-            for number in 0..<8 { try call("ill-\(number)", at: Self.bank) }
-            for number in 0..<6 { try call("well-\(number)", at: Self.otherBank) }
-            for count in 1...15 {
-                try await wire.hasLeft(count)
-                wire.answer()
-            }
-            for call in calls { try await call.value }
-            let kinds = wire.left.dropFirst().prefix(8).map { $0.hasPrefix("/ill") ? "i" : "w" }
-            #expect(kinds.joined() == "wwwiwwwi")
-        }
-    }
-
-    @Test func `a bank is ill by the calls of several users, a quarter of all, and for as long as they fail`() {
-        var ill = IllInstitutions()
-        let start = Monotonic(nanoseconds: 1_000_000_000_000)
-        func note(_ outcome: CallOutcome.Kind, of users: [UInt64], at now: Monotonic) {
-            for user in users {
-                ill.note(outcome, CallLines.Place(line: 0, subject: .payments, party: user, institution: 7), at: now)
-            }
-        }
-        note(.failed, of: Array(repeating: 1, count: 50), at: start)
-        #expect(!ill.contains(7, at: start))
-        note(.lost, of: [2, 3], at: start)
-        #expect(ill.contains(7, at: start))
-        #expect(!ill.contains(8, at: start))
-        note(.answered, of: Array(repeating: 4, count: 157), at: start)
-        #expect(!ill.contains(7, at: start))
-        note(.timedOut, of: [3], at: start + .seconds(10))
-        #expect(ill.contains(7, at: start + .seconds(10)))
-        #expect(!ill.contains(7, at: start + .seconds(30)))
-    }
-
     @Test func `a call that finishes what a request has begun goes before calls that begin something`() async throws {
         try await withLoop { loop in
             let gate = BelvoGate.patient(callsMax: 1)
@@ -233,7 +172,7 @@ import Transport
     func `users whose last call was not answered have a quarter of the places while others are answered`(
         caller: Caller, about: Call.Subject, most: Int
     ) {
-        var users = FailingUsers(callsMax: 64)
+        var users = HangingUsers(callsMax: 64)
         func place(_ user: UInt64) -> CallLines.Place { CallLines.Place(line: 0, subject: about, party: user) }
         var now = Monotonic(nanoseconds: 0)
         for user in 2...61 as ClosedRange<UInt64> {
@@ -259,7 +198,7 @@ import Transport
             users.note(.refused, isChanging: false, caller, place(user), at: now)
         }
         #expect(taken() == 20 + most)
-        now = now + FailingUsers.answeredLately
+        now = now + HangingUsers.answeredLately
         #expect(taken() == 60)
     }
 }
