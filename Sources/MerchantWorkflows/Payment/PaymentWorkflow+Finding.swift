@@ -26,7 +26,7 @@ extension PaymentWorkflow {
         // payment, shown wrong.
         let payers = named.filter { $0.customer == nil || $0.customer?.uuid == payment.parties.customer }
         let own = payers.isEmpty ? named : payers
-        guard let intent = furthest(of: own, for: payment) else {
+        guard let intent = closest(of: own, to: payment) else {
             try await check(found.others, against: payment)
             return nil
         }
@@ -37,18 +37,14 @@ extension PaymentWorkflow {
         return .reported(try await raisingAlarms(about: report(intent), against: payment))
     }
 
-    /// The intent that is the payment: of several the one that is furthest along, so that a failed twin does not fail
-    /// the payment. One that differs from what was asked for, and holds the reference as a twin does, is not the
-    /// payment where another is as asked.
-    private func furthest(of own: [Belvo.PaymentIntent], for payment: Payment) -> Belvo.PaymentIntent? {
-        func furthest(of intents: [Belvo.PaymentIntent]) -> Belvo.PaymentIntent? {
-            intents.max { ProviderStatus($0.status).weight < ProviderStatus($1.status).weight }
+    /// The intent that is the payment: of several the one that shows most of what was asked for, and of these the one
+    /// that is furthest along, so that a failed twin does not fail the payment. The others are imported, and hold the
+    /// reference as far as they are the same user's money for the shop (`isTwin`).
+    private func closest(of own: [Belvo.PaymentIntent], to payment: Payment) -> Belvo.PaymentIntent? {
+        func rank(_ intent: Belvo.PaymentIntent) -> (Payment.Fit, Int) {
+            (payment.fit(of: report(intent)), ProviderStatus(intent.status).weight)
         }
-        guard let first = furthest(of: own), !payment.isShown(by: .reported(report(first))),
-            payment.isTwin(report(first)),
-            let asAsked = furthest(of: own.filter { payment.isShown(by: .reported(report($0))) })
-        else { return furthest(of: own) }
-        return asAsked
+        return own.max { rank($0) < rank($1) }
     }
 
     /// Has a twin imported once the payment has an id of its own, as if a webhook had named it. Until then the payment
@@ -73,27 +69,34 @@ extension PaymentWorkflow {
                 externalID: payment.uuid, outcome: .received, body: []))
     }
 
-    /// Has every other intent of a payment's name imported that is not known here. For an hour a list that cannot be
-    /// read, or does not show the payment itself, is asked again.
+    /// Has every other intent of a payment's name imported that is not known here; a payment that has become none of
+    /// them takes the one that is as asked for. For an hour a list that cannot be read, or does not show what the
+    /// payment has become, is asked again.
     func importOthers(beside id: Payment.ID, after age: Duration) async throws {
-        guard let payment = try await dependencies.store.payment(id)?.record else { return }
+        guard let stored = try await dependencies.store.payment(id) else { return }
+        let payment = stored.record
         let mayLag = age < WebhookKind.lagMax
+        let origin = (CallOrigin.current ?? .user(payment.subject)).reading(of: payment.subject)
         do {
-            let origin = CallOrigin.current ?? .user(payment.subject)
-            let named = try await CallOrigin.$current.withValue(origin.reading(of: payment.subject)) {
+            try await CallOrigin.$current.withValue(origin) {
                 try await CallOrigin.about(payment.institutionID) {
-                    try await dependencies.belvo.findPaymentIntents(externalID: id.description).named
+                    guard let belvoID = payment.belvoID else {
+                        let found = try await find(payment, at: dependencies.belvo)
+                        guard let found, payment.isShown(by: found) else { return }
+                        try await recordEvent(found, on: stored, cause: .webhook)
+                        return
+                    }
+                    let named = try await dependencies.belvo.findPaymentIntents(externalID: id.description).named
+                    for other in named where other.id.uuid != belvoID {
+                        guard [nil, payment.parties.customer].contains(other.customer?.uuid),
+                            try await dependencies.store.payment(belvoID: other.id.uuid) == nil
+                        else { continue }
+                        try await importLater(other.id, named: id)
+                    }
+                    guard !mayLag || named.contains(where: { $0.id.uuid == belvoID }) else {
+                        throw SyncDeferred.incomplete("the payment itself")
+                    }
                 }
-            }
-            for other in named where other.id.uuid != payment.belvoID {
-                guard [nil, payment.parties.customer].contains(other.customer?.uuid),
-                    try await dependencies.store.payment(belvoID: other.id.uuid) == nil
-                else { continue }
-                try await importLater(other.id, named: id)
-            }
-            guard let belvoID = payment.belvoID, named.contains(where: { $0.id.uuid == belvoID }) else {
-                if mayLag { throw SyncDeferred.incomplete("the payment itself") }
-                return
             }
         } catch let error as BelvoError {
             if mayLag { throw error }
@@ -125,6 +128,21 @@ extension Payment {
     /// Whether the event is a reading that shows this payment, and not another one.
     func isShown(by event: Event) -> Bool {
         if case .reported(let report) = event { differences(from: report).isEmpty } else { false }
+    }
+
+    /// How much of what was asked for a report of an intent of the payment's name shows.
+    enum Fit: Int, Comparable {
+        case differs, partly, whole
+
+        static func < (one: Fit, other: Fit) -> Bool { one.rawValue < other.rawValue }
+    }
+
+    func fit(of report: Report) -> Fit {
+        guard differences(from: report).isEmpty else { return .differs }
+        let isWhole =
+            report.amount != nil && report.customer != nil && report.enrollment == parties.enrollment
+            && report.beneficiaryBankAccount == parties.beneficiaryBankAccount
+        return isWhole ? .whole : .partly
     }
 
     /// Whether the report is of an intent that holds this payment's reference as its twin: the same user's money for

@@ -51,7 +51,7 @@ extension PaymentWorkflow {
             let event = Payment.Event.reported(try await raisingAlarms(about: seen, against: known))
             // Many webhooks may name the same object at once, and must not block each other to write nothing new.
             if let next = try? known.transition(on: event), next == known { return seen.status }
-            if known.belvoID == nil, listing == .unread, known.isShown(by: event) { try await lookUpLater(known.id) }
+            if known.belvoID == nil, listing == .unread { try await lookUpLater(known.id) }
             let written = try await recordEvent(event, on: stored, cause: context.cause)
             // Another intent of its name may have become the payment meanwhile: then this one is another.
             if let belvoID = written.record.belvoID, belvoID != remote.id.uuid { continue }
@@ -68,22 +68,23 @@ extension PaymentWorkflow {
         case unread
     }
 
-    /// Takes another intent of its name for a payment whose id at Belvo is not known, where that one is further along:
-    /// Belvo may have several.
+    /// Takes another intent of its name for a payment whose id at Belvo is not known, where that one is the payment
+    /// rather (`closest`): Belvo may have several.
     ///
-    /// What may have brought money is never held up by a list that cannot be read, and nothing is for long.
+    /// What is under way as it was asked for, and what may have brought money, is never held up by a list that cannot
+    /// be read, and nothing is for long.
     private func takeBetter(
         than remote: Belvo.PaymentIntent, _ seen: Payment.Report, for stored: Stored<Payment>, after age: Duration,
         cause: Cause
     ) async throws -> Listing {
-        guard seen.status == .failed || seen.status == .pending, stored.record.differences(from: seen).isEmpty else {
-            return .unread
-        }
+        let isUnsigned = seen.status == .failed || seen.status == .pending
+        guard isUnsigned || stored.record.fit(of: seen) < .whole else { return .unread }
+        let mayHavePaid = seen.status == .succeeded || !seen.collected.isEmpty
         let found: Payment.Event?
         do {
             found = try await find(stored.record, at: dependencies.belvo, besides: remote)
         } catch let error as BelvoError {
-            guard age < WebhookKind.lagMax else { return .unread }
+            guard age < WebhookKind.lagMax, !mayHavePaid else { return .unread }
             throw error
         }
         guard case .reported(let other)? = found, other.belvoID != remote.id.uuid,

@@ -168,6 +168,36 @@ import Transport
         }
     }
 
+    @Test(arguments: ["PENDING", "FAILED", "SUCCEEDED"])
+    func `a payment is the intent that was asked for, though a webhook names one at another bank`(status: String)
+        async throws
+    {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            var client = client
+            let elsewhere = try await client.enroll()
+            harness.sandbox.next(.statusAfter(400), on: .createPaymentIntent)
+            #expect(try await client.requestPayment(enrollment).status >= 400)
+            let id = try #require(try await harness.lines("SELECT id::text AS line FROM payments").first)
+            let made = try #require(harness.sandbox.intentIDs(externalID: id).first)
+            try harness.sandbox.turn(intent: made, to: "PROCESSING")
+            let other = try await client.openPaymentBySDK(from: elsewhere.atBelvo(), named: id, centavos: 1990)
+            switch status {
+            case "FAILED": try harness.sandbox.fail(intent: "\(other)")
+            case "SUCCEEDED": try harness.sandbox.settle(intent: "\(other)")
+            default: break
+            }
+            try await harness.hear(of: "\(other)")
+            let known = try await harness.lines("SELECT belvo_id::text AS line FROM payments WHERE origin = 'own'")
+            #expect(known == [made])
+            try await harness.work()
+            #expect(try await harness.lines("SELECT id::text AS line FROM payments").count == 2)
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 409)
+            let collected = try await harness.lines(
+                "SELECT coalesce(collected_by, '') AS line FROM payments WHERE origin = 'own'")
+            #expect(collected == [""])
+        }
+    }
+
     @Test func `a twin at another bank does not keep a failed payment open, and holds its reference`() async throws {
         try await MayBelvoStillPayTests.open { harness, client, enrollment in
             var client = client
