@@ -15,15 +15,17 @@ import Transport
         let loop: EventLoop
         let wire = Wire()
         private let carry: BelvoGate.Carrier
-        private let isFailing = Box(true)
+        /// The answer to each call; nil where it waits for one.
+        private let answer = Box<Status?>(.internalServerError)
         private let now = Box(Monotonic(nanoseconds: 0))
         private let calls = Box<[Task<Void, any Error>]>([])
 
         init(_ caller: Caller, on loop: EventLoop) {
             self.loop = loop
             let gate = BelvoGate.patient(callsMax: 1) { [now] in now.value }
-            carry = gate.carry(for: caller) { [isFailing, wire] request, limit in
-                isFailing.value ? Response(.internalServerError) : try await wire.send(request, limit)
+            carry = gate.carry(for: caller) { [answer, wire] request, limit in
+                if let status = answer.value { return Response(status) }
+                return try await wire.send(request, limit)
             }
         }
 
@@ -38,6 +40,13 @@ import Transport
         }
 
         func fail(_ names: [String], times: Int, _ call: Call = .readPaymentIntent) async throws {
+            try await ask(names, times: times, call, answer: .internalServerError)
+        }
+
+        func ask(
+            _ names: [String], times: Int, _ call: Call = .readPaymentIntent, answer status: Status
+        ) async throws {
+            answer.update { $0 = status }
             for _ in 0..<times {
                 for name in names { try self.call(name, call) }
                 try await finish()
@@ -47,7 +56,7 @@ import Transport
 
         /// From now on calls wait for their answers, one of another user's first.
         func takeThePlace() async throws {
-            isFailing.update { $0 = false }
+            answer.update { $0 = nil }
             try call("eva")
             try await wire.hasLeft(1)
         }
@@ -76,6 +85,10 @@ import Transport
             let scene = Scene(caller, on: loop)
             defer { scene.wire.answerAll() }
             let ill = (1...2).map { "ill-\($0)" }
+            // All have had as many turns.
+            try await scene.ask(["hit", "once", "ana", "bia"], times: 3, answer: .ok)
+            try await scene.ask(["once", "ana", "bia"], times: 1, answer: .ok)
+            try await scene.ask(["ana", "bia"], times: 1, answer: .ok)
             try await scene.fail(ill, times: 5)
             try await scene.fail(["hit"], times: 2)
             try await scene.fail(["once"], times: 1)
