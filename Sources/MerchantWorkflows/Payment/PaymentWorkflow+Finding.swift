@@ -81,9 +81,14 @@ extension PaymentWorkflow {
             try await CallOrigin.$current.withValue(origin) {
                 try await CallOrigin.about(payment.institutionID) {
                     guard let belvoID = payment.belvoID else {
-                        let found = try await find(payment, at: dependencies.belvo)
-                        guard let found, payment.isShown(by: found) else { return }
-                        try await recordEvent(found, on: stored, cause: .webhook)
+                        guard let found = try await find(payment, at: dependencies.belvo) else { return }
+                        if payment.isShown(by: found) { try await recordEvent(found, on: stored, cause: .webhook) }
+                        // It may have become another of them meanwhile: then this one is another.
+                        if let other = Payment.belvoID(in: found),
+                            let present = try await dependencies.store.payment(id)?.record.belvoID, present != other
+                        {
+                            try await importLater(Belvo.PaymentIntent.ID(other), named: id)
+                        }
                         return
                     }
                     let named = try await dependencies.belvo.findPaymentIntents(externalID: id.description).named
