@@ -50,23 +50,23 @@ extension PaymentWorkflow {
     /// Has a twin imported once the payment has an id of its own, as if a webhook had named it. Until then the payment
     /// keeps its reference, and is not signed.
     func importLater(_ twin: Belvo.PaymentIntent.ID, named payment: Payment.ID) async throws {
-        try await dependencies.store.insertWebhook(
-            NewWebhook(
-                id: dependencies.identities.next(),
-                digest: dependencies.store.vault.lookup("listed \(twin)", for: .webhook),
-                type: WebhookKind.paymentIntents.rawValue, code: "LISTED_TWICE", object: twin.uuid,
-                externalID: payment.uuid, outcome: .received, body: []))
+        try await readLater(.paymentIntents, "LISTED_TWICE", twin.uuid, of: payment, knownAs: "listed \(twin)")
     }
 
     /// Has Belvo's list of a payment's name read, since the payment is about to become an intent that was heard of by
     /// that name: Belvo may have others. Until then the payment keeps its reference.
     func lookUpLater(_ payment: Payment.ID) async throws {
+        try await readLater(.names, "HEARD_OF", payment.uuid, of: payment, knownAs: "named \(payment)")
+    }
+
+    private func readLater(
+        _ kind: WebhookKind, _ code: String, _ object: UUID, of payment: Payment.ID, knownAs text: String
+    ) async throws {
         try await dependencies.store.insertWebhook(
             NewWebhook(
-                id: dependencies.identities.next(),
-                digest: dependencies.store.vault.lookup("named \(payment)", for: .webhook),
-                type: WebhookKind.names.rawValue, code: "HEARD_OF", object: payment.uuid,
-                externalID: payment.uuid, outcome: .received, body: []))
+                id: dependencies.identities.next(), digest: dependencies.store.vault.lookup(text, for: .webhook),
+                type: kind.rawValue, code: code, object: object, externalID: payment.uuid, outcome: .received, body: [])
+        )
     }
 
     /// Has every other intent of a payment's name imported that is not known here; a payment that has become none of
@@ -80,26 +80,10 @@ extension PaymentWorkflow {
         do {
             try await CallOrigin.$current.withValue(origin) {
                 try await CallOrigin.about(payment.institutionID) {
-                    guard let belvoID = payment.belvoID else {
-                        guard let found = try await find(payment, at: dependencies.belvo) else { return }
-                        if payment.isShown(by: found) { try await recordEvent(found, on: stored, cause: .webhook) }
-                        // It may have become another of them meanwhile: then this one is another.
-                        if let other = Payment.belvoID(in: found),
-                            let present = try await dependencies.store.payment(id)?.record.belvoID, present != other
-                        {
-                            try await importLater(Belvo.PaymentIntent.ID(other), named: id)
-                        }
-                        return
-                    }
-                    let named = try await dependencies.belvo.findPaymentIntents(externalID: id.description).named
-                    for other in named where other.id.uuid != belvoID {
-                        guard [nil, payment.parties.customer].contains(other.customer?.uuid),
-                            try await dependencies.store.payment(belvoID: other.id.uuid) == nil
-                        else { continue }
-                        try await importLater(other.id, named: id)
-                    }
-                    guard !mayLag || named.contains(where: { $0.id.uuid == belvoID }) else {
-                        throw SyncDeferred.incomplete("the payment itself")
+                    if let belvoID = payment.belvoID {
+                        try await importOthers(named: id, than: belvoID, of: payment.parties.customer, mayLag: mayLag)
+                    } else {
+                        try await takeClosest(to: stored)
                     }
                 }
             }
@@ -107,6 +91,33 @@ extension PaymentWorkflow {
             if mayLag { throw error }
             dependencies.log.warning(
                 "payment.unreadable", metadata: ["payment_id": "\(id)", "reason": "\(error)"])
+        }
+    }
+
+    private func importOthers(
+        named id: Payment.ID, than belvoID: UUID, of customer: UUID, mayLag: Bool
+    ) async throws {
+        let named = try await dependencies.belvo.findPaymentIntents(externalID: id.description).named
+        for other in named where other.id.uuid != belvoID {
+            guard [nil, customer].contains(other.customer?.uuid),
+                try await dependencies.store.payment(belvoID: other.id.uuid) == nil
+            else { continue }
+            try await importLater(other.id, named: id)
+        }
+        guard !mayLag || named.contains(where: { $0.id.uuid == belvoID }) else {
+            throw SyncDeferred.incomplete("the payment itself")
+        }
+    }
+
+    private func takeClosest(to stored: Stored<Payment>) async throws {
+        let payment = stored.record
+        guard let found = try await find(payment, at: dependencies.belvo) else { return }
+        if payment.isShown(by: found) { try await recordEvent(found, on: stored, cause: .webhook) }
+        // It may have become another of them meanwhile: then this one is another.
+        if let other = Payment.belvoID(in: found),
+            let present = try await dependencies.store.payment(payment.id)?.record.belvoID, present != other
+        {
+            try await importLater(Belvo.PaymentIntent.ID(other), named: payment.id)
         }
     }
 
@@ -142,6 +153,7 @@ extension Payment {
         static func < (one: Fit, other: Fit) -> Bool { one.rawValue < other.rawValue }
     }
 
+    /// The fit of a report; a status says nothing of it, but that SUCCEEDED has to show everything.
     func fit(of report: Report) -> Fit {
         guard differences(from: report).isEmpty else { return .differs }
         let isWhole =
@@ -150,12 +162,10 @@ extension Payment {
         return isWhole ? .whole : .partly
     }
 
-    /// Whether the report is of an intent that holds this payment's reference as its twin: the same user's money for
-    /// the shop's account, at whichever bank it is paid and whatever Belvo leaves out.
+    /// Whether the report, of an intent of the same user's and of this payment's name, is of money for the shop's
+    /// account: then it holds the payment's reference as its twin, at whichever bank it is paid.
     func isTwin(_ report: Report) -> Bool {
-        report.amount == amount && report.currency == Money.currency
-            && [nil, parties.customer].contains(report.customer)
-            && [nil, parties.beneficiaryBankAccount].contains(report.beneficiaryBankAccount)
+        report.amount == amount && [nil, parties.beneficiaryBankAccount].contains(report.beneficiaryBankAccount)
     }
 
     /// Whether the report shows all that was asked for, under whatever name.

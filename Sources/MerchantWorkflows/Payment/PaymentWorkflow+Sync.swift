@@ -48,10 +48,10 @@ extension PaymentWorkflow {
             if known.state == .succeeded, seen.status.end == nil {
                 throw BelvoError.malformedAnswer(reason: "it shows less than what was paid")
             }
+            if known.belvoID == nil, listing == .unread { try await lookUpLater(known.id) }
             let event = Payment.Event.reported(try await raisingAlarms(about: seen, against: known))
             // Many webhooks may name the same object at once, and must not block each other to write nothing new.
             if let next = try? known.transition(on: event), next == known { return seen.status }
-            if known.belvoID == nil, listing == .unread { try await lookUpLater(known.id) }
             let written = try await recordEvent(event, on: stored, cause: context.cause)
             // Another intent of its name may have become the payment meanwhile: then this one is another.
             if let belvoID = written.record.belvoID, belvoID != remote.id.uuid { continue }
