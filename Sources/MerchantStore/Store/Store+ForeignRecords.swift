@@ -45,6 +45,31 @@ extension Store {
         ).isEmpty
     }
 
+    /// Whether Belvo may have a payment of the user's over this amount, begun within a day, under an id that is not
+    /// known here: its creation was refused, or its answer lost.
+    package func hasUnknownPayment(of subject: UserSubject, over amount: Money?) async throws -> Bool {
+        guard let amount else { return false }
+        return try await !database.rows(
+            """
+            SELECT id FROM payments
+            WHERE subject = \(subject) AND origin = 'own' AND belvo_id IS NULL
+                AND amount_centavos = \(amount.centavos) AND created_at > app_now() - interval '1 day'
+            LIMIT 1
+            """
+        ).isEmpty
+    }
+
+    /// The name by which webhooks speak of an intent, if it can be a payment's id.
+    package func nameToldOfIntent(_ belvoID: UUID) async throws -> Payment.ID? {
+        try await database.rows(
+            """
+            SELECT external_id FROM webhook_receipts
+            WHERE object_id = \(belvoID) AND webhook_type = 'PAYMENT_INTENTS' AND external_id IS NOT NULL
+            ORDER BY last_received_at DESC LIMIT 1
+            """
+        ).first?.decode("external_id")
+    }
+
     /// Imports an enrollment as Belvo shows it, with its history line and the shop's event. Nothing comes back
     /// when there is a row for it already, or its user was forgotten meanwhile.
     ///

@@ -119,13 +119,20 @@ extension PaymentWorkflow {
         _ remote: Belvo.PaymentIntent, _ report: Payment.Report, after age: Duration, on context: CallContext
     ) async throws -> ForeignRecordImport {
         if remote.customer == nil, age < WebhookKind.lagMax { throw SyncDeferred.incomplete("customer") }
-        // Many have no name of their own, so that is believed within seconds.
-        if remote.externalID == nil, age < .seconds(5) { throw SyncDeferred.incomplete("external_id") }
+        // Many have no name of their own, and some no account, so that is believed within seconds.
+        if age < .seconds(5) {
+            if remote.externalID == nil { throw SyncDeferred.incomplete("external_id") }
+            if report.beneficiaryBankAccount == nil { throw SyncDeferred.incomplete("beneficiary_bank_account") }
+        }
         try await confirm(remote, on: context)
         guard let payer = remote.customer, let owner = try await dependencies.store.owner(belvoID: payer.uuid) else {
             return .notOurs
         }
         let named = try await payment(namedBy: remote, owner)
+        if remote.externalID == nil, age < WebhookKind.lagMax {
+            let isExpected = try await dependencies.store.hasUnknownPayment(of: owner.subject, over: report.amount)
+            if named != nil || isExpected { throw SyncDeferred.incomplete("external_id") }
+        }
         // An intent named after a payment of theirs counts also after the person was erased.
         if owner.isErased, named == nil { return .notOurs }
         // Under whatever name Belvo shows it, it may be the one that is being made here: its answer shows it.
@@ -186,11 +193,17 @@ extension PaymentWorkflow {
         guard again.isSame(as: remote) else { throw SyncDeferred.readingsDiffer }
     }
 
-    /// The same user's payment whose id is the intent's `external_id`. Where both are equal in all but Belvo's id the
-    /// intent is its twin; else it is another payment, since any client can give an intent any name.
+    /// The same user's payment whose id is the intent's `external_id`, or that its webhooks name where Belvo shows no
+    /// name. Where both are equal in all but Belvo's id the intent is its twin; else it is another payment, since any
+    /// client can give an intent any name.
     private func payment(namedBy remote: Belvo.PaymentIntent, _ owner: Owner) async throws -> Payment? {
-        guard let name = remote.externalID.flatMap({ Payment.ID($0) }),
-            let known = try await dependencies.store.payment(name)?.record, known.subject == owner.subject
+        let name =
+            if let shown = remote.externalID {
+                Payment.ID(shown)
+            } else {
+                try await dependencies.store.nameToldOfIntent(remote.id.uuid)
+            }
+        guard let name, let known = try await dependencies.store.payment(name)?.record, known.subject == owner.subject
         else { return nil }
         return known
     }
