@@ -24,7 +24,10 @@ package struct ShopEvent: Sendable, Equatable {
 extension ShopEvent {
     /// The event for a payment's change; nothing for a change that leads to no end and no doubt.
     package init?(_ after: Payment, before: Payment, at moment: Timestamp, id: () -> UUID) {
-        guard after.historyState != before.historyState else { return nil }
+        // A foreign payment has an event once Belvo shows that it is the shop's, if only then.
+        let isNewlyTheShops =
+            before.parties.beneficiaryBankAccount == nil && after.parties.beneficiaryBankAccount != nil
+        guard after.historyState != before.historyState || isNewlyTheShops else { return nil }
         // A creation that was not let in is the app's to repeat, and nothing to the shop.
         if before.state == .creating, [.notSent, .notLetIn].contains(after.failure) { return nil }
         let kind: Kind

@@ -236,7 +236,11 @@ extension Payment {
             if providerStatus != Self.paidWord { providerStatus = report.providerStatus }
             contradiction = contradiction ?? Contradiction()
         }
-        if isClosedAtBelvo { return }
+        if isClosedAtBelvo {
+            // Nothing else reads it again: what Belvo shows late is taken over as well.
+            if parties.beneficiaryBankAccount == nil, differences(from: report).isEmpty { takeForeignTerms(report) }
+            return
+        }
         guard differences(from: report).isEmpty else {
             if report.status.isSigned { wasSeenSigned = true }
             takeForeignTerms(report)

@@ -22,14 +22,36 @@ import Testing
                 harness.sandbox.next(
                     .altered([Fault.Alteration(beneficiary, account)]), on: .getPaymentIntent, count: nil)
                 try await harness.tell("PAYMENT_INTENTS", of: intent.description)
-                try await harness.work()
-                try await harness.work()
+                for _ in 1...2 { try await harness.pass(.seconds(10)) }
                 #expect(try await harness.lines(Self.payments) == ["observed succeeded 700 SUCCEEDED"])
                 #expect(shop.types == ["enrollment.succeeded"])
                 #expect(
                     try await harness.lines(
                         "SELECT concat_ws(' ', origin, status, payments, amount) AS line FROM ops.totals_per_day")
                         == ["observed SUCCEEDED 1 7.00"])
+            }
+        }
+    }
+
+    @Test func `income is told of once Belvo shows that it is the shop's`() async throws {
+        try await ShopDouble.serving { shop in
+            try await TestHarness.open(environment: shop.environment) { harness in
+                var client = try await AppClient.arrive(on: harness)
+                let intent = try await client.openPaymentBySDK(from: client.enroll().atBelvo())
+                try harness.sandbox.settle(intent: intent.description)
+                let beneficiary = "/payment_method_details/open_finance_biometric_pix/beneficiary_bank_account"
+                harness.sandbox.next(
+                    .altered([Fault.Alteration(beneficiary, nil)]), on: .getPaymentIntent, count: nil)
+                try await harness.tell("PAYMENT_INTENTS", of: intent.description)
+                try await harness.pass(.seconds(10))
+                #expect(try await harness.lines(Self.payments) == ["observed succeeded 700 SUCCEEDED"])
+                #expect(shop.types == ["enrollment.succeeded"])
+                harness.sandbox.clearFaults()
+                for _ in 1...2 {
+                    try await harness.tell("PAYMENT_INTENTS", of: intent.description)
+                    try await harness.pass(.seconds(10))
+                }
+                #expect(shop.types == ["enrollment.succeeded", "payment.succeeded"])
             }
         }
     }
