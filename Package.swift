@@ -97,6 +97,7 @@ let package = Package(
                 .embedInCode("0051_let_those_who_place_an_order_take_turns.sql"),
                 .embedInCode("0052_dispute_orders_that_changed_hands.sql"),
                 .embedInCode("0053_tell_of_disputes_found_before_the_order.sql"),
+                .embedInCode("0054_name_imported_payments_late.sql"),
             ],
             swiftSettings: strict
         ),

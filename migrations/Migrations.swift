@@ -94,6 +94,7 @@ public let migrations: [Migration] = [
     Migration(
         "0053_tell_of_disputes_found_before_the_order",
         PackageResources._053_tell_of_disputes_found_before_the_order_sql),
+    Migration("0054_name_imported_payments_late", PackageResources._054_name_imported_payments_late_sql),
 ]
 
 extension Migration {

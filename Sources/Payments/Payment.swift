@@ -83,7 +83,7 @@ public struct Payment: Sendable, Equatable {
     /// Both nil only where it is a foreign one's, and Belvo shows none.
     public let description: PaymentDescription?
     public let statementDescription: StatementDescription?
-    public let reference: Reference?
+    public var reference: Reference?
     public let metadata: Metadata?
     /// The same for every attempt to send this creation (belvo-api.md §1, `Belvo-Idempotency-Key`); nil where the
     /// creation was not ours.

@@ -45,18 +45,27 @@ extension Store {
         ).isEmpty
     }
 
-    /// Whether Belvo may have a payment of the user's over this amount, begun within a day, under an id that is not
-    /// known here: its creation was refused, or its answer lost.
-    package func hasUnknownPayment(of subject: UserSubject, over amount: Money?) async throws -> Bool {
-        guard let amount else { return false }
-        return try await !database.rows(
+    /// The user's payments over an amount that were begun within a day.
+    package struct RecentPayments: Sendable {
+        /// Whether there is one.
+        package let isAny: Bool
+        /// Whether Belvo may have one of them under an id that is not known here: its creation was refused, or its
+        /// answer lost.
+        package let isAnyUnknown: Bool
+    }
+
+    /// The user's payments over an amount that were begun within a day; none where there is no amount.
+    package func recentPayments(of subject: UserSubject, over amount: Money?) async throws -> RecentPayments {
+        guard let amount else { return RecentPayments(isAny: false, isAnyUnknown: false) }
+        let rows = try await database.rows(
             """
-            SELECT id FROM payments
-            WHERE subject = \(subject) AND origin = 'own' AND belvo_id IS NULL
-                AND amount_centavos = \(amount.centavos) AND created_at > app_now() - interval '1 day'
-            LIMIT 1
-            """
-        ).isEmpty
+            SELECT belvo_id IS NULL AS is_unknown FROM payments
+            WHERE subject = \(subject) AND origin = 'own' AND amount_centavos = \(amount.centavos)
+                AND created_at > app_now() - interval '1 day'
+            """)
+        return RecentPayments(
+            isAny: !rows.isEmpty,
+            isAnyUnknown: try rows.contains { try $0.decode("is_unknown", as: Bool.self) })
     }
 
     /// The name by which webhooks speak of an intent, if it can be a payment's id.
@@ -154,6 +163,25 @@ extension Store {
             SELECT * FROM made
             """
         ).first.map(readPayment)
+    }
+
+    /// Gives an imported payment the reference of our payment whose twin it is, or else the name of that payment
+    /// (`bears_name_of`); false where it has one, or another writer was faster.
+    package func name(
+        _ payment: Stored<Payment>, reference: Reference?, bearing name: Payment.ID?, emitting shopEvent: ShopEvent?
+    ) async throws -> Bool {
+        try await !database.execute(
+            """
+            WITH changed AS (
+                UPDATE payments SET
+                    reference = \(reference), bears_name_of = \(name), updated_at = app_now(), version = version + 1
+                WHERE id = \(payment.record.id) AND version = \(payment.version) AND origin <> 'own'
+                    AND reference IS NULL AND bears_name_of IS NULL
+                RETURNING id
+            )\(fragment: emitting(shopEvent, of: "payment"))
+            SELECT * FROM changed
+            """
+        ).isEmpty
     }
 
     /// The customer's row, locked until the record is there: a customer that is erased meanwhile gets none.

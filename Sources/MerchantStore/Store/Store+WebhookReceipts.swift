@@ -45,7 +45,7 @@ package struct NewWebhook: Sendable {
     package let externalID: UUID?
     package let outcome: WebhookReceipt.Outcome
     package let body: [UInt8]
-    /// How long it is left alone while a worker has others at hand, where nothing that it names is known here.
+    /// How long it is left alone; of several that come together, where nothing that it names is known here.
     let rest: Duration
 
     package init(
@@ -112,7 +112,8 @@ extension Store {
                 \(webhook.id), \(webhook.digest), \(webhook.type), \(webhook.code), \(webhook.object),
                 \(webhook.externalID), \(vault.seal(webhook.body, in: .webhookReceiptsBody, of: webhook.id)),
                 \(webhook.outcome),
-                CASE WHEN \(webhook.outcome == .received) THEN app_now() END,
+                CASE WHEN \(webhook.outcome == .received)
+                    THEN app_now() + \(webhook.rest.wholeMicroseconds) * interval '1 microsecond' END,
                 CASE WHEN \(webhook.outcome != .received) THEN app_now() END)
             ON CONFLICT ON CONSTRAINT one_receipt_per_webhook DO UPDATE SET
                 received_count = webhook_receipts.received_count + 1, last_received_at = app_now(),

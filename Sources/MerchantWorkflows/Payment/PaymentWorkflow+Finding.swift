@@ -25,7 +25,7 @@ extension PaymentWorkflow {
         // Any client may use our ids as names: of several intents those of this customer count. One alone may be this
         // payment, shown wrong.
         let payers = named.filter { $0.customer == nil || $0.customer?.uuid == payment.parties.customer }
-        let own = payers.isEmpty ? named : payers
+        let own = try await unknown(payers.isEmpty ? named : payers, to: payment)
         guard let intent = closest(of: own, to: payment) else {
             try await check(found.others, against: payment)
             return nil
@@ -35,6 +35,20 @@ extension PaymentWorkflow {
             try await importLater(twin.id, named: payment.id)
         }
         return .reported(try await raisingAlarms(about: report(intent), against: payment))
+    }
+
+    /// The intents that have no row of their own. One that was imported without its name gets that of the payment.
+    private func unknown(_ intents: [Belvo.PaymentIntent], to payment: Payment) async throws -> [Belvo.PaymentIntent] {
+        var unknown: [Belvo.PaymentIntent] = []
+        for intent in intents {
+            let known = try await dependencies.store.payment(belvoID: intent.id.uuid)
+            if let known, known.record.id != payment.id, known.record.origin == .foreign {
+                try await nameImported(known, as: intent, report(intent))
+            } else {
+                unknown.append(intent)
+            }
+        }
+        return unknown
     }
 
     /// The intent that is the payment: of several the one that shows most of what was asked for, and of these the one
@@ -59,14 +73,21 @@ extension PaymentWorkflow {
         try await readLater(.names, "HEARD_OF", payment.uuid, of: payment, knownAs: "named \(payment)")
     }
 
+    /// Has an intent that was imported without a name read once more when Belvo's readings do not lag any more.
+    func readOnceMore(_ intent: Belvo.PaymentIntent.ID) async throws {
+        try await readLater(
+            .paymentIntents, "NAMELESS", intent.uuid, of: nil, knownAs: "nameless \(intent)", rest: WebhookKind.lagMax)
+    }
+
     private func readLater(
-        _ kind: WebhookKind, _ code: String, _ object: UUID, of payment: Payment.ID, knownAs text: String
+        _ kind: WebhookKind, _ code: String, _ object: UUID, of payment: Payment.ID?, knownAs text: String,
+        rest: Duration = .zero
     ) async throws {
         try await dependencies.store.insertWebhook(
             NewWebhook(
                 id: dependencies.identities.next(), digest: dependencies.store.vault.lookup(text, for: .webhook),
-                type: kind.rawValue, code: code, object: object, externalID: payment.uuid, outcome: .received, body: [])
-        )
+                type: kind.rawValue, code: code, object: object, externalID: payment?.uuid, outcome: .received,
+                body: [], rest: rest))
     }
 
     /// Has every other intent of a payment's name imported that is not known here; a payment that has become none of

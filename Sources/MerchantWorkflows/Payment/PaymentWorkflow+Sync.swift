@@ -10,12 +10,12 @@ extension PaymentWorkflow {
     /// Reads an intent that a webhook named, and records Belvo's status, which is returned; one that is new here is
     /// imported. Nil when its customer is none of ours.
     ///
-    /// `age` is how long the webhook has waited: an intent that is new may lack members that Belvo shows later. While
-    /// it is less than `lag`, a reading that seems to go on after the end is not believed; the webhook is worked on
-    /// again, and until then the payment keeps its reference (`takes_reference`).
+    /// `age` is how long the webhook has waited, or nil where there is none: then the intent's own age counts. One that
+    /// is new may lack members that Belvo shows later. While the age is less than `lag`, a reading that seems to go on
+    /// after the end is not believed; the webhook is worked on again, and until then the payment keeps its reference
+    /// (`takes_reference`).
     func syncFromBelvo(
-        _ id: Belvo.PaymentIntent.ID, after age: Duration = WebhookKind.lagMax, lag: Duration = .zero,
-        on context: CallContext
+        _ id: Belvo.PaymentIntent.ID, after age: Duration? = nil, lag: Duration = .zero, on context: CallContext
     ) async throws -> ProviderStatus? {
         var remote = try await dependencies.belvo.readPaymentIntent(id, trace: context.trace)
         var seen = report(remote)
@@ -32,13 +32,15 @@ extension PaymentWorkflow {
                 }
             }
             let known = stored.record
+            if try await nameImported(stored, as: remote, seen) { continue }
             if known.belvoID == nil, listing == nil {
-                listing = try await takeBetter(than: remote, seen, for: stored, after: age, cause: context.cause)
+                listing = try await takeBetter(
+                    than: remote, seen, for: stored, after: age ?? WebhookKind.lagMax, cause: context.cause)
                 if listing == .showsBetter { continue }
             }
             // It may have been read from a copy that lags, or before the end was recorded that it seems to take back.
             if !isReadAgain, known.contradiction == nil, known.isLastStatusTakenBack(by: seen) {
-                if age < lag, seen.status.end == nil { throw SyncDeferred.takesLastStatusBack }
+                if (age ?? WebhookKind.lagMax) < lag, seen.status.end == nil { throw SyncDeferred.takesLastStatusBack }
                 remote = try await dependencies.belvo.readPaymentIntent(id, trace: context.trace)
                 seen = report(remote)
                 isReadAgain = true
@@ -116,22 +118,24 @@ extension PaymentWorkflow {
     /// An app cannot pay an order by making an intent itself. It names a reference, and counts under the order, only
     /// where it is a payment of ours that Belvo has twice: whichever of the two is paid, the reference is.
     private func importForeign(
-        _ remote: Belvo.PaymentIntent, _ report: Payment.Report, after age: Duration, on context: CallContext
+        _ remote: Belvo.PaymentIntent, _ report: Payment.Report, after age: Duration?, on context: CallContext
     ) async throws -> ForeignRecordImport {
-        if remote.customer == nil, age < WebhookKind.lagMax { throw SyncDeferred.incomplete("customer") }
+        if remote.customer == nil, let age, age < WebhookKind.lagMax { throw SyncDeferred.incomplete("customer") }
         // Many have no name of their own, and some no account, so that is believed within seconds.
-        if age < .seconds(5) {
-            if remote.externalID == nil { throw SyncDeferred.incomplete("external_id") }
+        if let age, age < .seconds(5) {
+            if remote.isNameless { throw SyncDeferred.incomplete("external_id") }
             if report.beneficiaryBankAccount == nil { throw SyncDeferred.incomplete("beneficiary_bank_account") }
         }
         try await confirm(remote, on: context)
         guard let payer = remote.customer, let owner = try await dependencies.store.owner(belvoID: payer.uuid) else {
             return .notOurs
         }
-        let named = try await payment(namedBy: remote, owner)
-        if remote.externalID == nil, age < WebhookKind.lagMax {
-            let isExpected = try await dependencies.store.hasUnknownPayment(of: owner.subject, over: report.amount)
-            if named != nil || isExpected { throw SyncDeferred.incomplete("external_id") }
+        let named = try await payment(namedBy: remote, of: owner.subject)
+        let recent = try await dependencies.store.recentPayments(of: owner.subject, over: report.amount)
+        if !remote.showsPaymentID, named != nil || remote.isNameless && recent.isAnyUnknown,
+            age ?? owner.age(of: remote.createdAt) < WebhookKind.lagMax
+        {
+            throw SyncDeferred.incomplete("external_id")
         }
         // An intent named after a payment of theirs counts also after the person was erased.
         if owner.isErased, named == nil { return .notOurs }
@@ -164,6 +168,8 @@ extension PaymentWorkflow {
         let name = isTwin && named?.reference != nil ? nil : named?.id
         if let imported = try await write(payment, seen: seen, of: owner, named: name, on: context) {
             logImport(imported, remote)
+            // It may be another one of theirs, of which Belvo has several: what it shows as its name later counts.
+            if remote.isNameless, named == nil, recent.isAny { try await readOnceMore(remote.id) }
             if imported.record.state == .succeeded {
                 try await logAlarms(of: imported.record.id)
                 try await raiseIfPaidTwice(imported.record, by: report.collected.map(\.transfer))
@@ -193,19 +199,39 @@ extension PaymentWorkflow {
         guard again.isSame(as: remote) else { throw SyncDeferred.readingsDiffer }
     }
 
-    /// The same user's payment whose id is the intent's `external_id`, or that its webhooks name where Belvo shows no
+    /// The user's payment whose id is the intent's `external_id`, or that its webhooks name where Belvo shows no such
     /// name. Where both are equal in all but Belvo's id the intent is its twin; else it is another payment, since any
     /// client can give an intent any name.
-    private func payment(namedBy remote: Belvo.PaymentIntent, _ owner: Owner) async throws -> Payment? {
-        let name =
-            if let shown = remote.externalID {
-                Payment.ID(shown)
-            } else {
-                try await dependencies.store.nameToldOfIntent(remote.id.uuid)
-            }
-        guard let name, let known = try await dependencies.store.payment(name)?.record, known.subject == owner.subject
+    private func payment(namedBy remote: Belvo.PaymentIntent, of subject: UserSubject) async throws -> Payment? {
+        var name = remote.externalID.flatMap { Payment.ID($0) }
+        if name == nil { name = try await dependencies.store.nameToldOfIntent(remote.id.uuid) }
+        guard let name, let known = try await dependencies.store.payment(name)?.record, known.subject == subject,
+            known.belvoID != remote.id.uuid
         else { return nil }
         return known
+    }
+
+    /// Gives an imported payment the name of ours that Belvo, or a webhook, shows only now, and with it the reference
+    /// of that payment where it is its twin. True where the row has changed.
+    @discardableResult
+    func nameImported(
+        _ stored: Stored<Payment>, as remote: Belvo.PaymentIntent, _ report: Payment.Report
+    ) async throws -> Bool {
+        let known = stored.record
+        guard known.origin == .foreign, known.reference == nil,
+            let named = try await payment(namedBy: remote, of: known.subject)
+        else { return false }
+        var next = known
+        if named.isTwin(report) { next.reference = named.reference }
+        let isNamed = try await dependencies.store.name(
+            stored, reference: next.reference, bearing: next.reference == nil ? named.id : nil,
+            emitting: dependencies.event(next, before: known, at: stored.clock.now))
+        guard isNamed else { return false }
+        dependencies.log.warning(
+            "payment.named_late", metadata: ["payment_id": "\(known.id)", "external_id": "\(named.id)"])
+        if let other = named.belvoID { try await noteTwin(remote.id.uuid, of: other, of: named.id) }
+        try await logAlarms(of: known.id)
+        return true
     }
 
     private func write(
@@ -247,6 +273,12 @@ extension PaymentWorkflow {
 }
 
 extension Belvo.PaymentIntent {
+    /// Whether it shows no `external_id`.
+    fileprivate var isNameless: Bool { externalID?.allSatisfy(\.isWhitespace) ?? true }
+
+    /// Whether its `external_id` can be the id of a payment of ours.
+    fileprivate var showsPaymentID: Bool { externalID.flatMap { Payment.ID($0) } != nil }
+
     /// Whether both show the same payment in the same status. What Belvo may make anew for each reading, such as a
     /// challenge or the id of a request, does not count.
     fileprivate func isSame(as other: Belvo.PaymentIntent) -> Bool {

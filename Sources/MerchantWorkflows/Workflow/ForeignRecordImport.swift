@@ -25,6 +25,12 @@ enum SyncDeferred: Error, Sendable, Equatable {
 }
 
 extension Owner {
+    /// How long ago Belvo says that something was made; an hour where that cannot be read.
+    func age(of createdAt: String?) -> Duration {
+        guard let made = createdAt.flatMap({ try? Timestamp($0) }) else { return WebhookKind.lagMax }
+        return clock.now - made
+    }
+
     /// When Belvo says that something was made, as far as that can be read, and not after now.
     func moment(_ text: String?) -> Timestamp {
         let now = clock.now

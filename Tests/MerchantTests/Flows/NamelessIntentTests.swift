@@ -1,37 +1,47 @@
 import Belvo
 import BelvoSandbox
 import HTTP
+import MerchantModel
 import Postgres
 import TestSupport
 import Testing
 import Transport
 
+@testable import MerchantServer
+@testable import MerchantWorkflows
+
 /// A creation that Belvo refused and carried out all the same, whose intent Belvo shows without its name.
 @Suite struct NamelessIntentTests {
-    /// The payment's id, and Belvo's id of its intent, which was paid; single readings and lists leave its name out.
+    /// The payment's id, and Belvo's id of its intent, which was paid; single readings and lists show this in the place
+    /// of its name.
     private static func paidWithoutName(
-        _ harness: TestHarness, _ client: AppClient, _ enrollment: AppClient.Enrollment
+        _ harness: TestHarness, _ client: AppClient, _ enrollment: AppClient.Enrollment, showing name: String = "null"
     ) async throws -> (id: String, intent: String) {
         harness.sandbox.next(.statusAfter(400), on: .createPaymentIntent)
         #expect(try await client.requestPayment(enrollment).status >= 400)
         let id = try #require(try await harness.lines("SELECT id::text AS line FROM payments").first)
         let intent = try #require(harness.sandbox.intentIDs(externalID: id).first)
         try harness.sandbox.settle(intent: intent)
-        harness.sandbox.next(
-            .altered([Fault.Alteration("/external_id", "null")]), on: .getPaymentIntent, count: nil)
-        harness.sandbox.next(
-            .altered([Fault.Alteration("/results/0/external_id", "null")]), on: .listPaymentIntents, count: nil)
+        hideNames(harness, showing: name)
         return (id, intent)
+    }
+
+    private static func hideNames(_ harness: TestHarness, showing name: String = "null") {
+        harness.sandbox.next(.altered([Fault.Alteration("/external_id", name)]), on: .getPaymentIntent, count: nil)
+        harness.sandbox.next(
+            .altered([Fault.Alteration("/results/0/external_id", name)]), on: .listPaymentIntents, count: nil)
     }
 
     private static let payments = """
         SELECT concat_ws(' ', origin, status, reference) AS line FROM payments ORDER BY origin
         """ as SQL
 
-    @Test(arguments: [true, false])
-    func `an intent that shows its name late is the payment that bears it`(isNamedByWebhook: Bool) async throws {
+    @Test(arguments: [true, false], ["null", #""""#, #"" ""#])
+    func `an intent that shows its name late is the payment that bears it`(isNamedByWebhook: Bool, shown: String)
+        async throws
+    {
         try await MayBelvoStillPayTests.open { harness, client, enrollment in
-            let (id, intent) = try await Self.paidWithoutName(harness, client, enrollment)
+            let (id, intent) = try await Self.paidWithoutName(harness, client, enrollment, showing: shown)
             try await harness.tell("PAYMENT_INTENTS", of: intent, named: isNamedByWebhook ? id : nil)
             for _ in 1...4 { try await harness.pass(.seconds(10)) }
             #expect(try await harness.lines(Self.payments) == ["own FAILED order-1"])
@@ -63,6 +73,61 @@ import Transport
             try await harness.tell("PAYMENT_INTENTS", of: "\(other)")
             try await harness.pass(.seconds(10))
             #expect(try await harness.lines(Self.payments) == ["observed PENDING", "own FAILED order-1"])
+        }
+    }
+
+    @Test func `an intent that waits for its name waits in a reconciliation, too`() async throws {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            _ = try await Self.paidWithoutName(harness, client, enrollment)
+            let today = try #require(try await harness.lines("SELECT app_now()::date::text AS line").first)
+            let day = try #require(UTCDay(today))
+            _ = try await harness.operate { try await $0.reconcile(day) }
+            #expect(try await harness.lines(Self.payments) == ["own FAILED order-1"])
+            harness.sandbox.clearFaults()
+            _ = try await harness.operate { try await $0.reconcile(day) }
+            #expect(try await harness.lines(Self.payments) == ["own SUCCEEDED order-1"])
+        }
+    }
+
+    @Test func `an intent that was imported without its name holds the reference once a list shows the name`()
+        async throws
+    {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let (_, intent) = try await Self.paidWithoutName(harness, client, enrollment)
+            try await harness.tell("PAYMENT_INTENTS", of: intent)
+            try await harness.pass(.seconds(3_700))
+            #expect(try await harness.lines(Self.payments) == ["observed SUCCEEDED", "own FAILED order-1"])
+            harness.sandbox.clearFaults()
+            // Who may hold a token may have signed it: Belvo's list of its name is asked before another is opened.
+            #expect(try await client.app.send(.post, "/v1/widget-token").status == 201)
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 409)
+            #expect(
+                try await harness.lines(Self.payments) == ["observed SUCCEEDED order-1", "own FAILED order-1"])
+        }
+    }
+
+    @Test func `a second intent that shows its name after it was imported raises the alarm of its money`() async throws
+    {
+        try await ShopDouble.serving { shop in
+            try await MayBelvoStillPayTests.open("optional", shop) { harness, client, enrollment in
+                let payment = try await client.openPayment(enrollment)
+                let other = try await client.openPaymentBySDK(
+                    from: enrollment.atBelvo(), named: payment.id, centavos: 1990)
+                try await client.authorize(payment)
+                for intent in [payment.belvoID, "\(other)"] { try harness.sandbox.settle(intent: intent) }
+                try await harness.poll()
+                Self.hideNames(harness)
+                try await harness.tell("PAYMENT_INTENTS", of: "\(other)")
+                try await harness.pass(.seconds(10))
+                #expect(try await harness.lines(Self.payments) == ["observed SUCCEEDED", "own SUCCEEDED order-1"])
+                harness.sandbox.clearFaults()
+                try await harness.pass(.seconds(3_700))
+                #expect(
+                    try await harness.lines(Self.payments) == ["observed SUCCEEDED order-1", "own SUCCEEDED order-1"])
+                #expect(try await MayBelvoStillPayTests.alarms(on: harness).contains("double_paid"))
+                try await harness.work()
+                #expect(shop.types.count { $0 == "payment.succeeded" } == 3)
+            }
         }
     }
 }
