@@ -206,7 +206,8 @@ extension BelvoGate {
             if turn.caller != .stranger {
                 state.failures.note(outcome.kind, isChanging: call.isChanging, turn.place, at: now)
             }
-            state.hangingUsers.note(outcome.kind, isChanging: call.isChanging, turn.caller, turn.place, at: now)
+            state.hangingUsers.note(
+                outcome.kind, isChanging: call.isChanging, turn.caller, turn.place, began: began, at: now)
             state.counts[GateSnapshot.Key(call: call, outcome: outcome.kind), default: 0] += 1
             let availability = turn.caller == .stranger ? \GateState.strangersAvailability : \GateState.availability
             return state[keyPath: availability].learn(

@@ -55,7 +55,7 @@ struct GateState: Sendable {
 
     private func allows(_ caller: Caller, _ place: CallLines.Place, at now: Monotonic) -> Bool {
         guard sideCalls.allows(caller, place), institutionShares.allows(caller, place),
-            hangingUsers.allows(caller, place, at: now)
+            hangingUsers.allows(caller, place, failures.institutions, at: now)
         else { return false }
         guard Turn.hasShare(caller, place.party) else { return true }
         return caller == .person ? shares.allows(place.party, at: now) : workShares.allows(place.party)
@@ -64,7 +64,7 @@ struct GateState: Sendable {
     private mutating func takeShare(_ caller: Caller, _ place: CallLines.Place, at now: Monotonic) {
         sideCalls.take(caller, place)
         institutionShares.take(caller, place)
-        hangingUsers.take(caller, place)
+        hangingUsers.take(caller, place, failures.institutions, at: now)
         guard Turn.hasShare(caller, place.party) else { return }
         if caller == .person { shares.take(place.party, at: now) } else { workShares.take(place.party) }
     }

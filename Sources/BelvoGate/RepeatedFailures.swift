@@ -38,7 +38,7 @@ struct RepeatedFailures: Sendable {
     }
 
     private var failures: [UInt64: Failures] = [:]
-    private var institutions = FailingInstitutions()
+    private(set) var institutions = FailingInstitutions()
 
     /// The rounds that a call at this place waits for; 0 where it waits as any other's.
     func rounds(for place: CallLines.Place, at now: Monotonic) -> Int {

@@ -166,22 +166,29 @@ import Transport
         }
     }
 
-    @Test(arguments: [
-        (Caller.person, Call.Subject.payments, 16), (.person, .preparations, 8), (.background, .payments, 8),
-    ])
-    func `users whose last call was not answered have a quarter of the places while others are answered`(
-        caller: Caller, about: Call.Subject, most: Int
+    private static let hangsMax: [(Caller, Call.Subject, Int)] = [
+        (.person, .payments, 16), (.person, .preparations, 8), (.background, .payments, 8),
+    ]
+
+    @Test(arguments: [1, 2], hangsMax)
+    func `users whose last calls were not answered have a part of the places while others are answered`(
+        timeOuts: Int, most: (caller: Caller, about: Call.Subject, ofFirst: Int)
     ) {
+        let caller = most.caller
         var users = HangingUsers(callsMax: 64)
-        func place(_ user: UInt64) -> CallLines.Place { CallLines.Place(line: 0, subject: about, party: user) }
+        let institutions = FailingInstitutions()
+        func place(_ user: UInt64) -> CallLines.Place { CallLines.Place(line: 0, subject: most.about, party: user) }
         var now = Monotonic(nanoseconds: 0)
-        for user in 2...61 as ClosedRange<UInt64> {
-            users.note(.timedOut, isChanging: false, caller, place(user), at: now)
+        for _ in 1...timeOuts {
+            for user in 2...61 as ClosedRange<UInt64> {
+                users.note(.timedOut, isChanging: false, caller, place(user), began: now, at: now)
+            }
         }
         func taken() -> Int {
             var count = 0
-            for user in 2...61 as ClosedRange<UInt64> where users.allows(caller, place(user), at: now) {
-                users.take(caller, place(user))
+            for user in 2...61 as ClosedRange<UInt64>
+            where users.allows(caller, place(user), institutions, at: now) {
+                users.take(caller, place(user), institutions, at: now)
                 count += 1
             }
             for user in 2...61 as ClosedRange<UInt64> { users.finish(caller, place(user)) }
@@ -189,16 +196,59 @@ import Transport
         }
         // Where nothing is answered all are alike.
         #expect(taken() == 60)
-        users.note(.answered, isChanging: false, caller, place(100), at: now)
-        #expect(taken() == most)
-        #expect(users.allows(caller, place(100), at: now))
-        #expect(users.allows(caller, place(101), at: now))
+        users.note(.answered, isChanging: false, caller, place(100), began: now, at: now)
+        let share = most.ofFirst / timeOuts
+        #expect(taken() == share)
+        #expect(users.allows(caller, place(100), institutions, at: now))
+        #expect(users.allows(caller, place(101), institutions, at: now))
         // Who is answered is one of the others again.
         for user in 2...21 as ClosedRange<UInt64> {
-            users.note(.refused, isChanging: false, caller, place(user), at: now)
+            users.note(.refused, isChanging: false, caller, place(user), began: now, at: now)
         }
-        #expect(taken() == 20 + most)
+        #expect(taken() == 20 + share)
         now = now + HangingUsers.answeredLately
         #expect(taken() == 60)
+    }
+
+    /// A user at another institution than the sixty whose calls hang, one of whose calls hung as well.
+    @Test(arguments: [true, false])
+    func `a user of whom one call was not answered does not wait for those of whom all are not`(isOfTheirBank: Bool) {
+        var users = HangingUsers(callsMax: 64)
+        var institutions = FailingInstitutions()
+        func place(_ user: UInt64, _ institution: UInt64) -> CallLines.Place {
+            CallLines.Place(line: 0, subject: .payments, party: user, institution: institution)
+        }
+        let now = Monotonic(nanoseconds: 0)
+        let sixty = (2...61 as ClosedRange<UInt64>).map { place($0, 7) }
+        for there in sixty {
+            users.note(.timedOut, isChanging: true, .person, there, began: now, at: now)
+            institutions.note(failed: true, isChanging: true, there, at: now)
+        }
+        users.note(.answered, isChanging: true, .person, place(100, 8), began: now, at: now)
+        institutions.note(failed: false, isChanging: true, place(100, 8), at: now)
+        let innocent = place(101, isOfTheirBank ? 7 : 8)
+        users.note(.timedOut, isChanging: true, .person, innocent, began: now, at: now)
+        institutions.note(failed: true, isChanging: true, innocent, at: now)
+        for there in sixty where users.allows(.person, there, institutions, at: now) {
+            users.take(.person, there, institutions, at: now)
+        }
+        #expect(users.allows(.person, innocent, institutions, at: now) != isOfTheirBank)
+    }
+
+    @Test func `calls that were under way together count as one that was not answered`() {
+        var users = HangingUsers(callsMax: 64)
+        let institutions = FailingInstitutions()
+        func place(_ user: UInt64) -> CallLines.Place { CallLines.Place(line: 0, subject: .payments, party: user) }
+        let (began, now) = (Monotonic(nanoseconds: 0), Monotonic(nanoseconds: 10_000_000_000))
+        users.note(.answered, isChanging: true, .person, place(100), began: now, at: now)
+        for user in 2...61 as ClosedRange<UInt64> {
+            for _ in 1...2 { users.note(.timedOut, isChanging: true, .person, place(user), began: began, at: now) }
+        }
+        var count = 0
+        for user in 2...61 as ClosedRange<UInt64> where users.allows(.person, place(user), institutions, at: now) {
+            users.take(.person, place(user), institutions, at: now)
+            count += 1
+        }
+        #expect(count == 16)
     }
 }
