@@ -91,5 +91,5 @@ CREATE TRIGGER imported_payments_are_checked_when_named
     WHEN (
         NEW.origin <> 'own'
         AND (NEW.reference, NEW.bears_name_of) IS DISTINCT FROM (OLD.reference, OLD.bears_name_of)
-        AND (NEW.state = 'succeeded' OR NEW.collected_by IS NOT NULL AND NEW.closed_at_belvo IS NULL))
+        AND has_received_money(NEW.*))
     EXECUTE FUNCTION raise_money_alarms();

@@ -165,8 +165,18 @@ extension Store {
         ).first.map(readPayment)
     }
 
-    /// Gives an imported payment the reference of our payment whose twin it is, or else the name of that payment
-    /// (`bears_name_of`); false where it has one, or another writer was faster.
+    /// The payment, if it was imported and neither a reference nor a name is known of it.
+    package func nameless(_ id: Payment.ID) async throws -> Stored<Payment>? {
+        try await database.rows(
+            """
+            SELECT \(fragment: Self.paymentColumns) FROM payments
+            WHERE id = \(id) AND origin <> 'own' AND reference IS NULL AND bears_name_of IS NULL
+            """
+        ).first.map(readPayment)
+    }
+
+    /// Gives a nameless payment the reference of our payment whose twin it is, or else the name of that payment
+    /// (`bears_name_of`); false where another writer was faster.
     package func name(
         _ payment: Stored<Payment>, reference: Reference?, bearing name: Payment.ID?, emitting shopEvent: ShopEvent?
     ) async throws -> Bool {

@@ -12,6 +12,7 @@ extension PaymentWorkflow {
     func read(_ payment: Payment, from belvo: Belvo.Client) async throws -> Payment.Event? {
         guard let belvoID = payment.belvoID else { return try await find(payment, at: belvo) }
         let intent = try await belvo.readPaymentIntent(Belvo.PaymentIntent.ID(belvoID))
+        try await nameImported(payment, as: intent)
         return .reported(try await raisingAlarms(about: report(intent), against: payment))
     }
 
@@ -43,7 +44,7 @@ extension PaymentWorkflow {
         for intent in intents {
             let known = try await dependencies.store.payment(belvoID: intent.id.uuid)
             if let known, known.record.id != payment.id, known.record.origin == .foreign {
-                try await nameImported(known, as: intent, report(intent))
+                try await nameImported(known.record, as: intent)
             } else {
                 unknown.append(intent)
             }

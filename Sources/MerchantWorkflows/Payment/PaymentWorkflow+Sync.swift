@@ -32,7 +32,7 @@ extension PaymentWorkflow {
                 }
             }
             let known = stored.record
-            if try await nameImported(stored, as: remote, seen) { continue }
+            if try await nameImported(known, as: remote) { continue }
             if known.belvoID == nil, listing == nil {
                 listing = try await takeBetter(
                     than: remote, seen, for: stored, after: age ?? WebhookKind.lagMax, cause: context.cause)
@@ -214,24 +214,25 @@ extension PaymentWorkflow {
     /// Gives an imported payment the name of ours that Belvo, or a webhook, shows only now, and with it the reference
     /// of that payment where it is its twin. True where the row has changed.
     @discardableResult
-    func nameImported(
-        _ stored: Stored<Payment>, as remote: Belvo.PaymentIntent, _ report: Payment.Report
-    ) async throws -> Bool {
-        let known = stored.record
+    func nameImported(_ known: Payment, as remote: Belvo.PaymentIntent) async throws -> Bool {
         guard known.origin == .foreign, known.reference == nil,
             let named = try await payment(namedBy: remote, of: known.subject)
         else { return false }
-        var next = known
-        if named.isTwin(report) { next.reference = named.reference }
-        let isNamed = try await dependencies.store.name(
-            stored, reference: next.reference, bearing: next.reference == nil ? named.id : nil,
-            emitting: dependencies.event(next, before: known, at: stored.clock.now))
-        guard isNamed else { return false }
-        dependencies.log.warning(
-            "payment.named_late", metadata: ["payment_id": "\(known.id)", "external_id": "\(named.id)"])
-        if let other = named.belvoID { try await noteTwin(remote.id.uuid, of: other, of: named.id) }
-        try await logAlarms(of: known.id)
-        return true
+        for _ in 0..<attemptsMax {
+            guard let stored = try await dependencies.store.nameless(known.id) else { return false }
+            var next = stored.record
+            if named.isTwin(report(remote)) { next.reference = named.reference }
+            let isNamed = try await dependencies.store.name(
+                stored, reference: next.reference, bearing: next.reference == nil ? named.id : nil,
+                emitting: dependencies.event(next, before: stored.record, at: stored.clock.now))
+            guard isNamed else { continue }
+            dependencies.log.warning(
+                "payment.named_late", metadata: ["payment_id": "\(known.id)", "external_id": "\(named.id)"])
+            if let other = named.belvoID { try await noteTwin(remote.id.uuid, of: other, of: named.id) }
+            try await logAlarms(of: known.id)
+            return true
+        }
+        throw WorkflowRefusal.contended
     }
 
     private func write(

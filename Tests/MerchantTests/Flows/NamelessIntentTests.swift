@@ -130,4 +130,76 @@ import Transport
             }
         }
     }
+
+    /// A payment and another intent of its name, which was imported without it, as it is then.
+    private static func besideNameless(
+        _ harness: TestHarness, _ client: AppClient, _ enrollment: AppClient.Enrollment,
+        _ turn: (TestHarness, _ other: String) throws -> Void
+    ) async throws -> (payment: AppClient.OpenedPayment, other: String) {
+        let payment = try await client.openPayment(enrollment)
+        let other = try await client.openPaymentBySDK(from: enrollment.atBelvo(), named: payment.id, centavos: 1990)
+        try turn(harness, "\(other)")
+        hideNames(harness)
+        try await harness.tell("PAYMENT_INTENTS", of: "\(other)")
+        try await harness.pass(.seconds(10))
+        return (payment, "\(other)")
+    }
+
+    @Test func `an intent under way whose name a poll shows holds the reference`() async throws {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let (payment, _) = try await Self.besideNameless(harness, client, enrollment) {
+                try $0.sandbox.turn(intent: $1, to: "PROCESSING")
+            }
+            #expect(try await harness.lines(Self.payments) == ["observed PENDING", "own PENDING order-1"])
+            harness.sandbox.clearFaults()
+            try harness.sandbox.fail(intent: payment.belvoID)
+            try await harness.hear(of: payment.belvoID)
+            for _ in 1...2 { try await harness.pass(.seconds(30)) }
+            #expect(try await harness.lines(Self.payments) == ["observed PENDING order-1", "own FAILED order-1"])
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 409)
+        }
+    }
+
+    @Test func `an intent whose FAILED was taken back raises the alarm of two payments when it shows its name`()
+        async throws
+    {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let (payment, other) = try await Self.besideNameless(harness, client, enrollment) {
+                try $0.sandbox.fail(intent: $1)
+            }
+            try await client.authorize(payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            try await harness.poll()
+            harness.sandbox.clearFaults()
+            harness.sandbox.next(
+                .altered([
+                    Fault.Alteration("/status", #""SUCCEEDED""#), Fault.Alteration("/external_id", "null"),
+                ]), on: .getPaymentIntent, count: nil)
+            try await harness.tell("PAYMENT_INTENTS", of: other, code: "AGAIN")
+            try await harness.pass(.seconds(10))
+            let before = try await MayBelvoStillPayTests.alarms(on: harness)
+            #expect(before.contains("contradiction") && !before.contains("double_paid"), "\(before)")
+            harness.sandbox.clearFaults()
+            for code in ["ONCE_MORE", "AND_AGAIN"] {
+                try await harness.tell("PAYMENT_INTENTS", of: other, code: code)
+                try await harness.pass(.seconds(10))
+            }
+            #expect(try await MayBelvoStillPayTests.alarms(on: harness).contains("double_paid"))
+        }
+    }
+
+    @Test func `an intent whose name a reconciliation shows gets it`() async throws {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let (payment, _) = try await Self.besideNameless(harness, client, enrollment) {
+                try $0.sandbox.settle(intent: $1)
+            }
+            #expect(try await harness.lines(Self.payments) == ["observed SUCCEEDED", "own PENDING order-1"])
+            harness.sandbox.clearFaults()
+            let today = try #require(try await harness.lines("SELECT app_now()::date::text AS line").first)
+            let day = try #require(UTCDay(today))
+            _ = try await harness.operate { try await $0.reconcile(day) }
+            #expect(try await harness.lines(Self.payments) == ["observed SUCCEEDED order-1", "own PENDING order-1"])
+            #expect(try await client.authorize(payment).status == 409)
+        }
+    }
 }
