@@ -81,12 +81,12 @@ BEGIN
 END
 $$;
 
-CREATE TRIGGER imported_payments_are_named
+CREATE OR REPLACE TRIGGER imported_payments_are_named
     BEFORE UPDATE OF reference ON payments FOR EACH ROW
     WHEN (NEW.origin <> 'own' AND NEW.reference IS DISTINCT FROM OLD.reference)
     EXECUTE FUNCTION guard_payment();
 
-CREATE TRIGGER imported_payments_are_checked_when_named
+CREATE OR REPLACE TRIGGER imported_payments_are_checked_when_named
     AFTER UPDATE OF reference, bears_name_of ON payments FOR EACH ROW
     WHEN (
         NEW.origin <> 'own'

@@ -160,34 +160,6 @@ import Transport
         }
     }
 
-    @Test func `an intent whose FAILED was taken back raises the alarm of two payments when it shows its name`()
-        async throws
-    {
-        try await MayBelvoStillPayTests.open { harness, client, enrollment in
-            let (payment, other) = try await Self.besideNameless(harness, client, enrollment) {
-                try $0.sandbox.fail(intent: $1)
-            }
-            try await client.authorize(payment)
-            try harness.sandbox.settle(intent: payment.belvoID)
-            try await harness.poll()
-            harness.sandbox.clearFaults()
-            harness.sandbox.next(
-                .altered([
-                    Fault.Alteration("/status", #""SUCCEEDED""#), Fault.Alteration("/external_id", "null"),
-                ]), on: .getPaymentIntent, count: nil)
-            try await harness.tell("PAYMENT_INTENTS", of: other, code: "AGAIN")
-            try await harness.pass(.seconds(10))
-            let before = try await MayBelvoStillPayTests.alarms(on: harness)
-            #expect(before.contains("contradiction") && !before.contains("double_paid"), "\(before)")
-            harness.sandbox.clearFaults()
-            for code in ["ONCE_MORE", "AND_AGAIN"] {
-                try await harness.tell("PAYMENT_INTENTS", of: other, code: code)
-                try await harness.pass(.seconds(10))
-            }
-            #expect(try await MayBelvoStillPayTests.alarms(on: harness).contains("double_paid"))
-        }
-    }
-
     @Test func `an intent whose name a reconciliation shows gets it`() async throws {
         try await MayBelvoStillPayTests.open { harness, client, enrollment in
             let (payment, _) = try await Self.besideNameless(harness, client, enrollment) {
