@@ -20,6 +20,13 @@ public struct Timeouts: Sendable, Equatable {
     /// How long a request may wait for Belvo in all: after that, a worker finds out what became of it.
     public var askingDeadline: Duration { callDeadline + resendDeadline }
 
+    /// How long to wait before the next poll of a record whose creation was sent so long ago, with an outcome that is
+    /// not known: a quarter of its age, from `pollInterval` to 10 s. The app that waits repeats its request, which
+    /// finds out by itself, so workers look ever less often.
+    public func creationPollInterval(age: Duration) -> Duration {
+        max(pollInterval, min(age / 4, .seconds(10)))
+    }
+
     /// How long to wait before the next poll of a record whose deadline passed so long ago, of whatever kind: every 10
     /// s at first, backing off to 2 minutes within the first hour; every 15 minutes for a week; then hourly.
     ///

@@ -150,17 +150,13 @@ extension CustomerWorkflow: PolledWorkflow {
         try await dependencies.store.customer(of: stored.record.subject)
     }
 
-    /// The app that waits repeats its request, which finds out by itself: workers look ever less often.
     func nextPoll(at stored: Stored<Customer>) -> Duration? {
         guard stored.record.state == .creating else { return nil }
         let timeouts = dependencies.timeouts
         guard let deadline = stored.deadline else { return timeouts.pollInterval }
         if stored.isOverdue { return timeouts.overduePollInterval(overdue: stored.clock.now - deadline) }
-        let age = stored.record.creationSchedule(timeouts).deadline - (deadline - stored.clock.now)
-        return max(timeouts.pollInterval, min(age / 4, Self.pollPauseMax))
+        return timeouts.creationPollInterval(age: stored.creationAge(timeouts))
     }
-
-    private static let pollPauseMax = Duration.seconds(10)
 }
 
 extension BelvoError {

@@ -300,6 +300,9 @@ extension EnrollmentWorkflow: PolledWorkflow {
         }
         // Belvo is not asked again while a person is busy; what cannot be read for long is polled ever less often.
         var rest = next.waitsForPerson ? stored.deadline.map { $0 - stored.clock.now } : nil
+        if next.isCreating {
+            rest = dependencies.timeouts.creationPollInterval(age: stored.creationAge(dependencies.timeouts))
+        }
         // Polled before its time because it may have come back unseen (`hasten`): Belvo may not show that at once.
         if next.state == .atBank, let url = next.redirectURL, redirectState(in: url) == nil {
             rest = rest.map { min($0, .seconds(5)) }

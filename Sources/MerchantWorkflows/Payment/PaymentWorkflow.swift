@@ -355,10 +355,13 @@ extension PaymentWorkflow: PolledWorkflow {
             return .goesOn(
                 nextPoll: dependencies.timeouts.overduePollInterval(overdue: moment - deadline), deadline: deadline)
         }
+        let timeouts = dependencies.timeouts
         let waitsForUser = next.state == .awaitingSignature && !next.isMaybeSigned
-        let rest = waitsForUser ? stored.deadline.map { $0 - moment } : nil
-        let plan = PollPlan.goesOn(
-            nextPoll: max(rest ?? .zero, dependencies.timeouts.pollInterval), deadline: stored.deadline)
+        let rest =
+            waitsForUser
+            ? stored.deadline.map { $0 - moment }
+            : next.isCreating ? timeouts.creationPollInterval(age: stored.creationAge(timeouts)) : nil
+        let plan = PollPlan.goesOn(nextPoll: max(rest ?? .zero, timeouts.pollInterval), deadline: stored.deadline)
         // The signature left a moment ago: that Belvo has taken it does not change the next poll.
         return next.isAuthorizationAccepted && !stored.record.isAuthorizationAccepted ? plan.keepingNextPoll : plan
     }

@@ -79,6 +79,13 @@ protocol Creatable: Pollable {
     static func belvoID(in event: Event) -> UUID?
 }
 
+extension Stored where Record: Creatable {
+    /// How long ago the creation was sent for the last time; of a record with no deadline, zero.
+    func creationAge(_ timeouts: Timeouts) -> Duration {
+        deadline.map { record.creationSchedule(timeouts).deadline - ($0 - clock.now) } ?? .zero
+    }
+}
+
 /// Why Belvo refuses a creation. An idempotency key keeps the refusal only where Belvo's own words are the reason.
 enum RefusalReason: Equatable {
     case asBelvoSays

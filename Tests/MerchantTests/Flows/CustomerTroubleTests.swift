@@ -117,31 +117,4 @@ import Testing
             }
         }
     }
-
-    @Test func `a customer whose creation is not known is looked for by workers ever less often`() async throws {
-        try await TestHarness.open { harness in
-            let app = try await harness.app(of: "ana")
-            harness.sandbox.next(.dropAnswer, on: .createCustomer)
-            harness.sandbox.next(.refused(503, code: "unavailable"), on: .listCustomers, count: nil)
-            #expect(try await app.send(.put, "/v1/customer", AppClient.customerBody()).status == 202)
-            let dependencies = harness.merchant.dependencies
-            let subject = try #require(
-                try await harness.lines("SELECT subject AS line FROM customers").first.map { try UserSubject($0) })
-            var pauses: [Duration] = []
-            for age in [4, 20, 30, 60] {
-                let rest = try await dependencies.store.customer(of: subject).map {
-                    $0.record.creationSchedule(dependencies.timeouts).deadline - .seconds(age)
-                }
-                let seconds = try #require(rest).components.seconds
-                try await harness.database.execute(
-                    "UPDATE customers SET deadline_at = app_now() + \(seconds) * interval '1 second'")
-                let known = try #require(try await dependencies.store.customer(of: subject))
-                pauses.append(try #require(CustomerWorkflow(dependencies: dependencies).nextPoll(at: known)))
-            }
-            #expect(pauses[0] == dependencies.timeouts.pollInterval)
-            #expect(pauses[1] > .seconds(4) && pauses[1] < .seconds(6))
-            #expect(pauses[2] > .seconds(6) && pauses[2] < .seconds(9))
-            #expect(pauses[3] == .seconds(10))
-        }
-    }
 }

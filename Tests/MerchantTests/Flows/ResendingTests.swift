@@ -282,6 +282,25 @@ import Testing
         }
     }
 
+    @Test(arguments: Creation.allCases)
+    fileprivate func `a creation of unknown outcome is looked for by workers ever less often`(
+        creation: Creation
+    ) async throws {
+        try await TestHarness.open { harness in
+            let attempt = try await creation.prepare(on: harness)
+            harness.sandbox.variants.listLagMilliseconds = 3_600_000
+            harness.sandbox.next(.dropAnswer, on: creation.endpoint, count: 2)
+            #expect(try await attempt.send().status == 202)
+            var age = 0
+            for (later, pause) in [(8, 2), (20, 5), (40, 10)] {
+                try await harness.pass(.seconds(later - age))
+                age = later
+                let wait = try #require(try await attempt.nextPoll())
+                #expect(abs(wait - Double(pause)) < 1.5, "\(age) s after the creation: \(wait) s")
+            }
+        }
+    }
+
     @Test(arguments: [Creation.enrollment, .customer])
     fileprivate func `of two that Belvo lists the first is taken, or the one that has come further`(
         creation: Creation
@@ -342,6 +361,22 @@ private enum Creation: String, CaseIterable, Sendable {
             case .enrollment: return client.harness.sandbox.enrollmentIDs(externalID: id)
             case .payment: return client.harness.sandbox.intentIDs(externalID: id)
             }
+        }
+
+        /// Seconds until a worker looks for it.
+        func nextPoll() async throws -> Double? {
+            let table: SQL =
+                switch creation {
+                case .customer: "customers"
+                case .enrollment: "enrollments"
+                case .payment: "payments"
+                }
+            let rows = try await client.harness.database.rows(
+                """
+                SELECT extract(epoch FROM next_poll_at - app_now())::float8 AS wait FROM \(fragment: table)
+                WHERE state = 'creating'
+                """)
+            return try rows.first?.decode("wait")
         }
 
         /// As the newest row has it.

@@ -13,4 +13,12 @@ import Testing
     func `what is in doubt is read ever less often, and never given up`(age: Duration, pause: Duration) {
         #expect(Timeouts().overduePollInterval(overdue: age) == pause)
     }
+
+    @Test(
+        arguments: [(0, 2_000), (8, 2_000), (12, 3_000), (20, 5_000), (40, 10_000), (60, 10_000)] as [(Int64, Int64)])
+    func `a creation of unknown outcome is looked for after a quarter of its age, 10 s at most`(
+        age: Int64, pause: Int64
+    ) {
+        #expect(Timeouts().creationPollInterval(age: .seconds(age)) == .milliseconds(pause))
+    }
 }
