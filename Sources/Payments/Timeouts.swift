@@ -21,10 +21,10 @@ public struct Timeouts: Sendable, Equatable {
     public var askingDeadline: Duration { callDeadline + resendDeadline }
 
     /// How long to wait before the next poll of a record whose creation was sent so long ago, with an outcome that is
-    /// not known: a quarter of its age, from `pollInterval` to 10 s. The app that waits repeats its request, which
+    /// not known: half of its age, from `pollInterval` to 15 s. The app that waits repeats its request, which
     /// finds out by itself, so workers look ever less often.
     public func creationPollInterval(age: Duration) -> Duration {
-        max(pollInterval, min(age / 4, .seconds(10)))
+        max(pollInterval, min(age / 2, .seconds(15)))
     }
 
     /// How long to wait before the next poll of a record whose deadline passed so long ago, of whatever kind: every 10

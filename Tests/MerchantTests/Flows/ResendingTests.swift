@@ -292,7 +292,7 @@ import Testing
             harness.sandbox.next(.dropAnswer, on: creation.endpoint, count: 2)
             #expect(try await attempt.send().status == 202)
             var age = 0
-            for (later, pause) in [(8, 2), (20, 5), (40, 10)] {
+            for (later, pause) in [(3, 2), (10, 5), (40, 15)] {
                 try await harness.pass(.seconds(later - age))
                 age = later
                 let wait = try #require(try await attempt.nextPoll())

@@ -15,8 +15,8 @@ import Testing
     }
 
     @Test(
-        arguments: [(0, 2_000), (8, 2_000), (12, 3_000), (20, 5_000), (40, 10_000), (60, 10_000)] as [(Int64, Int64)])
-    func `a creation of unknown outcome is looked for after a quarter of its age, 10 s at most`(
+        arguments: [(0, 2_000), (4, 2_000), (6, 3_000), (20, 10_000), (30, 15_000), (60, 15_000)] as [(Int64, Int64)])
+    func `a creation of unknown outcome is looked for after half of its age, 15 s at most`(
         age: Int64, pause: Int64
     ) {
         #expect(Timeouts().creationPollInterval(age: .seconds(age)) == .milliseconds(pause))
