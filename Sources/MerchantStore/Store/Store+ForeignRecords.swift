@@ -165,18 +165,19 @@ extension Store {
         ).first.map(readPayment)
     }
 
-    /// The payment, if it was imported and neither a reference nor a name is known of it.
-    package func nameless(_ id: Payment.ID) async throws -> Stored<Payment>? {
+    /// The payment, if it was imported, has no reference and bears no name but this one.
+    package func unnamed(_ id: Payment.ID, orBearing name: Payment.ID?) async throws -> Stored<Payment>? {
         try await database.rows(
             """
             SELECT \(fragment: Self.paymentColumns) FROM payments
-            WHERE id = \(id) AND origin <> 'own' AND reference IS NULL AND bears_name_of IS NULL
+            WHERE id = \(id) AND origin <> 'own' AND reference IS NULL
+                AND (bears_name_of IS NULL OR bears_name_of = \(name))
             """
         ).first.map(readPayment)
     }
 
-    /// Gives a nameless payment the reference of our payment whose twin it is, or else the name of that payment
-    /// (`bears_name_of`); false where another writer was faster.
+    /// Gives an imported payment without a reference that of our payment whose twin it is, or else the name of that
+    /// payment (`bears_name_of`); false where another writer was faster.
     package func name(
         _ payment: Stored<Payment>, reference: Reference?, bearing name: Payment.ID?, emitting shopEvent: ShopEvent?
     ) async throws -> Bool {
@@ -186,7 +187,7 @@ extension Store {
                 UPDATE payments SET
                     reference = \(reference), bears_name_of = \(name), updated_at = app_now(), version = version + 1
                 WHERE id = \(payment.record.id) AND version = \(payment.version) AND origin <> 'own'
-                    AND reference IS NULL AND bears_name_of IS NULL
+                    AND reference IS NULL
                 RETURNING id
             )\(fragment: emitting(shopEvent, of: "payment"))
             SELECT * FROM changed

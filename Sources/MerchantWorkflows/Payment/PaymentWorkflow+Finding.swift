@@ -38,13 +38,13 @@ extension PaymentWorkflow {
         return .reported(try await raisingAlarms(about: report(intent), against: payment))
     }
 
-    /// The intents that have no row of their own. One that was imported without its name gets that of the payment.
+    /// The intents that have no row of their own. What Belvo shows only now of one that was imported is taken over.
     private func unknown(_ intents: [Belvo.PaymentIntent], to payment: Payment) async throws -> [Belvo.PaymentIntent] {
         var unknown: [Belvo.PaymentIntent] = []
         for intent in intents {
             let known = try await dependencies.store.payment(belvoID: intent.id.uuid)
             if let known, known.record.id != payment.id, known.record.origin == .foreign {
-                try await nameImported(known.record, as: intent)
+                try await completeImported(known.record, as: intent, cause: .poller)
             } else {
                 unknown.append(intent)
             }
@@ -187,7 +187,19 @@ extension Payment {
     /// Whether the report, of an intent of the same user's and of this payment's name, is of money for the shop's
     /// account: then it holds the payment's reference as its twin, at whichever bank it is paid.
     func isTwin(_ report: Report) -> Bool {
-        report.amount == amount && [nil, parties.beneficiaryBankAccount].contains(report.beneficiaryBankAccount)
+        isTwin(of: report.amount, to: report.beneficiaryBankAccount)
+    }
+
+    /// Whether an imported payment of this payment's name is its twin, by what is known of it or by what is shown now:
+    /// one of the two readings may be wrong.
+    func isTwin(_ imported: Payment, shownAs report: Report) -> Bool {
+        isTwin(
+            of: imported.amount, to: imported.parties.beneficiaryBankAccount ?? report.beneficiaryBankAccount)
+            || isTwin(report)
+    }
+
+    private func isTwin(of amount: Money?, to account: UUID?) -> Bool {
+        amount == self.amount && [nil, parties.beneficiaryBankAccount].contains(account)
     }
 
     /// Whether the report shows all that was asked for, under whatever name.

@@ -212,18 +212,21 @@ extension PaymentWorkflow {
     }
 
     /// Gives an imported payment the name of ours that Belvo, or a webhook, shows only now, and with it the reference
-    /// of that payment where it is its twin. True where the row has changed.
+    /// of that payment where it is its twin: at once, or once a later reading shows that. True where the row has
+    /// changed.
     @discardableResult
     func nameImported(_ known: Payment, as remote: Belvo.PaymentIntent) async throws -> Bool {
         guard known.origin == .foreign, known.reference == nil,
             let named = try await payment(namedBy: remote, of: known.subject)
         else { return false }
+        let reference = named.isTwin(known, shownAs: report(remote)) ? named.reference : nil
         for _ in 0..<attemptsMax {
-            guard let stored = try await dependencies.store.nameless(known.id) else { return false }
+            let unnamed = try await dependencies.store.unnamed(known.id, orBearing: reference == nil ? nil : named.id)
+            guard let stored = unnamed else { return false }
             var next = stored.record
-            if named.isTwin(report(remote)) { next.reference = named.reference }
+            next.reference = reference
             let isNamed = try await dependencies.store.name(
-                stored, reference: next.reference, bearing: next.reference == nil ? named.id : nil,
+                stored, reference: reference, bearing: reference == nil ? named.id : nil,
                 emitting: dependencies.event(next, before: stored.record, at: stored.clock.now))
             guard isNamed else { continue }
             dependencies.log.warning(
@@ -233,6 +236,18 @@ extension PaymentWorkflow {
             return true
         }
         throw WorkflowRefusal.contended
+    }
+
+    /// Takes over what Belvo shows only now of an imported payment that is not polled any more: its name, and that it
+    /// was paid to the shop's account.
+    func completeImported(_ known: Payment, as remote: Belvo.PaymentIntent, cause: Cause) async throws {
+        try await nameImported(known, as: remote)
+        let seen = report(remote)
+        guard known.origin == .foreign, known.state == .succeeded, known.parties.beneficiaryBankAccount == nil,
+            seen.status == .succeeded, seen.beneficiaryBankAccount != nil,
+            let stored = try await dependencies.store.payment(known.id)
+        else { return }
+        try await recordEvent(.reported(seen), on: stored, cause: cause)
     }
 
     private func write(

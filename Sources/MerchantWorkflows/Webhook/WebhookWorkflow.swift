@@ -250,6 +250,8 @@ package struct WebhookWorkflow: Sendable {
                 .seconds(5)  // Calls are few then.
             } else if let failure = failure as? BelvoError, failure.speaksOfOutage {
                 age < .seconds(600) ? .seconds(10) : .seconds(60)
+            } else if failure is SyncDeferred {
+                .seconds(120)  // Until then it keeps a reference.
             } else {
                 .seconds(900)
             }

@@ -1,8 +1,11 @@
 import Belvo
 import BelvoSandbox
 import FoundationEssentials
+import MerchantModel
 import Postgres
 import Testing
+
+@testable import MerchantServer
 
 /// The shop gets events about foreign payments only where they are its own money.
 @Suite struct ForeignEventTests {
@@ -33,7 +36,8 @@ import Testing
         }
     }
 
-    @Test func `income is told of once Belvo shows that it is the shop's`() async throws {
+    @Test(arguments: [false, true])
+    func `income is an event once Belvo shows that it is the shop's`(isReconciled: Bool) async throws {
         try await ShopDouble.serving { shop in
             try await TestHarness.open(environment: shop.environment) { harness in
                 var client = try await AppClient.arrive(on: harness)
@@ -47,8 +51,14 @@ import Testing
                 #expect(try await harness.lines(Self.payments) == ["observed succeeded 700 SUCCEEDED"])
                 #expect(shop.types == ["enrollment.succeeded"])
                 harness.sandbox.clearFaults()
+                let today = try #require(try await harness.lines("SELECT app_now()::date::text AS line").first)
+                let day = try #require(UTCDay(today))
                 for _ in 1...2 {
-                    try await harness.tell("PAYMENT_INTENTS", of: intent.description)
+                    if isReconciled {
+                        _ = try await harness.operate { try await $0.reconcile(day) }
+                    } else {
+                        try await harness.tell("PAYMENT_INTENTS", of: intent.description)
+                    }
                     try await harness.pass(.seconds(10))
                 }
                 #expect(shop.types == ["enrollment.succeeded", "payment.succeeded"])

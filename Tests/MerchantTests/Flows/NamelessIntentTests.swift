@@ -174,4 +174,77 @@ import Transport
             #expect(try await client.authorize(payment).status == 409)
         }
     }
+
+    @Test func `a look for a name that is known by now keeps no reference, and is no work that is late`() async throws {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let (payment, other) = try await Self.besideNameless(harness, client, enrollment) {
+                try $0.sandbox.fail(intent: $1)
+            }
+            try harness.sandbox.fail(intent: payment.belvoID)
+            try await harness.hear(of: payment.belvoID)
+            harness.sandbox.clearFaults()
+            try await harness.tell("PAYMENT_INTENTS", of: other, named: payment.id)
+            try await harness.work()
+            #expect(try await harness.lines(Self.payments) == ["observed FAILED order-1", "own FAILED order-1"])
+            #expect(
+                try await harness.lines(
+                    "SELECT webhook_code AS line FROM webhook_receipts WHERE outcome = 'received'") == ["NAMELESS"])
+            #expect(
+                try await harness.lines("SELECT pending::text AS line FROM ops.workload WHERE what = 'webhooks'")
+                    == ["0"])
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 201)
+        }
+    }
+
+    /// Where an intent has its amount and its account, and other ones.
+    static let oddTerms = [
+        ("/amount", "null"), ("/amount", #""70.00""#),
+        (
+            "/payment_method_details/open_finance_biometric_pix/beneficiary_bank_account",
+            #""9b2cb1e3-6cf5-4d6f-9c3f-0a64a1b2c3d4""#
+        ),
+    ]
+
+    @Test(arguments: oddTerms)
+    func `an imported intent is the twin that it was, though the reading that names it shows other terms`(
+        pointer: String, shown: String
+    ) async throws {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let (payment, other) = try await Self.besideNameless(harness, client, enrollment) {
+                try $0.sandbox.settle(intent: $1)
+            }
+            try harness.sandbox.fail(intent: payment.belvoID)
+            harness.sandbox.clearFaults()
+            harness.sandbox.next(.altered([Fault.Alteration(pointer, shown)]), on: .getPaymentIntent)
+            try await harness.tell("PAYMENT_INTENTS", of: other)
+            try await harness.work()
+            try await harness.hear(of: payment.belvoID)
+            #expect(try await harness.lines(Self.payments) == ["observed SUCCEEDED order-1", "own FAILED order-1"])
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 409)
+        }
+    }
+
+    @Test func `an imported intent that is named with other terms is the twin once its own are shown`() async throws {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            let other = try await client.openPaymentBySDK(
+                from: enrollment.atBelvo(), named: payment.id, centavos: 1990)
+            try harness.sandbox.settle(intent: "\(other)")
+            let amount = Fault.Alteration("/amount", #""70.00""#)
+            let nameless = [amount, Fault.Alteration("/external_id", "null")]
+            harness.sandbox.next(.altered(nameless), on: .getPaymentIntent, count: nil)
+            try await harness.tell("PAYMENT_INTENTS", of: "\(other)")
+            try await harness.pass(.seconds(10))
+            for faults in [[amount], []] {
+                harness.sandbox.clearFaults()
+                if !faults.isEmpty { harness.sandbox.next(.altered(faults), on: .getPaymentIntent, count: nil) }
+                let lines = try await harness.lines(Self.payments)
+                #expect(lines == ["observed SUCCEEDED", "own PENDING order-1"])
+                try await harness.tell("PAYMENT_INTENTS", of: "\(other)")
+                try await harness.pass(.seconds(10))
+            }
+            #expect(try await harness.lines(Self.payments) == ["observed SUCCEEDED order-1", "own PENDING order-1"])
+            #expect(try await client.authorize(payment).status == 409)
+        }
+    }
 }
