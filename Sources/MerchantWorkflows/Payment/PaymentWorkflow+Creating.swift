@@ -256,8 +256,10 @@ extension PaymentWorkflow: CreationWorkflow {
 
     /// Raises the alarm that Belvo has a second intent for the payment. The twin is never signed here, and lapses.
     func noteTwin(_ id: UUID, of known: UUID, of payment: Payment.ID) async throws {
-        dependencies.log.error("payment.created_twice", metadata: ["payment_id": "\(payment)", "belvo_id": "\(id)"])
         let ids = [known, id].map { $0.uuidString.lowercased() }.sorted()
-        _ = try await dependencies.store.raise(.createdTwice, of: payment, ids.joined(separator: ", "))
+        guard try await dependencies.store.raise(.createdTwice, of: payment, ids.joined(separator: ", ")) else {
+            return
+        }
+        dependencies.log.error("payment.created_twice", metadata: ["payment_id": "\(payment)", "belvo_id": "\(id)"])
     }
 }

@@ -33,7 +33,8 @@ extension PaymentWorkflow {
         }
         for twin in own where twin.id != intent.id {
             try await noteTwin(twin.id.uuid, of: intent.id.uuid, of: payment.id)
-            try await importLater(twin.id, named: payment.id)
+            // Where none of them is the payment, reading one by one again would find the same again.
+            if payment.fit(of: report(intent)) > .differs { try await importLater(twin.id, named: payment.id) }
         }
         return .reported(try await raisingAlarms(about: report(intent), against: payment))
     }

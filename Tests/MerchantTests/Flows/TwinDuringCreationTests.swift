@@ -248,4 +248,27 @@ import Transport
             #expect(try await client.authorize(payment).status == 204)
         }
     }
+
+    @Test func `intents that bear a payment's name and are none of what was asked for are not read for ever`()
+        async throws
+    {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            var client = client
+            let elsewhere = try await client.enroll()
+            harness.sandbox.next(.statusAfter(400), on: .createPaymentIntent)
+            harness.sandbox.next(.refused(503, code: "unavailable"), on: .listPaymentIntents)
+            #expect(try await client.requestPayment(enrollment).status >= 400)
+            let id = try #require(try await harness.lines("SELECT id::text AS line FROM payments").first)
+            for made in harness.sandbox.intentIDs(externalID: id) { try harness.sandbox.fail(intent: made) }
+            for _ in 1...3 {
+                let intent = try await client.openPaymentBySDK(from: elsewhere.atBelvo(), named: id, centavos: 1990)
+                try harness.sandbox.settle(intent: "\(intent)")
+                try await harness.tell("PAYMENT_INTENTS", of: "\(intent)", named: id)
+            }
+            for seconds in [5, 5, 60, 3_700, 60] { try await harness.pass(.seconds(seconds)) }
+            let calls = harness.countCalls(.getPaymentIntent) + harness.countCalls(.listPaymentIntents)
+            for _ in 1...20 { try await harness.pass(.seconds(1)) }
+            #expect(harness.countCalls(.getPaymentIntent) + harness.countCalls(.listPaymentIntents) == calls)
+        }
+    }
 }
