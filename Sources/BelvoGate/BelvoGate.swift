@@ -76,7 +76,12 @@ package final class BelvoGate: Sendable {
         { call, request, timeout in
             let origin = CallOrigin.current
             let actual = origin?.isStranger == true ? Caller.stranger : caller
-            let line = actual == .background ? origin?.workLine ?? 0 : 0
+            let line =
+                switch actual {
+                case .person where call.kind == .creating: CallLines.beginnings
+                case .background: origin?.workLine ?? 0
+                case .person, .stranger: 0
+                }
             // A user's enrollment is read before he pays.
             let subject = actual == .person && call == .readEnrollment ? .payments : call.subject
             let place = CallLines.Place(

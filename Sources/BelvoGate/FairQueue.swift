@@ -146,7 +146,15 @@ struct CallLines: Sendable {
         var userAtInstitution: UInt64 { party ^ (institution &* 0x9E37_79B9_7F4A_7C15) }
 
         var subject: Call.Subject { Call.Subject.allCases[line % Call.Subject.allCases.count] }
+
+        /// Whether a person's call begins something.
+        var isBeginning: Bool { line / Call.Subject.allCases.count == CallLines.beginnings }
     }
+
+    /// How many lines people have.
+    static let peoplesLines = 2
+    /// The line of people's calls that begin something, beside the line of those by which it goes on.
+    static let beginnings = 1
 
     private var lines: [FairQueue]
     /// The line that is asked first.

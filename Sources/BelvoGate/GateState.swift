@@ -14,13 +14,15 @@ struct GateState: Sendable {
     var strangersAvailability = BelvoAvailability()
     var failures = RepeatedFailures()
     var lines = PerCaller(
-        person: CallLines(), background: CallLines(count: CallOrigin.workLines), stranger: CallLines())
+        person: CallLines(count: CallLines.peoplesLines), background: CallLines(count: CallOrigin.workLines),
+        stranger: CallLines())
     var departures: PerCaller<Departures<Turn>>
     /// Turns that others had one after the other while calls that come behind them waited.
     var othersInARow = PerCaller(person: 0, background: 0, stranger: 0)
     /// Since when workers' calls have been waiting without a break, of users whose last ones have not failed.
     var workersWaitSince: Monotonic?
-    /// How long they wait until every fourth turn is theirs.
+    /// How long they wait until every fourth turn is theirs, and one before each call that begins something: where
+    /// there is too much to do, what was begun is brought to its end first.
     static let workersWaitMax = Duration.seconds(1)
     /// When turns are given out next, unless something happens before.
     var timerDueAt: Monotonic?
@@ -107,16 +109,23 @@ struct GateState: Sendable {
             stranger: first(in: .stranger, at: now))
         workersWaitSince = firsts.background?.isAnyWell ?? false ? workersWaitSince ?? now : nil
         let areWorkersBehind = workersWaitSince.map { now - $0 >= Self.workersWaitMax } ?? false
-        let peopleInARowMax =
-            firsts.person?.isFailing ?? false ? 1 : areWorkersBehind ? 3 : CallLimiter.peopleInARowMax
         guard
             let caller = limiter.next(
-                waiting: { firsts[$0] != nil }, peopleInARowMax: peopleInARowMax, at: now),
+                waiting: { firsts[$0] != nil },
+                peopleInARowMax: peopleInARowMax(before: firsts.person, areWorkersBehind), at: now),
             let first = firsts[caller]
         else { return nil }
         othersInARow[caller] = first.hasPassedOver ? othersInARow[caller] + 1 : 0
         takeShare(caller, first.place, at: now)
         return lines[caller].removeFirst(at: first.place)
+    }
+
+    /// How many turns people have in a row while workers wait, this one among them.
+    private func peopleInARowMax(before first: First?, _ areWorkersBehind: Bool) -> Int {
+        guard let first else { return CallLimiter.peopleInARowMax }
+        if first.isFailing { return 1 }
+        guard areWorkersBehind else { return CallLimiter.peopleInARowMax }
+        return first.place.isBeginning ? 1 : 3
     }
 
     /// How long until a waiting caller may have a turn by the passing of time alone.

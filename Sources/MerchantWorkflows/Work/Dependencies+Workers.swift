@@ -64,7 +64,7 @@ extension Dependencies {
                 claim: { try await store.claimDueEnrollments(limit: $0, lease: lease) },
                 poll: { try await EnrollmentWorkflow(dependencies: self).poll($0) },
                 reschedule: { try await store.reschedule($0, in: .enrollments) }, id: { $0.id.uuid },
-                owner: { $0.subject }, institution: { $0.institution.id }),
+                turn: { $0.isCreating ? 1 : 0 }, owner: { $0.subject }, institution: { $0.institution.id }),
             PaymentPoller(
                 dependencies: self, polling: listPolling,
                 poller: Poller<Payment>(
@@ -72,7 +72,7 @@ extension Dependencies {
                     claim: { try await store.claimDuePayments(limit: $0, lease: lease) },
                     poll: { try await PaymentWorkflow(dependencies: self).poll($0) },
                     reschedule: { try await store.reschedule($0, in: .payments) }, id: { $0.id.uuid },
-                    owner: { $0.subject }, institution: { $0.institution })),
+                    turn: { $0.isCreating ? 1 : 0 }, owner: { $0.subject }, institution: { $0.institution })),
             Poller<MoneyAlarm>(
                 name: "money_alarms", table: .moneyAlarms, limit: 64, width: 4, log: log, gate: nil, window: window,
                 claim: { try await store.claimDueAlarms(limit: $0, lease: lease) },

@@ -176,6 +176,27 @@ import Transport
         }
     }
 
+    @Test func `an enrollment whose creation is not known is polled behind one for which its user waits`() async throws
+    {
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            let known = try await client.keyed(client.enrollmentBody)
+            let other = try await AppClient.arrive(on: harness, as: "bia", taxID: "111.444.777-35")
+            harness.sandbox.variants.listLagMilliseconds = 3_600_000
+            harness.sandbox.next(.dropAnswer, on: .createEnrollment, count: 2)
+            #expect(try await other.keyed(other.enrollmentBody).status == 202)
+            try await harness.database.execute(
+                """
+                UPDATE enrollments SET
+                    leased_until = NULL,
+                    next_poll_at = app_now() - CASE state WHEN 'creating' THEN interval '2 s' ELSE interval '1 s' END
+                """)
+            let claimed = try await harness.merchant.dependencies.store.claimDueEnrollments(
+                limit: 1, lease: .seconds(25))
+            #expect(claimed.map { "\($0.record.id)" } == [try known.string("id")])
+        }
+    }
+
     @Test func `what is asked for by hand of a payment that is over is looked at once`() async throws {
         try await TestHarness.open { harness in
             let (payment, client) = try await Self.authorized(on: harness)

@@ -118,7 +118,10 @@ import Transport
         #expect(given.joined().hasPrefix(turns))
     }
 
-    @Test func `workers whose calls have waited for a second without a break have every fourth turn`() async throws {
+    @Test(arguments: [(Call.authorizePaymentIntent, 3), (.createPaymentIntent, 6)])
+    func `workers that have waited for a second have every fourth turn, and one before each call that begins something`(
+        peoplesCall: Call, turnsOfTwelve: Int
+    ) async throws {
         try await withLoop { loop in
             let now = Box(Monotonic(nanoseconds: 0))
             let gate = BelvoGate.patient(callsMax: 8) { now.value }
@@ -130,7 +133,8 @@ import Transport
                 calls.append(
                     loop.task {
                         _ = try await CallOrigin.$current.withValue(origin) {
-                            try await carry(.readPaymentIntent, request("/\(caller)"), .seconds(60))
+                            let call = caller == .person ? peoplesCall : .readPaymentIntent
+                            return try await carry(call, request("/\(caller)"), .seconds(60))
                         }
                     })
             }
@@ -148,7 +152,7 @@ import Transport
             }
             #expect(try await turns(10) == 2)
             now.update { $0 = $0 + GateState.workersWaitMax }
-            #expect(try await turns(12) == 3)
+            #expect(try await turns(12) == turnsOfTwelve)
             wire.answerAll()
             for call in calls { try await call.value }
         }

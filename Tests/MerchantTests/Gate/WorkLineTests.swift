@@ -8,7 +8,7 @@ import Transport
 
 @testable import BelvoGate
 
-/// Workers wait for their turns before Belvo in lines of their own.
+/// Workers wait for their turns before Belvo in lines of their own, and so do people's calls that begin something.
 @Suite(.timeLimit(.minutes(1))) struct WorkLineTests {
     @Test func `readings of what webhooks invent keep polls and true webhooks waiting for one turn each`() async throws
     {
@@ -51,6 +51,37 @@ import Transport
                 wire.answerAll()
                 for call in calls { try await call.value }
             }
+        }
+    }
+
+    @Test func `who signs what was begun waits for one turn of all those who begin something`() async throws {
+        try await withLoop { loop in
+            let gate = BelvoGate.patient(callsMax: 2)
+            let wire = Wire()
+            let carry = gate.carry(for: .person, by: wire.send)
+            var calls: [Task<Void, any Error>] = []
+            defer { wire.answerAll() }
+            func call(_ call: Call, _ name: String) throws {
+                let origin = try CallOrigin.user(UserSubject(name))
+                calls.append(
+                    loop.task {
+                        _ = try await CallOrigin.$current.withValue(origin) {
+                            try await carry(call, Request(.post, Target(path: "/\(name)")), .seconds(60))
+                        }
+                    })
+            }
+            for number in 1...20 { try call(.createPaymentIntent, "user-\(number)") }
+            await loop.comeToRest()
+            let atOnce = wire.left.count
+            try call(.authorizePaymentIntent, "signer")
+            await loop.comeToRest()
+            for count in 1...2 {
+                wire.answer()
+                try await wire.hasLeft(atOnce + count)
+            }
+            #expect(wire.left.contains("/signer"))
+            wire.answerAll()
+            for call in calls { try await call.value }
         }
     }
 
