@@ -76,14 +76,16 @@ package final class BelvoGate: Sendable {
         { call, request, timeout in
             let origin = CallOrigin.current
             let actual = origin?.isStranger == true ? Caller.stranger : caller
+            // A user's enrollment is read before he pays.
+            let isBeforePayment = actual == .person && call == .readEnrollment
+            let isBeginning = (call.kind == .creating || isBeforePayment) && origin?.isContinued != true
             let line =
                 switch actual {
-                case .person where call.kind == .creating: CallLines.beginnings
+                case .person: isBeginning ? CallLines.beginnings : 0
                 case .background: origin?.workLine ?? 0
-                case .person, .stranger: 0
+                case .stranger: 0
                 }
-            // A user's enrollment is read before he pays.
-            let subject = actual == .person && call == .readEnrollment ? .payments : call.subject
+            let subject = isBeforePayment ? .payments : call.subject
             let place = CallLines.Place(
                 line: line, subject: subject, party: origin?.party ?? 0, institution: origin?.institution ?? 0)
             let turn = Turn(caller: actual, place: place, isContinued: origin?.isContinued ?? false)

@@ -157,12 +157,14 @@ struct CallLines: Sendable {
     static let beginnings = 1
 
     private var lines: [FairQueue]
-    /// The line that is asked first.
-    private var next = 0
+    /// The number of the last turn of each line.
+    private var lastTurns: [UInt64]
+    private var turns: UInt64 = 0
 
     /// - Parameter count: lines of each subject.
     init(count: Int = 1) {
         lines = Array(repeating: FairQueue(), count: count * Call.Subject.allCases.count)
+        lastTurns = Array(repeating: 0, count: lines.count)
     }
 
     var count: Int { lines.reduce(0) { $0 + $1.count } }
@@ -172,10 +174,9 @@ struct CallLines: Sendable {
 
     func count(at place: Place) -> Int { lines[place.line].count(of: place.party) }
 
-    /// The first place of each line among those that may have a turn, in the order of the lines' turns.
+    /// The first place of each line among those that may have a turn; first of the line whose last turn is longest ago.
     func firsts(where mayHaveTurn: (Place) -> Bool) -> [Place] {
-        lines.indices.compactMap { offset in
-            let line = (next + offset) % lines.count
+        lines.indices.sorted { (lastTurns[$0], $0) < (lastTurns[$1], $1) }.compactMap { line in
             let places = lines[line].parties.lazy.map { party in
                 Place(line: line, party: party, institution: lines[line].institution(of: party))
             }
@@ -197,7 +198,8 @@ struct CallLines: Sendable {
 
     /// The next call at this place, whose line then lets the others go first.
     mutating func removeFirst(at place: Place) -> CheckedContinuation<Bool, Never>? {
-        next = (place.line + 1) % lines.count
+        turns += 1
+        lastTurns[place.line] = turns
         return lines[place.line].removeFirst(of: place.party)
     }
 

@@ -19,15 +19,19 @@ struct GateState: Sendable {
     var departures: PerCaller<Departures<Turn>>
     /// Turns that others had one after the other while calls that come behind them waited.
     var othersInARow = PerCaller(person: 0, background: 0, stranger: 0)
+    /// Turns that people's calls had one after the other that begin nothing.
+    var goneOnInARow = 0
     /// Since when workers' calls have been waiting without a break, of users whose last ones have not failed.
     var workersWaitSince: Monotonic?
-    /// How long they wait until every fourth turn is theirs, and one before each call that begins something: where
-    /// there is too much to do, what was begun is brought to its end first.
+    /// How long they wait until every third turn is theirs, and one before each call that begins something: where there
+    /// is too much to do, what was begun is brought to its end first.
     static let workersWaitMax = Duration.seconds(1)
     /// When turns are given out next, unless something happens before.
     var timerDueAt: Monotonic?
     var counts: [GateSnapshot.Key: Int] = [:]
 
+    /// Turns of people's calls that begin nothing after which one has its turn that does, where both wait.
+    static let goneOnInARowMax = 2
     /// Turns of others after which a call has one whose user's last ones have failed, where both wait in lines of their
     /// own.
     static let othersInARowMax = 3
@@ -48,11 +52,18 @@ struct GateState: Sendable {
         let firsts = lines[caller].firsts { allows(caller, $0, at: now) }
         func isWell(_ place: CallLines.Place) -> Bool { failures.rounds(for: place, at: now) == 0 }
         let failing = firsts.first { !isWell($0) }
-        let other = firsts.first(where: isWell)
+        let well = firsts.filter(isWell)
+        let other = caller == .person ? firstOfPeople(among: well) : well.first
         guard let other, failing == nil || othersInARow[caller] < Self.othersInARowMax else {
             return failing.map { First(place: $0, isFailing: true, isAnyWell: other != nil) }
         }
         return First(place: other, isFailing: false, hasPassedOver: failing != nil)
+    }
+
+    /// What goes on before what begins something, which has a turn after so many.
+    private func firstOfPeople(among firsts: [CallLines.Place]) -> CallLines.Place? {
+        let mayBegin = goneOnInARow >= Self.goneOnInARowMax
+        return firsts.first { $0.isBeginning == mayBegin } ?? firsts.first
     }
 
     private func allows(_ caller: Caller, _ place: CallLines.Place, at now: Monotonic) -> Bool {
@@ -116,6 +127,7 @@ struct GateState: Sendable {
             let first = firsts[caller]
         else { return nil }
         othersInARow[caller] = first.hasPassedOver ? othersInARow[caller] + 1 : 0
+        if caller == .person { goneOnInARow = first.place.isBeginning ? 0 : goneOnInARow + 1 }
         takeShare(caller, first.place, at: now)
         return lines[caller].removeFirst(at: first.place)
     }
@@ -125,7 +137,7 @@ struct GateState: Sendable {
         guard let first else { return CallLimiter.peopleInARowMax }
         if first.isFailing { return 1 }
         guard areWorkersBehind else { return CallLimiter.peopleInARowMax }
-        return first.place.isBeginning ? 1 : 3
+        return first.place.isBeginning ? 1 : 2
     }
 
     /// How long until a waiting caller may have a turn by the passing of time alone.

@@ -118,8 +118,8 @@ import Transport
         #expect(given.joined().hasPrefix(turns))
     }
 
-    @Test(arguments: [(Call.authorizePaymentIntent, 3), (.createPaymentIntent, 6)])
-    func `workers that have waited for a second have every fourth turn, and one before each call that begins something`(
+    @Test(arguments: [(Call.authorizePaymentIntent, 4), (.createPaymentIntent, 6)])
+    func `workers that have waited for a second have every third turn, and one before each call that begins something`(
         peoplesCall: Call, turnsOfTwelve: Int
     ) async throws {
         try await withLoop { loop in
