@@ -16,6 +16,8 @@ struct PaymentTerms: Sendable {
 struct PayingEnrollment: Sendable {
     let id: UUID
     let customer: UUID
+    /// Whether this request has read it at Belvo: then the payment's creation goes on.
+    let wasRead: Bool
 }
 
 extension NewPaymentIntent {

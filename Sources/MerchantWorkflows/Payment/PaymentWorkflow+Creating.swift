@@ -55,7 +55,11 @@ extension PaymentWorkflow {
             case .payment(let remembered):
                 dependencies.funnelCounts.count(remembered.record)
                 do {
-                    let outcome = try await creation(request, on: context).begin(remembered)
+                    let creation = creation(request, on: context)
+                    let outcome =
+                        payer.wasRead
+                        ? try await CallOrigin.continuing { try await creation.begin(remembered) }
+                        : try await creation.begin(remembered)
                     return try await dependencies.replay(request, after: outcome) ?? .made(outcome.progress)
                 } catch let error as BelvoError where error.saysNoEffect {
                     _ = dependencies.unsentPayments.take(for: subject, at: dependencies.store.monotonic())
@@ -135,8 +139,9 @@ extension PaymentWorkflow {
             }
             let seen = try await EnrollmentWorkflow(dependencies: dependencies).reread(stored, on: context)
             guard seen.record.state == .succeeded else { throw WorkflowRefusal.enrollmentNotUsable }
+            return PayingEnrollment(id: id, customer: customer, wasRead: true)
         }
-        return PayingEnrollment(id: id, customer: customer)
+        return PayingEnrollment(id: id, customer: customer, wasRead: false)
     }
 
     private func draft(
@@ -163,7 +168,9 @@ extension PaymentWorkflow {
                 intent = try await belvo.createPaymentIntent(wanted, trace: context.trace)
             } catch {
                 // Whatever was answered, the enrollment may be why: it is read again before the next payment.
-                if let payer = payment.parties.enrollment { dependencies.usableEnrollments.forget(payer) }
+                if let payer = payment.parties.enrollment, (error as? BelvoError)?.wasNotSent != true {
+                    dependencies.usableEnrollments.forget(payer)
+                }
                 throw error
             }
             // An answer without our name for it might be another creation's, whose challenge must not be signed. The
