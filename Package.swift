@@ -99,6 +99,7 @@ let package = Package(
                 .embedInCode("0053_tell_of_disputes_found_before_the_order.sql"),
                 .embedInCode("0054_name_imported_payments_late.sql"),
                 .embedInCode("0055_hold_nothing_for_a_further_reading.sql"),
+                .embedInCode("0056_set_imported_payments_right.sql"),
             ],
             swiftSettings: strict
         ),

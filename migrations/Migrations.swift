@@ -96,6 +96,7 @@ public let migrations: [Migration] = [
         PackageResources._053_tell_of_disputes_found_before_the_order_sql),
     Migration("0054_name_imported_payments_late", PackageResources._054_name_imported_payments_late_sql),
     Migration("0055_hold_nothing_for_a_further_reading", PackageResources._055_hold_nothing_for_a_further_reading_sql),
+    Migration("0056_set_imported_payments_right", PackageResources._056_set_imported_payments_right_sql),
 ]
 
 extension Migration {

@@ -24,10 +24,12 @@ package struct ShopEvent: Sendable, Equatable {
 extension ShopEvent {
     /// The event for a payment's change; nothing for a change that leads to no end and no doubt.
     package init?(_ after: Payment, before: Payment, at moment: Timestamp, id: () -> UUID) {
-        // A foreign payment has an event, too, once Belvo shows that it is the shop's, and which payment it is.
+        // A foreign payment has an event, too, once Belvo shows that it is the shop's, which payment it is, and that
+        // another amount was paid than was shown before.
         let isNewlyKnown =
-            before.parties.beneficiaryBankAccount == nil && after.parties.beneficiaryBankAccount != nil
+            before.parties.beneficiaryBankAccount != after.parties.beneficiaryBankAccount
             || before.reference == nil && after.reference != nil
+            || after.state == .succeeded && before.amount != after.amount
         guard after.historyState != before.historyState || isNewlyKnown else { return nil }
         // A creation that was not let in is the app's to repeat, and nothing to the shop.
         if before.state == .creating, [.notSent, .notLetIn].contains(after.failure) { return nil }

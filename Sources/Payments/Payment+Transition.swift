@@ -53,6 +53,8 @@ extension Payment {
         public var collected: [Collection]
         /// Whether it shows charges, and each of them has ended without collecting.
         public var hasOnlyEndedCharges: Bool
+        /// Whether a second reading showed the same.
+        public var isReadTwice = false
 
         public init(
             belvoID: UUID, externalID: String?, status: ProviderStatus, providerStatus: String, amount: Money?,
@@ -238,7 +240,8 @@ extension Payment {
         }
         if isClosedAtBelvo {
             // Nothing else reads it again: what Belvo shows late is taken over as well.
-            if parties.beneficiaryBankAccount == nil, differences(from: report).isEmpty { takeForeignTerms(report) }
+            let isCompleted = parties.beneficiaryBankAccount == nil && differences(from: report).isEmpty
+            if isCompleted || report.isReadTwice { takeForeignTerms(report) }
             return
         }
         guard differences(from: report).isEmpty else {

@@ -51,6 +51,11 @@ extension PaymentWorkflow {
                 throw BelvoError.malformedAnswer(reason: "it shows less than what was paid")
             }
             if known.belvoID == nil, listing == .unread { try await lookUpLater(known.id) }
+            // It was imported as two readings showed it: two others that agree set it right.
+            if known.isClosedAtBelvo, !seen.isReadTwice, known.hasOtherTerms(than: seen) {
+                try await confirm(remote, on: context)
+                seen.isReadTwice = true
+            }
             let event = Payment.Event.reported(try await raisingAlarms(about: seen, against: known))
             // Many webhooks may name the same object at once, and must not block each other to write nothing new.
             if let next = try? known.transition(on: event), next == known { return seen.status }
@@ -238,16 +243,16 @@ extension PaymentWorkflow {
         throw WorkflowRefusal.contended
     }
 
-    /// Takes over what Belvo shows only now of an imported payment that is not polled any more: its name, and that it
-    /// was paid to the shop's account.
+    /// Takes over what Belvo shows only now of an imported payment that is not polled any more: its name, and that
+    /// another amount was paid, or to the shop's account.
     func completeImported(_ known: Payment, as remote: Belvo.PaymentIntent, cause: Cause) async throws {
         try await nameImported(known, as: remote)
         let seen = report(remote)
-        guard known.origin == .foreign, known.state == .succeeded, known.parties.beneficiaryBankAccount == nil,
-            seen.status == .succeeded, seen.beneficiaryBankAccount != nil,
-            let stored = try await dependencies.store.payment(known.id)
-        else { return }
-        try await recordEvent(.reported(seen), on: stored, cause: cause)
+        let isCompleted = known.parties.beneficiaryBankAccount == nil && seen.beneficiaryBankAccount != nil
+        guard known.origin == .foreign, known.isClosedAtBelvo, isCompleted || known.hasOtherTerms(than: seen) else {
+            return
+        }
+        _ = try await syncFromBelvo(remote.id, on: CallContext(cause: cause, trace: nil))
     }
 
     private func write(
@@ -302,6 +307,18 @@ extension Belvo.PaymentIntent {
             && currency == other.currency && customer == other.customer && enrollment == other.enrollment
             && beneficiaryBankAccount == other.beneficiaryBankAccount
             && biometricPix.endToEndID == other.biometricPix.endToEndID
+    }
+}
+
+extension Payment {
+    /// Whether a report shows another amount or account of a foreign payment than is known.
+    fileprivate func hasOtherTerms(than report: Report) -> Bool {
+        guard origin == .foreign, belvoID == report.belvoID else { return false }
+        func differs<Value: Equatable>(_ theirs: Value?, _ ours: Value?) -> Bool {
+            theirs != nil && ours != nil && theirs != ours
+        }
+        return differs(report.amount, amount)
+            || differs(report.beneficiaryBankAccount, parties.beneficiaryBankAccount)
     }
 }
 

@@ -66,6 +66,31 @@ import Testing
         }
     }
 
+    @Test func `a payment that was imported with another amount is set right by two readings that agree`() async throws
+    {
+        try await ShopDouble.serving { shop in
+            try await TestHarness.open(environment: shop.environment) { harness in
+                var client = try await AppClient.arrive(on: harness)
+                let intent = try await client.openPaymentBySDK(from: client.enroll().atBelvo())
+                try harness.sandbox.settle(intent: intent.description)
+                let odd = Fault.altered([Fault.Alteration("/amount", #""70.00""#)])
+                harness.sandbox.next(odd, on: .getPaymentIntent, count: nil)
+                try await harness.tell("PAYMENT_INTENTS", of: intent.description)
+                try await harness.pass(.seconds(10))
+                #expect(try await harness.lines(Self.payments) == ["observed succeeded 7000 SUCCEEDED"])
+                harness.sandbox.clearFaults()
+                try await harness.tell("PAYMENT_INTENTS", of: intent.description)
+                try await harness.pass(.seconds(10))
+                #expect(try await harness.lines(Self.payments) == ["observed succeeded 700 SUCCEEDED"])
+                #expect(shop.types == ["enrollment.succeeded", "payment.succeeded", "payment.succeeded"])
+                harness.sandbox.next(odd, on: .getPaymentIntent)
+                try await harness.tell("PAYMENT_INTENTS", of: intent.description)
+                for _ in 1...2 { try await harness.pass(.seconds(10)) }
+                #expect(try await harness.lines(Self.payments) == ["observed succeeded 700 SUCCEEDED"])
+            }
+        }
+    }
+
     @Test func `the shop hears of no failure of a reference that was paid, when its unsigned twin lapses`() async throws
     {
         try await ShopDouble.serving { shop in

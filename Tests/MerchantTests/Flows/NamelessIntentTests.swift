@@ -247,4 +247,35 @@ import Transport
             #expect(try await client.authorize(payment).status == 409)
         }
     }
+
+    @Test(arguments: ["order-1", nil])
+    func `a twin that was imported with another amount counts as one once its own is shown`(reference: String?)
+        async throws
+    {
+        try await MayBelvoStillPayTests.open(orders: reference == nil ? "optional" : "required") {
+            harness, client, enrollment in
+            if reference != nil { _ = try await TakenBackTests.put(harness, for: "ana") }
+            let answer = try await client.requestPayment(enrollment, reference: reference)
+            let payment = AppClient.OpenedPayment(
+                id: try answer.string("id"), belvoID: try answer.string("belvo_id"), answer: answer)
+            let amount = Int64(((Double(try answer.string("amount")) ?? 0) * 100).rounded())
+            let other = try await client.openPaymentBySDK(
+                from: enrollment.atBelvo(), named: payment.id, centavos: amount)
+            try harness.sandbox.settle(intent: "\(other)")
+            harness.sandbox.next(
+                .altered([Fault.Alteration("/amount", #""70.00""#)]), on: .getPaymentIntent, count: nil)
+            try await harness.tell("PAYMENT_INTENTS", of: "\(other)")
+            try await harness.pass(.seconds(10))
+            harness.sandbox.clearFaults()
+            try await harness.tell("PAYMENT_INTENTS", of: "\(other)")
+            try await harness.pass(.seconds(10))
+            #expect(
+                try await harness.lines(
+                    """
+                    SELECT concat_ws(' ', amount_centavos, priced_by_order) AS line FROM payments
+                    WHERE origin <> 'own'
+                    """) == ["\(amount) \(reference == nil ? "f" : "t")"])
+            #expect(try await client.authorize(payment).status == 409)
+        }
+    }
 }
