@@ -1,5 +1,5 @@
--- A payment that was imported while Belvo showed another amount is set right by what Belvo shows later. Whether it counts
--- for an order, and what alarms its money raises, was decided by the amount that it had before.
+-- A payment that was imported while Belvo showed another amount is set right by what Belvo shows later. Whether it
+-- counts for an order, and what alarms its money raises, was decided by the amount that it had before.
 CREATE OR REPLACE FUNCTION guard_payment() RETURNS trigger LANGUAGE plpgsql
     SET plan_cache_mode = force_generic_plan AS $$
 DECLARE

@@ -264,7 +264,12 @@ extension BelvoGate {
                 guard lines.count < Self.lineMax[turn.caller],
                     !turn.hasShare || lines.count(at: turn.place) < Self.lineOfUserMax
                 else { return nil }
-                let rounds = turn.caller == .stranger ? 0 : state.failures.rounds(for: turn.place, at: now())
+                let rounds =
+                    switch turn.caller {
+                    case .person: state.failures.roundsOfJoining(turn.place, at: now())
+                    case .background: state.failures.rounds(for: turn.place, at: now())
+                    case .stranger: 0
+                    }
                 return state.lines[turn.caller].join(
                     continuation, at: turn.place, isContinued: turn.isContinued && rounds == 0, after: rounds)
             }

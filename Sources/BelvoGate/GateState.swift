@@ -60,7 +60,7 @@ struct GateState: Sendable {
         return First(place: other, isFailing: false, hasPassedOver: failing != nil)
     }
 
-    /// What goes on before what begins something, which has a turn after so many.
+    /// The first place of those that go on before those that begin something, which have a turn after so many.
     private func firstOfPeople(among firsts: [CallLines.Place]) -> CallLines.Place? {
         let mayBegin = goneOnInARow >= Self.goneOnInARowMax
         return firsts.first { $0.isBeginning == mayBegin } ?? firsts.first

@@ -54,6 +54,16 @@ struct RepeatedFailures: Sendable {
         return most < 2 ? 0 : 1 << (most - 1) - 1
     }
 
+    /// The rounds that a call waits for which joins a line: one that begins something waits for one of the others where
+    /// the last change that its user asked for there has failed.
+    func roundsOfJoining(_ place: CallLines.Place, at now: Monotonic) -> Int {
+        let rounds = rounds(for: place, at: now)
+        guard rounds == 0, place.isBeginning, let present = failures[place.userAtInstitution],
+            present.ofChanges.count > 0, now < present.last + Self.memory
+        else { return rounds }
+        return 1
+    }
+
     /// Takes note of how a call ended. What is looked up in between says nothing of what is sent.
     mutating func note(_ outcome: CallOutcome.Kind, isChanging: Bool, _ place: CallLines.Place, at now: Monotonic) {
         guard place.party != 0 else { return }

@@ -46,8 +46,8 @@ package enum DueTable: Sendable, CaseIterable {
     /// In which order due rows are claimed.
     ///
     /// Webhooks that have been worked on in vain come behind the others: made-up ones must not keep true ones waiting.
-    /// Enrollments whose creation is of unknown outcome come behind those at Belvo: for these users wait, and the app of a
-    /// user who waits for a creation repeats its request.
+    /// Enrollments whose creation is of unknown outcome come behind those at Belvo: for these users wait, and the app
+    /// of a user who waits for a creation repeats its request.
     fileprivate var order: SQL {
         switch self {
         case .unknownRedirects: "turn, id"

@@ -186,6 +186,22 @@ import Transport
         }
     }
 
+    @Test func `who begins something waits for one round of the others where the last change failed`() {
+        var failures = RepeatedFailures()
+        let now = Monotonic(nanoseconds: 0)
+        func place(_ line: Int) -> CallLines.Place {
+            CallLines.Place(line: line, subject: .payments, party: 7, institution: 8)
+        }
+        let begins = place(CallLines.beginnings)
+        #expect(failures.roundsOfJoining(begins, at: now) == 0)
+        failures.note(.failed, isChanging: true, begins, at: now)
+        #expect(failures.roundsOfJoining(begins, at: now) == 1)
+        #expect(failures.roundsOfJoining(place(0), at: now) == 0)
+        #expect(failures.rounds(for: begins, at: now) == 0)
+        failures.note(.answered, isChanging: true, begins, at: now)
+        #expect(failures.roundsOfJoining(begins, at: now) == 0)
+    }
+
     @Test func `what was answered, or is long past, counts no more`() {
         var failures = RepeatedFailures()
         let place = CallLines.Place(line: 0, subject: .payments, party: 2, institution: 7)
