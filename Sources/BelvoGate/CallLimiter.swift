@@ -3,7 +3,7 @@ import Transport
 /// How many calls Belvo gets from this process: so many a second, and so many at a time. With a handed-in clock.
 ///
 /// People who wait go first. When both want more than there is, every fifth turn is the background's: its reads are
-/// the polls that find out how those payments ended. Where that is not enough for them, every fourth one is. Strangers
+/// the polls that find out how those payments ended. Where that is not enough for them, every third one is. Strangers
 /// come behind them, and have a rate of their own below the whole one; while all wait every tenth turn is one of
 /// theirs, because some of them are customers of a bank that hides the `state`.
 struct CallLimiter: Sendable {
