@@ -61,6 +61,24 @@ import Testing
         }
     }
 
+    @Test func `an enrollment is not read again after a creation that our own gate kept back`() async throws {
+        try await Self.open { harness, client, enrollment in
+            // Belvo silences the user's creations by its answer to one from another enrollment.
+            var client = client
+            let other = try await client.enroll()
+            harness.sandbox.next(.tooManyRequests(retryAfter: 5), on: .createPaymentIntent)
+            let throttled = try await client.requestPayment(other, reference: "order-2", key: "tap-2")
+            let sent = harness.countCalls(.createPaymentIntent)
+            let kept = try await client.requestPayment(enrollment)
+            #expect(throttled.status == 503 && kept.status == 503)
+            #expect(harness.countCalls(.createPaymentIntent) == sent)
+            try await harness.advance(by: .seconds(30))
+            let before = harness.countCalls(.getEnrollment)
+            #expect(try await client.requestPayment(enrollment).status == 201)
+            #expect(harness.countCalls(.getEnrollment) == before)
+        }
+    }
+
     @Test func `an enrollment that was taken back a moment ago is refused by Belvo, and the app hears the reason`()
         async throws
     {

@@ -102,7 +102,7 @@ struct TestHarness: Sendable {
         ]
         if changes.keys.contains(where: { $0.hasPrefix("AUTH_JWKS") }) { environment["AUTH_HS256_SECRET"] = nil }
         environment.merge(changes) { $1 }
-        let observer = try Database(databaseURL)
+        let observer = try Database(databaseURL, configuration: .patient)
         try await installClock(in: observer)
         let settings = try Settings.read(environment: environment)
         let log = LogRecorder()
