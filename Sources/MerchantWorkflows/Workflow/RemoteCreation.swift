@@ -183,11 +183,13 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
     }
 
     /// Sends what Belvo did not show. What Belvo says of this sending says nothing about the first, which may still
-    /// arrive: a refusal is followed by a reading, and ends nothing.
+    /// arrive: a refusal is followed by a reading, and ends nothing. Unless another reading shows why nothing can be
+    /// created any more.
     private func sendAgain(
         _ claimed: Stored<Record>, after before: Stored<Record>, until end: Timestamp
     ) async throws -> CreationOutcome<Record> {
         var claimed = claimed
+        var refusal: BelvoError?
         do {
             let limit = end - claimed.clock.now - timeouts.readOnceDeadline
             // Else many who wait for the end of an outage would all look for theirs before any makes one.
@@ -203,10 +205,23 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
                 metadata: ["\(Record.noun)_id": "\(claimed.record.ownID)", "reason": "\(error)"])
             if error.saysNoEffect { return try await leaveUnknown(claimed) }
             // What is refused will not arrive later: the deadline of the sending before stays.
-            if error.refusal != nil { claimed.deadline = before.deadline }
+            if error.refusal != nil {
+                claimed.deadline = before.deadline
+                refusal = error
+            }
         }
-        if case .event(let found) = await workflow.readOnce(claimed.record) {
-            return try await recordEvent(found, on: claimed)
+        switch await workflow.readOnce(claimed.record) {
+        case .event(let found): return try await recordEvent(found, on: claimed)
+        case .absent:
+            guard let refusal, let content = refusal.refusal,
+                case .other(let reason) = await workflow.reason(behind: refusal, of: claimed.record, on: context)
+            else { break }
+            let ended = try await apply(Record.notCreated(.refused(content)), to: claimed) { _ in
+                key?.released ?? .unchanged
+            }
+            if ended.isOvertaken { return ended }
+            throw reason
+        case .unreadable: break
         }
         return try await leaveUnknown(claimed)
     }

@@ -1,4 +1,5 @@
 import BelvoSandbox
+import Postgres
 import Testing
 
 @testable import MerchantServer
@@ -95,6 +96,24 @@ import Testing
             var client = client
             let next = try await client.enroll()
             #expect(try await client.requestPayment(next, key: "tap-2").status == 201)
+        }
+    }
+
+    @Test func `what is refused the second time, since the bank has revoked the enrollment, is refused at once`()
+        async throws
+    {
+        try await Self.open { harness, client, enrollment in
+            try harness.sandbox.revoke(enrollment: enrollment.belvoID)
+            harness.sandbox.next(.dropRequest, on: .createPaymentIntent)
+            let refused = try await client.requestPayment(enrollment)
+            #expect(refused.status == 409)
+            #expect(try refused.string("code") == "enrollment_not_usable")
+            #expect(harness.countCalls(.createPaymentIntent) == 2)
+            #expect(try await harness.lines("SELECT status AS line FROM payments") == ["FAILED"])
+            // The reference is free for the next enrollment, and the key for another try.
+            var client = client
+            let next = try await client.enroll()
+            #expect(try await client.requestPayment(next).status == 201)
         }
     }
 
