@@ -100,6 +100,7 @@ let package = Package(
                 .embedInCode("0054_name_imported_payments_late.sql"),
                 .embedInCode("0055_hold_nothing_for_a_further_reading.sql"),
                 .embedInCode("0056_set_imported_payments_right.sql"),
+                .embedInCode("0057_compare_the_accounts_of_twins.sql"),
             ],
             swiftSettings: strict
         ),

@@ -97,6 +97,7 @@ public let migrations: [Migration] = [
     Migration("0054_name_imported_payments_late", PackageResources._054_name_imported_payments_late_sql),
     Migration("0055_hold_nothing_for_a_further_reading", PackageResources._055_hold_nothing_for_a_further_reading_sql),
     Migration("0056_set_imported_payments_right", PackageResources._056_set_imported_payments_right_sql),
+    Migration("0057_compare_the_accounts_of_twins", PackageResources._057_compare_the_accounts_of_twins_sql),
 ]
 
 extension Migration {
