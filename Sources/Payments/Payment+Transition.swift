@@ -242,6 +242,12 @@ extension Payment {
             // Nothing else reads it again: what Belvo shows late is taken over as well.
             let isCompleted = parties.beneficiaryBankAccount == nil && differences(from: report).isEmpty
             if isCompleted || report.isReadTwice { takeForeignTerms(report) }
+            // One that was made without us counts as paid before Belvo names its transfer.
+            if origin == .foreign, state == .succeeded, facts.endToEndID == nil, report.status == .succeeded,
+                differences(from: report).isEmpty
+            {
+                facts.take(report.facts)
+            }
             return
         }
         guard differences(from: report).isEmpty else {

@@ -12,7 +12,7 @@ extension PaymentWorkflow {
     func read(_ payment: Payment, from belvo: Belvo.Client) async throws -> Payment.Event? {
         guard let belvoID = payment.belvoID else { return try await find(payment, at: belvo) }
         let intent = try await belvo.readPaymentIntent(Belvo.PaymentIntent.ID(belvoID))
-        try await nameImported(payment, as: intent)
+        try await completeImported(payment, as: intent, cause: .poller)
         return .reported(try await raisingAlarms(about: report(intent), against: payment))
     }
 
@@ -193,10 +193,11 @@ extension Payment {
 
     /// Whether an imported payment of this payment's name is its twin, by what is known of it or by what is shown now:
     /// one of the two readings may be wrong.
-    func isTwin(_ imported: Payment, shownAs report: Report) -> Bool {
-        isTwin(
-            of: imported.amount, to: imported.parties.beneficiaryBankAccount ?? report.beneficiaryBankAccount)
-            || isTwin(report)
+    func isTwin(_ imported: Payment, shownAs report: Report?) -> Bool {
+        let known = imported.parties.beneficiaryBankAccount
+        let shown = report?.beneficiaryBankAccount
+        return isTwin(of: imported.amount, to: known ?? shown)
+            || report.map { isTwin(of: $0.amount, to: shown ?? known) } ?? false
     }
 
     private func isTwin(of amount: Money?, to account: UUID?) -> Bool {

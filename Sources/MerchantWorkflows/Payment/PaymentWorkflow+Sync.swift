@@ -32,7 +32,10 @@ extension PaymentWorkflow {
                 }
             }
             let known = stored.record
-            if try await nameImported(known, as: remote) { continue }
+            // What is to be set right is named by what is known of it, or after that: its event would tell of money
+            // that was never paid.
+            let isWrong = known.isClosedAtBelvo && known.hasOtherTerms(than: seen)
+            if try await nameImported(known, as: remote, byTermsShown: !isWrong) { continue }
             if known.belvoID == nil, listing == nil {
                 listing = try await takeBetter(
                     than: remote, seen, for: stored, after: age ?? WebhookKind.lagMax, cause: context.cause)
@@ -52,7 +55,7 @@ extension PaymentWorkflow {
             }
             if known.belvoID == nil, listing == .unread { try await lookUpLater(known.id) }
             // It was imported as two readings showed it: two others that agree set it right.
-            if known.isClosedAtBelvo, !seen.isReadTwice, known.hasOtherTerms(than: seen) {
+            if isWrong, !seen.isReadTwice {
                 try await confirm(remote, on: context)
                 seen.isReadTwice = true
             }
@@ -60,6 +63,7 @@ extension PaymentWorkflow {
             // Many webhooks may name the same object at once, and must not block each other to write nothing new.
             if let next = try? known.transition(on: event), next == known { return seen.status }
             let written = try await recordEvent(event, on: stored, cause: context.cause)
+            if isWrong { try await nameImported(written.record, as: remote) }
             // Another intent of its name may have become the payment meanwhile: then this one is another.
             if let belvoID = written.record.belvoID, belvoID != remote.id.uuid { continue }
             return seen.status
@@ -217,17 +221,27 @@ extension PaymentWorkflow {
     }
 
     /// Gives an imported payment the name of ours that Belvo, or a webhook, shows only now, and with it the reference
-    /// of that payment where it is its twin: at once, or once a later reading shows that. True where the row has
-    /// changed.
+    /// of that payment where it is its twin: at once, or once a later reading shows that. A name that Belvo shows has to
+    /// be in a second reading, too: it binds the two for good. True where the row has changed.
     @discardableResult
-    func nameImported(_ known: Payment, as remote: Belvo.PaymentIntent) async throws -> Bool {
+    func nameImported(
+        _ known: Payment, as remote: Belvo.PaymentIntent, byTermsShown: Bool = true
+    ) async throws -> Bool {
         guard known.origin == .foreign, known.reference == nil,
             let named = try await payment(namedBy: remote, of: known.subject)
         else { return false }
-        let reference = named.isTwin(known, shownAs: report(remote)) ? named.reference : nil
+        let isTwin = named.isTwin(known, shownAs: byTermsShown ? report(remote) : nil)
+        guard isTwin || byTermsShown else { return false }
+        let reference = isTwin ? named.reference : nil
+        var isConfirmed = !remote.showsPaymentID
         for _ in 0..<attemptsMax {
             let unnamed = try await dependencies.store.unnamed(known.id, orBearing: reference == nil ? nil : named.id)
             guard let stored = unnamed else { return false }
+            if !isConfirmed {
+                let again = try await dependencies.belvo.readPaymentIntent(remote.id)
+                guard again.externalID == remote.externalID else { throw SyncDeferred.readingsDiffer }
+                isConfirmed = true
+            }
             var next = stored.record
             next.reference = reference
             let isNamed = try await dependencies.store.name(
@@ -243,16 +257,15 @@ extension PaymentWorkflow {
         throw WorkflowRefusal.contended
     }
 
-    /// Takes over what Belvo shows only now of an imported payment that is not polled any more: its name, and that
-    /// another amount was paid, or to the shop's account.
+    /// Takes over what Belvo shows only now of an imported payment that is not polled any more: its name, its transfer,
+    /// and that another amount was paid, or to the shop's account.
     func completeImported(_ known: Payment, as remote: Belvo.PaymentIntent, cause: Cause) async throws {
-        try await nameImported(known, as: remote)
         let seen = report(remote)
-        let isCompleted = known.parties.beneficiaryBankAccount == nil && seen.beneficiaryBankAccount != nil
-        guard known.origin == .foreign, known.isClosedAtBelvo, isCompleted || known.hasOtherTerms(than: seen) else {
-            return
+        if known.origin == .foreign, known.isClosedAtBelvo, known.hasOtherTerms(than: seen) || known.lacks(seen) {
+            _ = try await syncFromBelvo(remote.id, on: CallContext(cause: cause, trace: nil))
+        } else {
+            try await nameImported(known, as: remote)
         }
-        _ = try await syncFromBelvo(remote.id, on: CallContext(cause: cause, trace: nil))
     }
 
     private func write(
@@ -311,6 +324,12 @@ extension Belvo.PaymentIntent {
 }
 
 extension Payment {
+    /// Whether a report shows the account, or the transfer, of a payment of which none is known.
+    fileprivate func lacks(_ report: Report) -> Bool {
+        parties.beneficiaryBankAccount == nil && report.beneficiaryBankAccount != nil
+            || state == .succeeded && facts.endToEndID == nil && report.facts.endToEndID != nil
+    }
+
     /// Whether a report shows another amount or account of a foreign payment than is known.
     fileprivate func hasOtherTerms(than report: Report) -> Bool {
         guard origin == .foreign, belvoID == report.belvoID else { return false }

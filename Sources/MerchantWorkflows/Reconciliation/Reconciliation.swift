@@ -62,7 +62,11 @@ package struct Reconciliation: Sendable {
 
     /// The differences between the two. Where our row is behind it is polled, and a second transfer is an alarm.
     private func compare(_ payment: Payment, _ intent: Belvo.PaymentIntent) async throws -> [Difference] {
-        try await workflow.completeImported(payment, as: intent, cause: Self.cause)
+        do {
+            try await workflow.completeImported(payment, as: intent, cause: Self.cause)
+        } catch is SyncDeferred, is BelvoError {
+            // Another reading does not show what the list shows: it stays a difference.
+        }
         if try await isBehind(payment, intent) { _ = try await dependencies.store.requeue(.payment, payment.id.uuid) }
         if intent.status == .succeeded { try await raiseIfPaidTwice(payment, by: intent.biometricPix.endToEndID) }
         return differences(between: payment, and: intent)

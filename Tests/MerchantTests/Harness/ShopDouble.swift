@@ -41,6 +41,16 @@ final class ShopDouble: Sendable {
         }
     }
 
+    /// The references and amounts of the events of payments that succeeded, in order.
+    var successes: [String] {
+        state.withLock { $0.bodies }.compactMap { body in
+            guard let event = try? JSONDocument(parsing: Array(body.utf8)).root,
+                event["type"]?.string == "payment.succeeded", let payment = event["data"]
+            else { return nil }
+            return [payment["reference"]?.string, payment["amount"]?.string].compactMap(\.self).joined(separator: " ")
+        }
+    }
+
     /// Runs the body beside such a shop on the loopback interface.
     static func serving(_ body: @escaping @Sendable (ShopDouble) async throws -> Void) async throws {
         try await withLoop { loop in
