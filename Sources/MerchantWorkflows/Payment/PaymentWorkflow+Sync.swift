@@ -221,8 +221,8 @@ extension PaymentWorkflow {
     }
 
     /// Gives an imported payment the name of ours that Belvo, or a webhook, shows only now, and with it the reference
-    /// of that payment where it is its twin: at once, or once a later reading shows that. A name that Belvo shows has to
-    /// be in a second reading, too: it binds the two for good. True where the row has changed.
+    /// of that payment where it is its twin: at once, or once a later reading shows that. A name that Belvo shows has
+    /// to be in a second reading, too: it binds the two for good. True where the row has changed.
     @discardableResult
     func nameImported(
         _ known: Payment, as remote: Belvo.PaymentIntent, byTermsShown: Bool = true
