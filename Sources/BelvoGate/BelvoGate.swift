@@ -77,7 +77,7 @@ package final class BelvoGate: Sendable {
             let origin = CallOrigin.current
             let actual = origin?.isStranger == true ? Caller.stranger : caller
             // A user's enrollment is read before he pays.
-            let isBeforePayment = actual == .person && call == .readEnrollment
+            let isBeforePayment = actual == .person && call == .readEnrollment && origin?.isGoingOn != true
             let isBeginning = (call.kind == .creating || isBeforePayment) && origin?.isContinued != true
             let line =
                 switch actual {

@@ -17,6 +17,8 @@ package struct CallOrigin: Sendable {
     private(set) var institution: UInt64 = 0
     /// Whether the calls finish what an earlier call of the same request has begun.
     private(set) var isContinued = false
+    /// Whether the calls go on with what an earlier request has begun.
+    private(set) var isGoingOn = false
 
     /// How many lines of workers there are.
     static let workLines = 3
@@ -87,6 +89,14 @@ package struct CallOrigin: Sendable {
     package static func continuing<Value>(_ work: () async throws -> Value) async rethrows -> Value {
         guard var origin = current else { return try await work() }
         origin.isContinued = true
+        return try await $current.withValue(origin, operation: work)
+    }
+
+    /// Runs work whose calls go on with what an earlier request has begun, readings of an enrollment, too: else such a
+    /// reading is taken to come before a payment.
+    package static func goingOn<Value>(_ work: () async throws -> Value) async rethrows -> Value {
+        guard var origin = current else { return try await work() }
+        origin.isGoingOn = true
         return try await $current.withValue(origin, operation: work)
     }
 

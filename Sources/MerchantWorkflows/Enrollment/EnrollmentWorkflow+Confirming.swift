@@ -87,7 +87,10 @@ extension EnrollmentWorkflow {
             guard let claimed else {
                 return try progress(of: try await dependencies.store.enrollment(stored.record.id) ?? stored)
             }
-            return try await sendAgain(confirmation, for: claimed, until: end, on: context)
+            // Else it would wait behind all others, as its user has just had a turn for the reading.
+            return try await CallOrigin.continuing {
+                try await sendAgain(confirmation, for: claimed, until: end, on: context)
+            }
         }
         return try progress(
             of: try await recordEvent(.reported(report(remote, of: stored.record)), on: stored, cause: context.cause))
@@ -167,8 +170,10 @@ extension EnrollmentWorkflow {
     /// The enrollment as Belvo has it now, within `readOnceDeadline`; nil when it cannot be read.
     func reading(_ belvoID: UUID, of enrollment: Enrollment) async -> Belvo.Enrollment? {
         do {
-            return try await dependencies.belvo.within(dependencies.timeouts.readOnceDeadline)
-                .readEnrollment(Belvo.Enrollment.ID(belvoID))
+            return try await CallOrigin.goingOn {
+                try await dependencies.belvo.within(dependencies.timeouts.readOnceDeadline)
+                    .readEnrollment(Belvo.Enrollment.ID(belvoID))
+            }
         } catch {
             dependencies.log.warning(
                 "enrollment.unreadable", metadata: ["enrollment_id": "\(enrollment.id)", "reason": "\(error)"])

@@ -204,7 +204,13 @@ package struct RedirectionWorkflow: Sendable {
             let answer = try await CallOrigin.$current.withValue(origin(of: owner)) {
                 let belvo =
                     isSecond ? dependencies.belvo.within(dependencies.timeouts.resendDeadline) : dependencies.belvo
-                return try await belvo.completeRedirection(redirection, trace: context.trace)
+                guard isSecond, owner != nil else {
+                    return try await belvo.completeRedirection(redirection, trace: context.trace)
+                }
+                // Else it would wait behind all others, as its user has just had a turn for the reading.
+                return try await CallOrigin.continuing {
+                    try await belvo.completeRedirection(redirection, trace: context.trace)
+                }
             }
             return try await record(
                 answer, to: sent, enrollment, ofRejection: redirection.isRejection, poster: poster, on: context)

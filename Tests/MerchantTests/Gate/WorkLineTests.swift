@@ -87,6 +87,41 @@ import Transport
         }
     }
 
+    @Test(arguments: [false, true])
+    func `an enrollment that is read for what was begun does not wait with those read before a payment`(
+        goesOn: Bool
+    ) async throws {
+        try await withLoop { loop in
+            let gate = BelvoGate.patient(callsMax: 2)
+            let wire = Wire()
+            let carry = gate.carry(for: .person, by: wire.send)
+            var calls: [Task<Void, any Error>] = []
+            defer { wire.answerAll() }
+            func read(_ name: String, goesOn: Bool = false) throws {
+                let origin = try CallOrigin.user(UserSubject(name))
+                calls.append(
+                    loop.task {
+                        func read() async throws {
+                            _ = try await carry(.readEnrollment, request("/\(name)"), .seconds(60))
+                        }
+                        try await CallOrigin.$current.withValue(origin) {
+                            if goesOn { try await CallOrigin.goingOn(read) } else { try await read() }
+                        }
+                    })
+            }
+            for number in 1...10 { try read("payer-\(number)") }
+            await loop.comeToRest()
+            try read("eva", goesOn: goesOn)
+            await loop.comeToRest()
+            let before = wire.left.count
+            wire.answer()
+            try await wire.hasLeft(before + 1)
+            #expect((wire.left.last == "/eva") == goesOn)
+            wire.answerAll()
+            for call in calls { try await call.value }
+        }
+    }
+
     @Test func `readings that hang keep no more places than their user has, whichever worker makes them`() async throws
     {
         try await withLoop { loop in
