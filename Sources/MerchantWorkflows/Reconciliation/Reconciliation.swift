@@ -68,7 +68,10 @@ package struct Reconciliation: Sendable {
             // Another reading does not show what the list shows: it stays a difference.
         }
         if try await isBehind(payment, intent) { _ = try await dependencies.store.requeue(.payment, payment.id.uuid) }
-        if intent.status == .succeeded { try await raiseIfPaidTwice(payment, by: intent.biometricPix.endToEndID) }
+        // Another intent of its name is imported, and compared by all that it shows.
+        if intent.status == .succeeded, [nil, intent.id.uuid].contains(payment.belvoID) {
+            try await raiseIfPaidTwice(payment, by: intent.biometricPix.endToEndID)
+        }
         return differences(between: payment, and: intent)
     }
 

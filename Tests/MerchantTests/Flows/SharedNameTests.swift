@@ -60,6 +60,25 @@ import Testing
         }
     }
 
+    @Test func `a payment of another amount, found by a reconciliation, does not pay twice what it is named after`()
+        async throws
+    {
+        try await Scene.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            try await client.authorize(payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            try await harness.poll()
+            let other = try await client.openPaymentBySDK(from: enrollment.atBelvo(), named: payment.id, centavos: 2080)
+            try harness.sandbox.settle(intent: "\(other)")
+            let today = try #require(try await harness.lines("SELECT app_now()::date::text AS line").first)
+            let day = try #require(UTCDay(today))
+            _ = try await harness.operate { try await $0.reconcile(day) }
+            #expect(try await harness.lines(Self.payments) == ["observed SUCCEEDED", "own SUCCEEDED order-1"])
+            let alarms = try await Scene.alarms(on: harness)
+            #expect(!alarms.contains("double_paid"))
+        }
+    }
+
     @Test func `without a reference, too, what is shown late as the shop's pays twice from then on`() async throws {
         try await Scene.open { harness, client, enrollment in
             let answer = try await client.requestPayment(enrollment, reference: nil)
