@@ -154,7 +154,7 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
                 throw end.refusal
             }
             guard let claimed = try await claim(remembered, isClaimed: true, until: end) else { break }
-            return try await sendAgain(claimed, after: remembered, until: end)
+            return try await sendAgain(claimed, after: remembered, until: end, isFirstRequest: true)
         case .unreadable: break
         }
         return try await leaveUnknown(remembered)
@@ -184,9 +184,9 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
 
     /// Sends what Belvo did not show. What Belvo says of this sending says nothing about the first, which may still
     /// arrive: a refusal is followed by a reading, and ends nothing. Unless another reading shows why nothing can be
-    /// created any more.
+    /// created any more, and no answer has named the record yet.
     private func sendAgain(
-        _ claimed: Stored<Record>, after before: Stored<Record>, until end: Timestamp
+        _ claimed: Stored<Record>, after before: Stored<Record>, until end: Timestamp, isFirstRequest: Bool = false
     ) async throws -> CreationOutcome<Record> {
         var claimed = claimed
         var refusal: BelvoError?
@@ -213,7 +213,7 @@ struct RemoteCreation<Workflow: CreationWorkflow>: Sendable {
         switch await workflow.readOnce(claimed.record) {
         case .event(let found): return try await recordEvent(found, on: claimed)
         case .absent:
-            guard let refusal, let content = refusal.refusal,
+            guard isFirstRequest, let refusal, let content = refusal.refusal,
                 case .other(let reason) = await workflow.reason(behind: refusal, of: claimed.record, on: context)
             else { break }
             let ended = try await apply(Record.notCreated(.refused(content)), to: claimed) { _ in
