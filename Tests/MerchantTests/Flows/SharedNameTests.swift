@@ -125,26 +125,6 @@ import Testing
         }
     }
 
-    @Test func `a list that shows another name does not give a payment that name`() async throws {
-        try await Scene.open { harness, client, enrollment in
-            let other = try await client.openPaymentBySDK(from: enrollment.atBelvo(), centavos: 1990)
-            try harness.sandbox.settle(intent: "\(other)")
-            try await Self.hear(of: other, on: harness)
-            let payment = try await client.openPayment(enrollment)
-            let today = try #require(try await harness.lines("SELECT app_now()::date::text AS line").first)
-            let day = try #require(UTCDay(today))
-            harness.sandbox.next(
-                .altered(
-                    ["/results/0/external_id", "/results/1/external_id"].map {
-                        Fault.Alteration($0, #""\#(payment.id)""#)
-                    }), on: .listPaymentIntents, count: nil)
-            _ = try await harness.operate { try await $0.reconcile(day) }
-            harness.sandbox.clearFaults()
-            #expect(try await harness.lines(Self.payments) == ["observed SUCCEEDED", "own PENDING order-1"])
-            #expect(try await client.authorize(payment).status == 204)
-        }
-    }
-
     @Test(arguments: [false, true])
     func `a payment that was imported without its transfer gets it once Belvo shows it`(isReconciled: Bool) async throws
     {
