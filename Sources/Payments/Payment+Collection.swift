@@ -54,4 +54,19 @@ extension Payment {
     public func isCollectedAnew(by collection: Collection) -> Bool {
         state == .failed && isClosedAtBelvo && !collection.isKnown(in: collectedBy)
     }
+
+    /// Whether a collection would dispute a payment that has been paid: another transfer, or another amount.
+    public func isDisputed(by collection: Collection) -> Bool {
+        guard state == .succeeded, !collection.isKnown(in: collectedBy) else { return false }
+        let isFurther = collection.transfer.map { $0 != facts.endToEndID } ?? false
+        return isFurther || collection.otherAmount(than: amount) != nil
+    }
+
+    /// Whether a report would dispute a payment that has been paid: it differs, or shows other money.
+    public func isDisputed(by report: Report) -> Bool {
+        guard state == .succeeded, report.status == .succeeded else { return false }
+        let isFurther = report.facts.endToEndID.map { $0 != facts.endToEndID } ?? false
+        return isFurther || report.hasOnlyEndedCharges || !differences(from: report).isEmpty
+            || report.collected.contains(where: isDisputed)
+    }
 }

@@ -71,7 +71,7 @@ extension Belvo.Charge {
 }
 
 /// The money that a charge or a transaction has brought.
-enum CollectedMoney: Sendable {
+enum CollectedMoney: Sendable, Equatable {
     case none
     /// None, and it will bring none.
     case ended

@@ -41,9 +41,13 @@ extension PaymentWorkflow {
                     than: remote, seen, for: stored, after: age ?? WebhookKind.lagMax, cause: context.cause)
                 if listing == .showsBetter { continue }
             }
-            // It may have been read from a copy that lags, or before the end was recorded that it seems to take back.
-            if !isReadAgain, known.contradiction == nil, known.isLastStatusTakenBack(by: seen) {
-                if (age ?? WebhookKind.lagMax) < lag, seen.status.end == nil { throw SyncDeferred.takesLastStatusBack }
+            // It may have been read from a copy that lags, or before the end was recorded that it seems to take back;
+            // and one odd reading of a paid payment is no alarm.
+            let isTakenBack = known.contradiction == nil && known.isLastStatusTakenBack(by: seen)
+            if !isReadAgain, isTakenBack || known.isDisputed(by: seen) && !isWrong {
+                if isTakenBack, (age ?? WebhookKind.lagMax) < lag, seen.status.end == nil {
+                    throw SyncDeferred.takesLastStatusBack
+                }
                 remote = try await dependencies.belvo.readPaymentIntent(id, trace: context.trace)
                 seen = report(remote)
                 isReadAgain = true

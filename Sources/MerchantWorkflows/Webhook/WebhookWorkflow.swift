@@ -186,11 +186,23 @@ package struct WebhookWorkflow: Sendable {
             collection = Payment.Collection(transfer: told, object: receipt.object, amount: amount)
         }
         return await self.reading(intent, of: nil) {
+            if try await dependencies.store.payment(belvoID: intent)?.record.isDisputed(by: collection) ?? false {
+                try await confirm(receipt, shows: collected, for: intent)
+            }
             try await PaymentWorkflow(dependencies: dependencies).noteCollected(
                 intent, by: collection, cause: .webhook)
             // The payment's row says so from now on: nothing has to be read again.
             return .read(isOurs: true)
         }
+    }
+
+    /// Throws unless a second reading of a charge or a transaction shows the same: one odd reading disputes no payment.
+    private func confirm(
+        _ receipt: WebhookReceipt, shows collected: CollectedMoney, for intent: UUID
+    ) async throws {
+        guard let kind = WebhookKind(rawValue: receipt.type), let object = receipt.object,
+            case .belongs(to: intent, let again) = await readMovement(object, kind, of: nil), again == collected
+        else { throw SyncDeferred.readingsDiffer }
     }
 
     /// The change of a webhook's row after a reading; nil where nothing is to be written.

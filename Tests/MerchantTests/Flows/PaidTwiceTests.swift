@@ -74,6 +74,26 @@ import Transport
         }
     }
 
+    @Test(arguments: ["CHARGES", "PAYMENT_INTENTS"])
+    func `one odd reading disputes no payment that was paid`(told: String) async throws {
+        try await Self.paid { harness, payment, _ in
+            for (count, status) in [(1, "paid"), (2, "disputed")] {
+                harness.sandbox.clearFaults()
+                for endpoint in [Endpoint.getCharge, .getPaymentIntent] {
+                    harness.sandbox.next(
+                        .altered([.init(Self.transfer, #""\#(Self.other)""#)]), on: endpoint, count: count)
+                }
+                if told == "CHARGES" {
+                    try await Self.tellOfSecondCharge(harness, payment)
+                    try await harness.pass(.seconds(10))
+                } else {
+                    try await harness.hear(of: payment.belvoID)
+                }
+                #expect(try await Self.order(harness) == status)
+            }
+        }
+    }
+
     @Test func `a charge that was told under another transfer, and reads as the one that is known, is none`()
         async throws
     {
