@@ -74,9 +74,21 @@ extension Store {
             """
             SELECT external_id FROM webhook_receipts
             WHERE object_id = \(belvoID) AND webhook_type = 'PAYMENT_INTENTS' AND external_id IS NOT NULL
+                AND webhook_code <> 'SHOWN_AS'
             ORDER BY last_received_at DESC LIMIT 1
             """
         ).first?.decode("external_id")
+    }
+
+    /// The names that Belvo's own webhooks have given to an intent, as far as they can be ids of payments here.
+    package func namesTold(ofIntent belvoID: UUID) async throws -> Set<Payment.ID> {
+        let rows = try await database.rows(
+            """
+            SELECT external_id FROM webhook_receipts
+            WHERE object_id = \(belvoID) AND webhook_type = 'PAYMENT_INTENTS' AND external_id IS NOT NULL
+                AND webhook_code NOT IN ('LISTED_TWICE', 'SHOWN_AS')
+            """)
+        return Set(try rows.map { try $0.decode("external_id") })
     }
 
     /// Imports an enrollment as Belvo shows it, with its history line and the shop's event. Nothing comes back
@@ -174,6 +186,13 @@ extension Store {
                 AND (bears_name_of IS NULL OR bears_name_of = \(name))
             """
         ).first.map(readPayment)
+    }
+
+    /// Whether the payment bears the name of another payment than this one.
+    package func bearsAnotherName(_ id: Payment.ID, than name: Payment.ID) async throws -> Bool {
+        try await !database.rows(
+            "SELECT id FROM payments WHERE id = \(id) AND bears_name_of <> \(name)"
+        ).isEmpty
     }
 
     /// Gives an imported payment without a reference that of our payment whose twin it is, or else the name of that

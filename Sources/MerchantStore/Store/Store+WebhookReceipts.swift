@@ -123,6 +123,17 @@ extension Store {
             """)
     }
 
+    /// Closes the webhook with this digest, if it is open: nothing has to be read for it any more.
+    package func closeWebhook(_ digest: [UInt8]) async throws {
+        try await database.execute(
+            """
+            UPDATE webhook_receipts SET
+                outcome = 'done', processed_at = app_now(), next_poll_at = NULL, leased_until = NULL,
+                version = version + 1
+            WHERE digest = \(digest) AND outcome = 'received'
+            """)
+    }
+
     /// Stores several that are to be worked on, each with how often it came, by one statement. No two of them are the
     /// same. With a lease those that name an object that is known here, or a record whose object is not, come back
     /// claimed for so long, which need not be written again; the others are due after their rest. Without a lease all

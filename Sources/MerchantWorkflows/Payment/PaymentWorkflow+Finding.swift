@@ -69,6 +69,22 @@ extension PaymentWorkflow {
         try await readLater(.paymentIntents, "LISTED_TWICE", twin.uuid, of: payment, knownAs: "listed \(twin)")
     }
 
+    /// Has an intent read that Belvo has shown with a payment's name: until then the payment is not signed.
+    func holdName(of payment: Payment.ID, shownOf intent: Belvo.PaymentIntent.ID) async throws {
+        try await readLater(
+            .paymentIntents, "SHOWN_AS", intent.uuid, of: payment, knownAs: Self.shown(intent, as: payment))
+    }
+
+    /// Has it not read for that any more: what it is to the payment is recorded.
+    func releaseName(of payment: Payment.ID, shownOf intent: Belvo.PaymentIntent.ID) async throws {
+        try await dependencies.store.closeWebhook(
+            dependencies.store.vault.lookup(Self.shown(intent, as: payment), for: .webhook))
+    }
+
+    private static func shown(_ intent: Belvo.PaymentIntent.ID, as payment: Payment.ID) -> String {
+        "shown \(intent) as \(payment)"
+    }
+
     /// Has Belvo's list of a payment's name read, since the payment is about to become an intent that was heard of by
     /// that name: Belvo may have others. Until then the payment keeps its reference.
     func lookUpLater(_ payment: Payment.ID) async throws {

@@ -24,7 +24,10 @@ extension PaymentWorkflow {
         var listing: Listing?
         for _ in 0..<attemptsMax {
             guard let stored = try await stored(remote) else {
-                switch try await importForeign(remote, seen, after: age, on: context) {
+                let result = try await holdingName(shownBy: remote) {
+                    try await importForeign(remote, seen, after: age, on: context)
+                }
+                switch result {
                 case .imported: return seen.status
                 case .notOurs: return nil
                 // Another writer was faster: there is a row now.
@@ -35,7 +38,7 @@ extension PaymentWorkflow {
             // What is to be set right is named by what is known of it, or after that: its event would tell of money
             // that was never paid.
             let isWrong = known.isClosedAtBelvo && known.hasOtherTerms(than: seen)
-            if try await nameImported(known, as: remote, byTermsShown: !isWrong) { continue }
+            if try await nameImported(known, as: remote, byTermsShown: !isWrong, after: age) { continue }
             if known.belvoID == nil, listing == nil {
                 listing = try await takeBetter(
                     than: remote, seen, for: stored, after: age ?? WebhookKind.lagMax, cause: context.cause)
@@ -143,6 +146,9 @@ extension PaymentWorkflow {
         guard let payer = remote.customer, let owner = try await dependencies.store.owner(belvoID: payer.uuid) else {
             return .notOurs
         }
+        if (age ?? owner.age(of: remote.createdAt)) < Self.contestMax, try await isNameContested(remote) {
+            throw SyncDeferred.readingsDiffer
+        }
         let named = try await payment(namedBy: remote, of: owner.subject)
         let recent = try await dependencies.store.recentPayments(of: owner.subject, over: report.amount)
         if !remote.showsPaymentID, named != nil || remote.isNameless && recent.isAnyUnknown,
@@ -212,6 +218,31 @@ extension PaymentWorkflow {
         guard again.isSame(as: remote) else { throw SyncDeferred.readingsDiffer }
     }
 
+    /// For how long an intent is not named after what Belvo shows where its webhooks have named another payment.
+    private static let contestMax = Duration.seconds(30)
+
+    /// Whether Belvo's webhooks have named an intent after another payment than Belvo shows. Either may be wrong.
+    private func isNameContested(_ remote: Belvo.PaymentIntent) async throws -> Bool {
+        guard let shown = remote.externalID.flatMap({ Payment.ID($0) }) else { return false }
+        let told = try await dependencies.store.namesTold(ofIntent: remote.id.uuid)
+        return !told.isEmpty && !told.contains(shown)
+    }
+
+    /// Keeps a payment from being signed whose name a reading shows of another intent, until that one is imported, or
+    /// was read anew: the reading that is to confirm it may fail, or show another name.
+    private func holdingName(
+        shownBy remote: Belvo.PaymentIntent, _ body: () async throws -> ForeignRecordImport
+    ) async throws -> ForeignRecordImport {
+        guard let name = remote.externalID.flatMap({ Payment.ID($0) }),
+            let payment = try await dependencies.store.payment(name)?.record,
+            [nil, payment.parties.customer].contains(remote.customer?.uuid)
+        else { return try await body() }
+        try await holdName(of: name, shownOf: remote.id)
+        let result = try await body()
+        try await releaseName(of: name, shownOf: remote.id)
+        return result
+    }
+
     /// The user's payment whose id is the intent's `external_id`, or that its webhooks name where Belvo shows no such
     /// name. Where both are equal in all but Belvo's id the intent is its twin; else it is another payment, since any
     /// client can give an intent any name.
@@ -227,13 +258,25 @@ extension PaymentWorkflow {
     /// Gives an imported payment the name of ours that Belvo, or a webhook, shows only now, and with it the reference
     /// of that payment where it is its twin: at once, or once a later reading shows that. A name that Belvo shows has
     /// to be in a second reading, too: it binds the two for good. True where the row has changed.
+    ///
+    /// `age` is how long the webhook has waited that had it read; nil where there is none.
     @discardableResult
     func nameImported(
-        _ known: Payment, as remote: Belvo.PaymentIntent, byTermsShown: Bool = true
+        _ known: Payment, as remote: Belvo.PaymentIntent, byTermsShown: Bool = true, after age: Duration? = nil
     ) async throws -> Bool {
-        guard known.origin == .foreign, known.reference == nil,
-            let named = try await payment(namedBy: remote, of: known.subject)
-        else { return false }
+        guard known.origin == .foreign, let named = try await payment(namedBy: remote, of: known.subject) else {
+            return false
+        }
+        guard try await !bearsAnotherName(known, than: named) else {
+            if remote.showsPaymentID { try await raiseIfNamedOtherwise(known, as: remote) }
+            return false
+        }
+        guard known.reference == nil else { return false }
+        if age ?? .zero < Self.contestMax, try await isNameContested(remote) {
+            if age == nil { return false }
+            try await holdName(of: named.id, shownOf: remote.id)
+            throw SyncDeferred.readingsDiffer
+        }
         let isTwin = named.isTwin(known, shownAs: byTermsShown ? report(remote) : nil)
         guard isTwin || byTermsShown else { return false }
         let reference = isTwin ? named.reference : nil
@@ -242,8 +285,8 @@ extension PaymentWorkflow {
             let unnamed = try await dependencies.store.unnamed(known.id, orBearing: reference == nil ? nil : named.id)
             guard let stored = unnamed else { return false }
             if !isConfirmed {
-                let again = try await dependencies.belvo.readPaymentIntent(remote.id)
-                guard again.externalID == remote.externalID else { throw SyncDeferred.readingsDiffer }
+                try await holdName(of: named.id, shownOf: remote.id)
+                try await confirmName(of: remote)
                 isConfirmed = true
             }
             var next = stored.record
@@ -256,9 +299,27 @@ extension PaymentWorkflow {
                 "payment.named_late", metadata: ["payment_id": "\(known.id)", "external_id": "\(named.id)"])
             if let other = named.belvoID { try await noteTwin(remote.id.uuid, of: other, of: named.id) }
             try await logAlarms(of: known.id)
+            if remote.showsPaymentID { try await releaseName(of: named.id, shownOf: remote.id) }
             return true
         }
         throw WorkflowRefusal.contended
+    }
+
+    private func confirmName(of remote: Belvo.PaymentIntent) async throws {
+        let again = try await dependencies.belvo.readPaymentIntent(remote.id)
+        guard again.externalID == remote.externalID else { throw SyncDeferred.readingsDiffer }
+    }
+
+    private func bearsAnotherName(_ known: Payment, than named: Payment) async throws -> Bool {
+        if let reference = known.reference { return reference != named.reference }
+        return try await dependencies.store.bearsAnotherName(known.id, than: named.id)
+    }
+
+    /// Raises the alarm where two readings show an imported payment with the name of another payment than the one it
+    /// was joined to: one of the two was wrong, and which is a question to Belvo.
+    private func raiseIfNamedOtherwise(_ known: Payment, as remote: Belvo.PaymentIntent) async throws {
+        try await confirmName(of: remote)
+        try await raiseOnce(.differs, of: known, "external_id is now \(remote.externalID ?? "")")
     }
 
     /// Takes over what Belvo shows only now of an imported payment that is not polled any more: its name, its transfer,

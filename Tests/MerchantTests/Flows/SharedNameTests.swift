@@ -179,4 +179,57 @@ import Testing
             }
         }
     }
+
+    @Test func `a payment is not signed while a second reading of what one shows as its twin is missing`() async throws
+    {
+        try await Scene.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            let other = try await Self.pay(under: payment, client, enrollment, on: harness)
+            harness.sandbox.next(.altered([]), on: .getPaymentIntent)
+            harness.sandbox.next(.refused(500, code: "unexpected_error"), on: .getPaymentIntent, count: nil)
+            try await Self.hear(of: other, on: harness)
+            #expect(try await client.authorize(payment).status == 503)
+            harness.sandbox.clearFaults()
+            try await harness.pass(.seconds(60))
+            #expect(try await harness.lines(Self.payments) == ["observed SUCCEEDED order-1", "own PENDING order-1"])
+            #expect(
+                try await harness.lines("SELECT webhook_code AS line FROM webhook_receipts WHERE outcome = 'received'")
+                    == [])
+        }
+    }
+
+    @Test func `two readings do not give a payment another name than its webhook, if later ones show that`()
+        async throws
+    {
+        try await Scene.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            let wrong = try await client.openPayment(enrollment, reference: "order-2", key: "tap-2")
+            let other = try await Self.pay(under: payment, client, enrollment, on: harness)
+            Self.show("/external_id", #""\#(wrong.id)""#, of: harness, count: 2)
+            try await harness.tell("PAYMENT_INTENTS", of: "\(other)", named: payment.id)
+            try await harness.pass(.seconds(10))
+            for each in [payment, wrong] { #expect(try await client.authorize(each).status == 503) }
+            for _ in 1...2 { try await harness.pass(.seconds(10)) }
+            #expect(
+                try await harness.lines(Self.payments)
+                    == ["observed SUCCEEDED order-1", "own PENDING order-1", "own PENDING order-2"])
+            #expect(try await client.authorize(payment).status == 409)
+            #expect(try await client.authorize(wrong).status == 204)
+        }
+    }
+
+    @Test func `an imported payment that is shown with another name than it bears is an alarm`() async throws {
+        try await Scene.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            let right = try await client.openPayment(enrollment, reference: "order-2", key: "tap-2")
+            let other = try await Self.pay(under: right, client, enrollment, on: harness)
+            Self.show("/external_id", #""\#(payment.id)""#, of: harness)
+            try await Self.hear(of: other, on: harness)
+            let before = try await Scene.alarms(on: harness)
+            harness.sandbox.clearFaults()
+            try await Self.hear(of: other, on: harness)
+            let after = try await Scene.alarms(on: harness)
+            #expect(!before.contains("differs") && after.contains("differs"))
+        }
+    }
 }
