@@ -27,6 +27,13 @@ public struct Timeouts: Sendable, Equatable {
         max(pollInterval, min(age / 2, .seconds(15)))
     }
 
+    /// How long to wait before the next poll of an enrollment that Belvo has shown unchanged so long after the last
+    /// step: a fifth of that, from `pollInterval` to 10 s. What comes after a minute need not be seen at once, and
+    /// many that wait for a bank which does nothing leave Belvo's calls to others.
+    public func unchangedPollInterval(age: Duration) -> Duration {
+        max(pollInterval, min(age / 5, .seconds(10)))
+    }
+
     /// How long to wait before the next poll of a record whose deadline passed so long ago, of whatever kind: every 10
     /// s at first, backing off to 2 minutes within the first hour; every 15 minutes for a week; then hourly.
     ///

@@ -200,6 +200,16 @@ extension EnrollmentWorkflow: PolledWorkflow {
         }
     }
 
+    /// A bank may never give options, or never decide: many of those keep no others waiting. What could not be read
+    /// is read at the usual pace.
+    func rest(ofUnchanged stored: Stored<Enrollment>) -> Duration {
+        guard [.awaitingOptions, .confirming].contains(stored.record.state), let deadline = stored.deadline else {
+            return .zero
+        }
+        let timeouts = dependencies.timeouts
+        return timeouts.unchangedPollInterval(age: timeouts.pollDeadline - (deadline - stored.clock.now))
+    }
+
     /// Reads the enrollment at Belvo as its present state needs; nil when Belvo does not know it.
     private func read(_ enrollment: Enrollment, from belvo: Belvo.Client) async throws -> Enrollment.Event? {
         guard let belvoID = enrollment.belvoID.map({ Belvo.Enrollment.ID($0) }) else {

@@ -23,6 +23,8 @@ protocol PolledWorkflow: Sendable {
     func fresh(_ stored: Stored<Record>) async throws -> Stored<Record>?
     /// How long a record that has not changed is left alone; nil when there is nothing left to find out.
     func nextPoll(at stored: Stored<Record>) -> Duration?
+    /// How long a record is left alone at least that Belvo has just shown unchanged.
+    func rest(ofUnchanged stored: Stored<Record>) -> Duration
     /// How long a record with nothing more to find out is left alone, where this poll has not shown that; nil when it
     /// has.
     func pauseUntilRead(of stored: Stored<Record>, after remote: RemoteState<Record.Event>) -> Duration?
@@ -117,7 +119,8 @@ extension PolledWorkflow {
             return .recorded
         }
         guard current.version == stored.version else { return .recorded }
-        let pause = nextPoll(at: stored) ?? pauseUntilRead(of: stored, after: remote)
+        var pause = nextPoll(at: stored) ?? pauseUntilRead(of: stored, after: remote)
+        if case .event = remote { pause = pause.map { max($0, rest(ofUnchanged: stored)) } }
         return .unchanged(nextPoll: pause.map { min($0, remote.again ?? $0) })
     }
 
@@ -143,6 +146,7 @@ extension PolledWorkflow {
     }
 
     func localEvent(of record: Record) async throws -> Record.Event? { nil }
+    func rest(ofUnchanged stored: Stored<Record>) -> Duration { .zero }
     func raiseAlarms(ofOverdue stored: Stored<Record>) async throws {}
     func isLate(_ event: Record.Event, for record: Record) -> Bool { false }
     func pauseUntilRead(of stored: Stored<Record>, after remote: RemoteState<Record.Event>) -> Duration? { nil }

@@ -45,6 +45,31 @@ import Testing
         }
     }
 
+    @Test func `what Belvo shows unchanged is read ever less often, and at once after a webhook or a failed reading`()
+        async throws
+    {
+        try await TestHarness.open { harness in
+            harness.sandbox.variants.fidoReadiness = .whenTold
+            try await harness.stopClock()
+            let client = try await AppClient.arrive(on: harness)
+            let enrollment = try await client.startEnrollment()
+            try await client.complete(client.decide(enrollment))
+            func readings(in seconds: Int) async throws -> Int {
+                let before = harness.countCalls(.getFIDORegistrationOptions)
+                for _ in 0..<seconds { try await harness.pass(.seconds(1)) }
+                return harness.countCalls(.getFIDORegistrationOptions) - before
+            }
+            #expect(try await readings(in: 10) >= 5)
+            _ = try await readings(in: 40)
+            #expect((2...4).contains(try await readings(in: 20)))
+            try await harness.tell("ENROLLMENTS", of: enrollment.belvoID)
+            #expect(try await readings(in: 1) >= 1)
+            harness.sandbox.next(.refused(500, code: "unexpected_error"), on: .getFIDORegistrationOptions, count: nil)
+            _ = try await readings(in: 10)
+            #expect(try await readings(in: 10) >= 4)
+        }
+    }
+
     @Test func `an enrollment that the bank fails shows the bank's reason`() async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
