@@ -147,6 +147,12 @@ extension EnrollmentWorkflow {
     ) async throws -> (any Error)? {
         if let refusal = error.refusal {
             let failure = Failure.refused(refusal)
+            // One that was answered as not let in before may have arrived all the same: then this says that it has.
+            if let belvoID = sent.record.belvoID, let remote = await reading(belvoID, of: sent.record),
+                remote.hasRegistration
+            {
+                return nil
+            }
             try await recordEvent(.refused(failure), on: sent, cause: context.cause)
             // A path or a method of ours that Belvo does not know is no judgement of what the phone made.
             guard refusal.kind == .content else { return error }
@@ -186,6 +192,11 @@ extension Belvo.Enrollment {
     /// Whether nothing here speaks of a registration: the state before it (belvo-api.md §5, §9).
     fileprivate var mayLackRegistration: Bool {
         status == .pending && [.awaitingEnrollment, .awaitingAccountHolderValidation].contains(details.status)
+    }
+
+    /// Whether Belvo shows that it has taken a registration.
+    fileprivate var hasRegistration: Bool {
+        status == .succeeded || status == .pending && details.status == .authorized
     }
 
     /// Whether nothing here speaks of a bank's redirect: the state before it, and no payer.

@@ -270,4 +270,21 @@ import Testing
             }
         }
     }
+
+    @Test(arguments: [403, 404])
+    func `a registration that was turned away and taken all the same is not failed by a refusal`(status: Int)
+        async throws
+    {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let enrollment = try await client.reachFingerprint()
+            let (app, body) = (client.app, try await client.confirmation(of: enrollment))
+            harness.sandbox.next(.statusAfter(status), on: .confirmEnrollment)
+            #expect(try await app.send(.post, "/v1/enrollments/\(enrollment.id)/confirm", body).status >= 500)
+            try harness.sandbox.settle(enrollment: enrollment.belvoID)
+            harness.sandbox.next(.refused(400, code: "invalid"), on: .confirmEnrollment)
+            _ = try await app.send(.post, "/v1/enrollments/\(enrollment.id)/confirm", body)
+            #expect(try await client.enrollment(enrollment).string("status") == "SUCCEEDED")
+        }
+    }
 }
