@@ -215,7 +215,10 @@ extension PaymentWorkflow {
     /// whether it counts, and for which payment.
     private func confirm(_ remote: Belvo.PaymentIntent, on context: CallContext) async throws {
         let again = try await dependencies.belvo.readPaymentIntent(remote.id, trace: context.trace)
-        guard again.isSame(as: remote) else { throw SyncDeferred.readingsDiffer }
+        guard again.isSame(as: remote) else {
+            _ = try await holdName(shownBy: again)
+            throw SyncDeferred.readingsDiffer
+        }
     }
 
     /// For how long an intent is not named after what Belvo shows where its webhooks have named another payment.
@@ -229,18 +232,25 @@ extension PaymentWorkflow {
     }
 
     /// Keeps a payment from being signed whose name a reading shows of another intent, until that one is imported, or
-    /// was read anew: the reading that is to confirm it may fail, or show another name.
+    /// was read anew: the reading that is to confirm it may fail, or show another name, which is kept as well.
     private func holdingName(
         shownBy remote: Belvo.PaymentIntent, _ body: () async throws -> ForeignRecordImport
     ) async throws -> ForeignRecordImport {
-        guard let name = remote.externalID.flatMap({ Payment.ID($0) }),
-            let payment = try await dependencies.store.payment(name)?.record,
-            [nil, payment.parties.customer].contains(remote.customer?.uuid)
-        else { return try await body() }
-        try await holdName(of: name, shownOf: remote.id)
+        guard let name = try await holdName(shownBy: remote) else { return try await body() }
         let result = try await body()
         try await releaseName(of: name, shownOf: remote.id)
         return result
+    }
+
+    /// The payment whose name the reading shows, which is not signed from now on; nil where it is none of the same
+    /// customer's.
+    private func holdName(shownBy remote: Belvo.PaymentIntent) async throws -> Payment.ID? {
+        guard let name = remote.externalID.flatMap({ Payment.ID($0) }),
+            let payment = try await dependencies.store.payment(name)?.record,
+            [nil, payment.parties.customer].contains(remote.customer?.uuid)
+        else { return nil }
+        try await holdName(of: name, shownOf: remote.id)
+        return name
     }
 
     /// The user's payment whose id is the intent's `external_id`, or that its webhooks name where Belvo shows no such
@@ -307,7 +317,10 @@ extension PaymentWorkflow {
 
     private func confirmName(of remote: Belvo.PaymentIntent) async throws {
         let again = try await dependencies.belvo.readPaymentIntent(remote.id)
-        guard again.externalID == remote.externalID else { throw SyncDeferred.readingsDiffer }
+        guard again.externalID == remote.externalID else {
+            _ = try await holdName(shownBy: again)
+            throw SyncDeferred.readingsDiffer
+        }
     }
 
     private func bearsAnotherName(_ known: Payment, than named: Payment) async throws -> Bool {

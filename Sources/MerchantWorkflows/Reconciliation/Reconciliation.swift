@@ -67,6 +67,12 @@ package struct Reconciliation: Sendable {
         } catch is SyncDeferred, is BelvoError {
             // Another reading does not show what the list shows: it stays a difference.
         }
+        // It is read for the payment until that succeeds, which is not signed meanwhile.
+        if let known = payment.belvoID, known != intent.id.uuid, intent.status != .failed,
+            [nil, payment.parties.customer].contains(intent.customer?.uuid)
+        {
+            try await workflow.importLater(intent.id, named: payment.id)
+        }
         if try await isBehind(payment, intent) { _ = try await dependencies.store.requeue(.payment, payment.id.uuid) }
         // Another intent of its name is imported, and compared by all that it shows.
         if intent.status == .succeeded, [nil, intent.id.uuid].contains(payment.belvoID) {

@@ -198,6 +198,36 @@ import Testing
         }
     }
 
+    @Test func `a payment is not signed once any reading has shown its name of another intent`() async throws {
+        try await Scene.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            let other = try await Self.pay(under: payment, client, enrollment, on: harness)
+            Self.show("/external_id", #""of-the-app""#, of: harness, count: 1)
+            harness.sandbox.next(.altered([]), on: .getPaymentIntent)
+            harness.sandbox.next(.refused(500, code: "unexpected_error"), on: .getPaymentIntent, count: nil)
+            try await Self.hear(of: other, on: harness)
+            #expect(try await client.authorize(payment).status == 503)
+            harness.sandbox.clearFaults()
+            try await harness.pass(.seconds(60))
+            #expect(try await harness.lines(Self.payments) == ["observed SUCCEEDED order-1", "own PENDING order-1"])
+        }
+    }
+
+    @Test func `a payment is not signed while what a reconciliation lists as its twin cannot be read`() async throws {
+        try await Scene.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            _ = try await Self.pay(under: payment, client, enrollment, on: harness)
+            harness.sandbox.next(.refused(500, code: "unexpected_error"), on: .getPaymentIntent, count: nil)
+            let today = try #require(try await harness.lines("SELECT app_now()::date::text AS line").first)
+            let day = try #require(UTCDay(today))
+            _ = try await harness.operate { try await $0.reconcile(day) }
+            #expect(try await client.authorize(payment).status == 503)
+            harness.sandbox.clearFaults()
+            try await harness.pass(.seconds(60))
+            #expect(try await harness.lines(Self.payments) == ["observed SUCCEEDED order-1", "own PENDING order-1"])
+        }
+    }
+
     @Test func `two readings do not give a payment another name than its webhook, if later ones show that`()
         async throws
     {
