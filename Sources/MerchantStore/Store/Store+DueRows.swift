@@ -43,6 +43,9 @@ package enum DueTable: Sendable, CaseIterable {
             ? "" : ", next_poll_at = app_now() + \(lease.wholeMicroseconds) * interval '1 microsecond'"
     }
 
+    /// Whether a row that is claimed has become due since (`hasten`): a claim sets it to the end of its lease.
+    fileprivate var wasHastened: SQL { self == .enrollments ? "next_poll_at <= app_now()" : "false" }
+
     /// In which order due rows are claimed.
     ///
     /// Webhooks that have been worked on in vain come behind the others: made-up ones must not keep true ones waiting.
@@ -200,7 +203,9 @@ extension Store {
             """
             UPDATE \(fragment: table.name) SET
                 version = version + 1, leased_until = NULL,
-                next_poll_at = CASE WHEN wait >= 0 THEN app_now() + wait * interval '1 microsecond' END
+                next_poll_at = CASE
+                    WHEN \(fragment: table.wasHastened) THEN next_poll_at
+                    WHEN wait >= 0 THEN app_now() + wait * interval '1 microsecond' END
             FROM (
                 SELECT rested_id, wait FROM \(fragment: table.name) JOIN
                     unnest(\(rows.map(\.id)), \(rows.map(\.version)), \(waits))

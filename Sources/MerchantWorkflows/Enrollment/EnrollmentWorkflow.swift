@@ -200,14 +200,14 @@ extension EnrollmentWorkflow: PolledWorkflow {
         }
     }
 
-    /// A bank may never give options, or never decide: many of those keep no others waiting. What could not be read
-    /// is read at the usual pace.
+    /// A bank may never give options, or never decide: many of those keep no others waiting. What fails to be read is
+    /// read at the usual pace.
     func rest(ofUnchanged stored: Stored<Enrollment>) -> Duration {
         guard [.awaitingOptions, .confirming].contains(stored.record.state), let deadline = stored.deadline else {
             return .zero
         }
-        let timeouts = dependencies.timeouts
-        return timeouts.unchangedPollInterval(age: timeouts.pollDeadline - (deadline - stored.clock.now))
+        let (timeouts, left) = (dependencies.timeouts, deadline - stored.clock.now)
+        return min(timeouts.unchangedPollInterval(age: timeouts.pollDeadline - left), max(left, timeouts.pollInterval))
     }
 
     /// Reads the enrollment at Belvo as its present state needs; nil when Belvo does not know it.
