@@ -57,16 +57,20 @@ extension Payment {
 
     /// Whether a collection would dispute a payment that has been paid: another transfer, or another amount.
     public func isDisputed(by collection: Collection) -> Bool {
-        guard state == .succeeded, !collection.isKnown(in: collectedBy) else { return false }
-        let isFurther = collection.transfer.map { $0 != facts.endToEndID } ?? false
-        return isFurther || collection.otherAmount(than: amount) != nil
+        guard state == .succeeded else { return false }
+        return isFurther(collection.transfer) || collection.otherAmount(than: amount) != nil
     }
 
     /// Whether a report would dispute a payment that has been paid: it differs, or shows other money.
     public func isDisputed(by report: Report) -> Bool {
-        guard state == .succeeded, report.status == .succeeded else { return false }
-        let isFurther = report.facts.endToEndID.map { $0 != facts.endToEndID } ?? false
-        return isFurther || report.hasOnlyEndedCharges || !differences(from: report).isEmpty
-            || report.collected.contains(where: isDisputed)
+        guard state == .succeeded, report.status == .succeeded || report.status == .failed else { return false }
+        return isFurther(report.facts.endToEndID) || report.hasOnlyEndedCharges
+            || !differences(from: report).isEmpty || report.collected.contains(where: isDisputed)
+    }
+
+    /// Whether a transfer is another one than those that are known to have brought its money.
+    private func isFurther(_ transfer: EndToEndID?) -> Bool {
+        guard let transfer, transfer != facts.endToEndID else { return false }
+        return !collectedBy.contains(transfer.description)
     }
 }

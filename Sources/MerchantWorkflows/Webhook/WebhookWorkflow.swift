@@ -200,9 +200,14 @@ package struct WebhookWorkflow: Sendable {
     private func confirm(
         _ receipt: WebhookReceipt, shows collected: CollectedMoney, for intent: UUID
     ) async throws {
-        guard let kind = WebhookKind(rawValue: receipt.type), let object = receipt.object,
-            case .belongs(to: intent, let again) = await readMovement(object, kind, of: nil), again == collected
-        else { throw SyncDeferred.readingsDiffer }
+        guard let kind = WebhookKind(rawValue: receipt.type), let object = receipt.object else { return }
+        let owner = try await dependencies.store.owners(ofObjects: [intent])[intent]
+        switch await readMovement(object, kind, of: owner) {
+        case .belongs(to: intent, collected): return
+        case .ends(.failed(let error)): throw error
+        case .ends(.absent(let error)): throw error
+        default: throw SyncDeferred.readingsDiffer
+        }
     }
 
     /// The change of a webhook's row after a reading; nil where nothing is to be written.

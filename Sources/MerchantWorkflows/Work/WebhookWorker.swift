@@ -179,8 +179,9 @@ private struct WebhookPass {
             [workflow, owners] target in
             let receipts = naming[target] ?? []
             let age = receipts.map(\.age).max() ?? .zero
-            let lag = receipts.map(\.record.lagAfterEnd).min() ?? .zero
-            return (target, await workflow.read(target, of: owners[target.id], after: age, lag: lag))
+            // What the server itself has to read says nothing.
+            let lag = receipts.filter { $0.record.statement != WebhookStatement() }.map(\.record.lagAfterEnd).min()
+            return (target, await workflow.read(target, of: owners[target.id], after: age, lag: lag ?? .zero))
         }
         for (target, reading) in answers { readings[target] = reading }
     }
