@@ -80,15 +80,17 @@ extension Store {
         ).first?.decode("external_id")
     }
 
-    /// The names that Belvo's own webhooks have given to an intent, as far as they can be ids of payments here.
-    package func namesTold(ofIntent belvoID: UUID) async throws -> Set<Payment.ID> {
+    /// Whether Belvo's own webhooks have lately named an intent after another payment than this one, and none after it.
+    package func isNameContested(ofIntent belvoID: UUID, shownAs name: Payment.ID) async throws -> Bool {
         let rows = try await database.rows(
             """
-            SELECT external_id FROM webhook_receipts
+            SELECT coalesce(bool_or(external_id <> \(name) AND received_at > app_now() - interval '30 seconds'), false)
+                AND NOT bool_or(external_id = \(name)) AS is_contested
+            FROM webhook_receipts
             WHERE object_id = \(belvoID) AND webhook_type = 'PAYMENT_INTENTS' AND external_id IS NOT NULL
                 AND webhook_code NOT IN ('LISTED_TWICE', 'SHOWN_AS')
             """)
-        return Set(try rows.map { try $0.decode("external_id") })
+        return try rows.first?.decode("is_contested") ?? false
     }
 
     /// Imports an enrollment as Belvo shows it, with its history line and the shop's event. Nothing comes back

@@ -123,6 +123,26 @@ extension Store {
             """)
     }
 
+    /// Stores what the server itself has to read, as if a webhook had named it. While it is open it keeps its age and its
+    /// turn, however often it is stored: the reading that it waits for may be what stores it.
+    package func insertReading(_ reading: NewWebhook) async throws {
+        try await database.execute(
+            """
+            INSERT INTO webhook_receipts (
+                id, digest, webhook_type, webhook_code, object_id, external_id, body_ciphertext, outcome, next_poll_at)
+            VALUES (
+                \(reading.id), \(reading.digest), \(reading.type), \(reading.code), \(reading.object),
+                \(reading.externalID), \(vault.seal(reading.body, in: .webhookReceiptsBody, of: reading.id)),
+                \(WebhookReceipt.Outcome.received),
+                app_now() + \(reading.rest.wholeMicroseconds) * interval '1 microsecond')
+            ON CONFLICT ON CONSTRAINT one_receipt_per_webhook DO UPDATE SET
+                received_count = webhook_receipts.received_count + 1, last_received_at = app_now(),
+                outcome = excluded.outcome, next_poll_at = excluded.next_poll_at, attempts = 0,
+                processed_at = NULL, leased_until = NULL, absent_since = NULL, version = webhook_receipts.version + 1
+                WHERE webhook_receipts.outcome <> 'received'
+            """)
+    }
+
     /// Closes the webhook with this digest, if it is open: nothing has to be read for it any more.
     package func closeWebhook(_ digest: [UInt8]) async throws {
         try await database.execute(

@@ -66,7 +66,9 @@ extension PaymentWorkflow {
     /// Has a twin imported once the payment has an id of its own, as if a webhook had named it. Until then the payment
     /// keeps its reference, and is not signed.
     func importLater(_ twin: Belvo.PaymentIntent.ID, named payment: Payment.ID) async throws {
-        try await readLater(.paymentIntents, "LISTED_TWICE", twin.uuid, of: payment, knownAs: "listed \(twin)")
+        try await readLater(
+            .paymentIntents, "LISTED_TWICE", twin.uuid, of: payment,
+            knownAs: "listed \(twin) as \(payment)")
     }
 
     /// Has an intent read that Belvo has shown with a payment's name: until then the payment is not signed.
@@ -101,7 +103,7 @@ extension PaymentWorkflow {
         _ kind: WebhookKind, _ code: String, _ object: UUID, of payment: Payment.ID?, knownAs text: String,
         rest: Duration = .zero
     ) async throws {
-        try await dependencies.store.insertWebhook(
+        try await dependencies.store.insertReading(
             NewWebhook(
                 id: dependencies.identities.next(), digest: dependencies.store.vault.lookup(text, for: .webhook),
                 type: kind.rawValue, code: code, object: object, externalID: payment?.uuid, outcome: .received,

@@ -38,19 +38,15 @@ extension PaymentWorkflow {
             // What is to be set right is named by what is known of it, or after that: its event would tell of money
             // that was never paid.
             let isWrong = known.isClosedAtBelvo && known.hasOtherTerms(than: seen)
-            if try await nameImported(known, as: remote, byTermsShown: !isWrong, after: age) { continue }
+            if try await nameImported(known, as: remote, byTermsShown: !isWrong, isHeard: age != nil) { continue }
             if known.belvoID == nil, listing == nil {
                 listing = try await takeBetter(
                     than: remote, seen, for: stored, after: age ?? WebhookKind.lagMax, cause: context.cause)
                 if listing == .showsBetter { continue }
             }
-            // It may have been read from a copy that lags, or before the end was recorded that it seems to take back;
-            // and one odd reading of a paid payment is no alarm.
-            let isTakenBack = known.contradiction == nil && known.isLastStatusTakenBack(by: seen)
-            if !isReadAgain, isTakenBack || known.isDisputed(by: seen) && !isWrong {
-                if isTakenBack, (age ?? WebhookKind.lagMax) < lag, seen.status.end == nil {
-                    throw SyncDeferred.takesLastStatusBack
-                }
+            // It may have been read from a copy that lags, or before the end was recorded that it seems to take back.
+            if !isReadAgain, known.contradiction == nil, known.isLastStatusTakenBack(by: seen) {
+                if (age ?? WebhookKind.lagMax) < lag, seen.status.end == nil { throw SyncDeferred.takesLastStatusBack }
                 remote = try await dependencies.belvo.readPaymentIntent(id, trace: context.trace)
                 seen = report(remote)
                 isReadAgain = true
@@ -61,6 +57,10 @@ extension PaymentWorkflow {
                 throw BelvoError.malformedAnswer(reason: "it shows less than what was paid")
             }
             if known.belvoID == nil, listing == .unread { try await lookUpLater(known.id) }
+            if !isWrong, !isReadAgain, known.isDisputed(by: seen) {
+                try await confirmMoney(of: remote, on: context)
+                isReadAgain = true
+            }
             // It was imported as two readings showed it: two others that agree set it right.
             if isWrong, !seen.isReadTwice {
                 try await confirm(remote, on: context)
@@ -146,9 +146,7 @@ extension PaymentWorkflow {
         guard let payer = remote.customer, let owner = try await dependencies.store.owner(belvoID: payer.uuid) else {
             return .notOurs
         }
-        if (age ?? owner.age(of: remote.createdAt)) < Self.contestMax, try await isNameContested(remote) {
-            throw SyncDeferred.readingsDiffer
-        }
+        if try await isNameContested(remote) { throw SyncDeferred.readingsDiffer }
         let named = try await payment(namedBy: remote, of: owner.subject)
         let recent = try await dependencies.store.recentPayments(of: owner.subject, over: report.amount)
         if !remote.showsPaymentID, named != nil || remote.isNameless && recent.isAnyUnknown,
@@ -221,14 +219,19 @@ extension PaymentWorkflow {
         }
     }
 
-    /// For how long an intent is not named after what Belvo shows where its webhooks have named another payment.
-    private static let contestMax = Duration.seconds(30)
+    /// Throws unless a second reading shows the same money: one odd reading disputes no payment that was paid.
+    private func confirmMoney(of remote: Belvo.PaymentIntent, on context: CallContext) async throws {
+        let again = try await dependencies.belvo.readPaymentIntent(remote.id, trace: context.trace)
+        let (first, second) = (report(remote), report(again))
+        guard again.isSame(as: remote), first.collected == second.collected,
+            first.hasOnlyEndedCharges == second.hasOnlyEndedCharges
+        else { throw SyncDeferred.readingsDiffer }
+    }
 
-    /// Whether Belvo's webhooks have named an intent after another payment than Belvo shows. Either may be wrong.
+    /// Whether Belvo's webhooks have lately named an intent after another payment than Belvo shows. Either may be wrong.
     private func isNameContested(_ remote: Belvo.PaymentIntent) async throws -> Bool {
         guard let shown = remote.externalID.flatMap({ Payment.ID($0) }) else { return false }
-        let told = try await dependencies.store.namesTold(ofIntent: remote.id.uuid)
-        return !told.isEmpty && !told.contains(shown)
+        return try await dependencies.store.isNameContested(ofIntent: remote.id.uuid, shownAs: shown)
     }
 
     /// Keeps a payment from being signed whose name a reading shows of another intent, until that one is imported, or
@@ -238,7 +241,7 @@ extension PaymentWorkflow {
     ) async throws -> ForeignRecordImport {
         guard let name = try await holdName(shownBy: remote) else { return try await body() }
         let result = try await body()
-        try await releaseName(of: name, shownOf: remote.id)
+        if result != .overtaken { try await releaseName(of: name, shownOf: remote.id) }
         return result
     }
 
@@ -269,10 +272,10 @@ extension PaymentWorkflow {
     /// of that payment where it is its twin: at once, or once a later reading shows that. A name that Belvo shows has
     /// to be in a second reading, too: it binds the two for good. True where the row has changed.
     ///
-    /// `age` is how long the webhook has waited that had it read; nil where there is none.
+    /// `isHeard` is whether a webhook had it read, which is worked on again where Belvo's webhooks name another payment.
     @discardableResult
     func nameImported(
-        _ known: Payment, as remote: Belvo.PaymentIntent, byTermsShown: Bool = true, after age: Duration? = nil
+        _ known: Payment, as remote: Belvo.PaymentIntent, byTermsShown: Bool = true, isHeard: Bool = false
     ) async throws -> Bool {
         guard known.origin == .foreign, let named = try await payment(namedBy: remote, of: known.subject) else {
             return false
@@ -282,11 +285,6 @@ extension PaymentWorkflow {
             return false
         }
         guard known.reference == nil else { return false }
-        if age ?? .zero < Self.contestMax, try await isNameContested(remote) {
-            if age == nil { return false }
-            try await holdName(of: named.id, shownOf: remote.id)
-            throw SyncDeferred.readingsDiffer
-        }
         let isTwin = named.isTwin(known, shownAs: byTermsShown ? report(remote) : nil)
         guard isTwin || byTermsShown else { return false }
         let reference = isTwin ? named.reference : nil
@@ -296,6 +294,10 @@ extension PaymentWorkflow {
             guard let stored = unnamed else { return false }
             if !isConfirmed {
                 try await holdName(of: named.id, shownOf: remote.id)
+                if try await isNameContested(remote) {
+                    if isHeard { throw SyncDeferred.readingsDiffer }
+                    return false
+                }
                 try await confirmName(of: remote)
                 isConfirmed = true
             }

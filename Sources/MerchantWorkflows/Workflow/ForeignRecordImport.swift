@@ -3,7 +3,7 @@ import MerchantStore
 import Payments
 
 /// The outcome of an attempt to import an object at Belvo that has no row here.
-enum ForeignRecordImport: Sendable {
+enum ForeignRecordImport: Sendable, Equatable {
     /// There is a row for it now.
     case imported
     /// Its customer is none of ours, or is not named.

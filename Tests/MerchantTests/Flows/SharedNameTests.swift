@@ -198,6 +198,23 @@ import Testing
         }
     }
 
+    @Test func `what holds a payment is read ever less often while its reading fails`() async throws {
+        try await Scene.open { harness, client, enrollment in
+            try await harness.stopClock()
+            let payment = try await client.openPayment(enrollment)
+            let other = try await Self.pay(under: payment, client, enrollment, on: harness)
+            harness.sandbox.next(.altered([]), on: .getPaymentIntent)
+            harness.sandbox.next(.refused(500, code: "unexpected_error"), on: .getPaymentIntent, count: nil)
+            try await Self.hear(of: other, on: harness)
+            harness.sandbox.clearFaults()
+            // Belvo shows it without an amount, which no reading of the worker's can record.
+            Self.show("/amount", "null", of: harness)
+            let before = harness.countCalls(.getPaymentIntent)
+            for _ in 1...60 { try await harness.pass(.seconds(1)) }
+            #expect((2...40).contains(harness.countCalls(.getPaymentIntent) - before))
+        }
+    }
+
     @Test func `a payment is not signed once any reading has shown its name of another intent`() async throws {
         try await Scene.open { harness, client, enrollment in
             let payment = try await client.openPayment(enrollment)
