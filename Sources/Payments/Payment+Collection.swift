@@ -55,22 +55,40 @@ extension Payment {
         state == .failed && isClosedAtBelvo && !collection.isKnown(in: collectedBy)
     }
 
-    /// Whether a collection would dispute a payment that has been paid: another transfer, or another amount.
+    /// Whether a collection has to be shown twice before it counts: it would dispute a payment that has been paid, by
+    /// another transfer or amount, or say that money came for one that Belvo does not show as paid.
     public func isDisputed(by collection: Collection) -> Bool {
-        guard state == .succeeded else { return false }
-        return isFurther(collection.transfer) || collection.otherAmount(than: amount) != nil
+        guard state == .succeeded else { return (try? transition(on: .collected(collection))) != self }
+        return isFurther(collection.transfer, than: facts.endToEndID) || collection.otherAmount(than: amount) != nil
     }
 
-    /// Whether a report would dispute a payment that has been paid: it differs, or shows other money.
+    /// Whether a report has to be shown twice before it counts: it would dispute a payment that has been paid, or is
+    /// paid by it, or shows money of one that it does not show as paid.
     public func isDisputed(by report: Report) -> Bool {
-        guard state == .succeeded, report.status == .succeeded || report.status == .failed else { return false }
-        return isFurther(report.facts.endToEndID) || report.hasOnlyEndedCharges
-            || !differences(from: report).isEmpty || report.collected.contains(where: isDisputed)
+        let paying = state == .succeeded ? facts.endToEndID : report.facts.endToEndID
+        guard report.status == .succeeded || state == .succeeded && report.status == .failed else {
+            return state != .succeeded && report.collected.contains(where: isDisputed)
+        }
+        if state == .succeeded, !differences(from: report).isEmpty { return true }
+        let shown = report.collected.map(\.transfer) + [report.facts.endToEndID]
+        return report.hasOnlyEndedCharges || shown.contains { isFurther($0, than: paying) }
+            || report.collected.contains { $0.otherAmount(than: amount) != nil }
     }
 
-    /// Whether a transfer is another one than those that are known to have brought its money.
-    private func isFurther(_ transfer: EndToEndID?) -> Bool {
-        guard let transfer, transfer != facts.endToEndID else { return false }
+    /// Whether a transfer is another one than the paying one and those that are known to have brought money.
+    private func isFurther(_ transfer: EndToEndID?, than paying: EndToEndID?) -> Bool {
+        guard let transfer, transfer != paying else { return false }
         return !collectedBy.contains(transfer.description)
+    }
+}
+
+extension Payment.Report {
+    /// Whether both show the same payment, in the same status, and the same money.
+    public func showsSameMoney(as other: Payment.Report) -> Bool {
+        belvoID == other.belvoID && externalID == other.externalID && status == other.status
+            && amount == other.amount && currency == other.currency && customer == other.customer
+            && enrollment == other.enrollment && beneficiaryBankAccount == other.beneficiaryBankAccount
+            && facts.endToEndID == other.facts.endToEndID && collected == other.collected
+            && hasOnlyEndedCharges == other.hasOnlyEndedCharges
     }
 }

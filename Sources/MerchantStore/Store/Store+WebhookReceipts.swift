@@ -123,8 +123,8 @@ extension Store {
             """)
     }
 
-    /// Stores what the server itself has to read, as if a webhook had named it. While it is open it keeps its age and its
-    /// turn, however often it is stored: the reading that it waits for may be what stores it.
+    /// Stores what the server itself has to read, as if a webhook had named it. While it is open it keeps its age and
+    /// its turn, however often it is stored: the reading that it waits for may be what stores it.
     package func insertReading(_ reading: NewWebhook) async throws {
         try await database.execute(
             """

@@ -57,10 +57,6 @@ extension PaymentWorkflow {
                 throw BelvoError.malformedAnswer(reason: "it shows less than what was paid")
             }
             if known.belvoID == nil, listing == .unread { try await lookUpLater(known.id) }
-            if !isWrong, !isReadAgain, known.isDisputed(by: seen) {
-                try await confirmMoney(of: remote, on: context)
-                isReadAgain = true
-            }
             // It was imported as two readings showed it: two others that agree set it right.
             if isWrong, !seen.isReadTwice {
                 try await confirm(remote, on: context)
@@ -219,16 +215,8 @@ extension PaymentWorkflow {
         }
     }
 
-    /// Throws unless a second reading shows the same money: one odd reading disputes no payment that was paid.
-    private func confirmMoney(of remote: Belvo.PaymentIntent, on context: CallContext) async throws {
-        let again = try await dependencies.belvo.readPaymentIntent(remote.id, trace: context.trace)
-        let (first, second) = (report(remote), report(again))
-        guard again.isSame(as: remote), first.collected == second.collected,
-            first.hasOnlyEndedCharges == second.hasOnlyEndedCharges
-        else { throw SyncDeferred.readingsDiffer }
-    }
-
-    /// Whether Belvo's webhooks have lately named an intent after another payment than Belvo shows. Either may be wrong.
+    /// Whether Belvo's webhooks have lately named an intent after another payment than Belvo shows. Either may be
+    /// wrong.
     private func isNameContested(_ remote: Belvo.PaymentIntent) async throws -> Bool {
         guard let shown = remote.externalID.flatMap({ Payment.ID($0) }) else { return false }
         return try await dependencies.store.isNameContested(ofIntent: remote.id.uuid, shownAs: shown)
@@ -272,7 +260,8 @@ extension PaymentWorkflow {
     /// of that payment where it is its twin: at once, or once a later reading shows that. A name that Belvo shows has
     /// to be in a second reading, too: it binds the two for good. True where the row has changed.
     ///
-    /// `isHeard` is whether a webhook had it read, which is worked on again where Belvo's webhooks name another payment.
+    /// `isHeard` is whether a webhook had it read, which is worked on again where Belvo's webhooks name another
+    /// payment.
     @discardableResult
     func nameImported(
         _ known: Payment, as remote: Belvo.PaymentIntent, byTermsShown: Bool = true, isHeard: Bool = false

@@ -111,7 +111,13 @@ extension PaymentWorkflow: PolledWorkflow {
 
     /// The same report, after the alarms about it were raised: that it shows something else than was asked for, takes
     /// Belvo's last status back, or shows another transfer than the one that paid. None changes a state.
+    ///
+    /// What would dispute a payment has to be in a second reading: throws where that shows something else.
     func raisingAlarms(about report: Payment.Report, against payment: Payment) async throws -> Payment.Report {
+        if !report.isReadTwice, payment.isDisputed(by: report) {
+            let again = try await dependencies.belvo.readPaymentIntent(Belvo.PaymentIntent.ID(report.belvoID))
+            guard self.report(again).showsSameMoney(as: report) else { throw SyncDeferred.readingsDiffer }
+        }
         let differences = payment.differences(from: report)
         // Belvo may fill in the transfer a moment later.
         let mayFillIn = payment.status == .pending && !payment.isInDoubt && differences == ["end_to_end_id"]

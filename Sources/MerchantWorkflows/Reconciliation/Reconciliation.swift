@@ -228,7 +228,7 @@ package struct Reconciliation: Sendable {
             }
             // What an old page shows of a charge may be over: the same word now is one to ask about.
             let isStillUnsure = isUnsure && known?.state == .failed ? await isUnsureNow(charge.id) : false
-            if !isUnsure || isStillUnsure {
+            if !isUnsure || isStillUnsure, try await !isShownOtherwise(charge, disputing: known, by: collection) {
                 try await workflow.noteCollected(intent.uuid, by: collection, cause: Self.cause)
             }
             if let payment, payment.status != .succeeded {
@@ -236,6 +236,19 @@ package struct Reconciliation: Sendable {
             }
         }
         return differences
+    }
+
+    /// Whether what a list shows of a charge would dispute a payment, and a reading of the charge shows something else.
+    private func isShownOtherwise(
+        _ charge: Belvo.Charge, disputing payment: Payment?, by collection: Payment.Collection
+    ) async throws -> Bool {
+        guard let payment, payment.isDisputed(by: collection) else { return false }
+        do {
+            let again = try await dependencies.belvo.readCharge(charge.id)
+            return again.paymentIntent != charge.paymentIntent || again.collected != charge.collected
+        } catch {
+            return false
+        }
     }
 
     /// The charges that have collected for intents of other days, of whichever days these are: as each intent shows

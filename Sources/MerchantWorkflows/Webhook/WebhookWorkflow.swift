@@ -165,6 +165,10 @@ package struct WebhookWorkflow: Sendable {
         case .ended: return shown == .succeeded ? .read(isOurs: true) : reading
         case .underWay:
             return await self.reading(intent, of: nil) {
+                let known = try await dependencies.store.payment(belvoID: intent)?.record
+                if let known, (try? known.transition(on: .chargeUnderWay)) != known {
+                    try await confirm(receipt, shows: collected, for: intent)
+                }
                 try await PaymentWorkflow(dependencies: dependencies).noteUnderWay(intent, cause: .webhook)
                 // The payment's row says so from now on, whatever Belvo shows of the intent.
                 return .read(isOurs: true)
@@ -196,14 +200,17 @@ package struct WebhookWorkflow: Sendable {
         }
     }
 
-    /// Throws unless a second reading of a charge or a transaction shows the same: one odd reading disputes no payment.
+    /// Throws unless a second reading of a charge or a transaction shows the same: one odd reading disputes no payment,
+    /// and takes none for another one's money.
     private func confirm(
         _ receipt: WebhookReceipt, shows collected: CollectedMoney, for intent: UUID
     ) async throws {
         guard let kind = WebhookKind(rawValue: receipt.type), let object = receipt.object else { return }
         let owner = try await dependencies.store.owners(ofObjects: [intent])[intent]
         switch await readMovement(object, kind, of: owner) {
-        case .belongs(to: intent, collected): return
+        case .belongs(to: intent, let again) where again == collected: return
+        // One whose word is not known counts as under way.
+        case .belongs(to: intent, .maybe) where collected == .underWay: return
         case .ends(.failed(let error)): throw error
         case .ends(.absent(let error)): throw error
         default: throw SyncDeferred.readingsDiffer

@@ -74,6 +74,61 @@ import Transport
         }
     }
 
+    @Test(arguments: ["CHARGES", "TRANSACTIONS"])
+    func `one odd reading of a movement takes no other payment for its money`(type: String) async throws {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            let other = try await client.openPayment(enrollment, reference: "order-2", key: "tap-2")
+            try await client.authorize(payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            try await harness.hear(of: payment.belvoID)
+            for endpoint in [Endpoint.getCharge, .getTransaction] {
+                harness.sandbox.next(.altered([.init("/payment_intent", #""\#(other.belvoID)""#)]), on: endpoint)
+            }
+            let direction = type == "TRANSACTIONS" ? #", "transaction_type": "INFLOW""# : ""
+            try await harness.tell(
+                type, of: Self.movement(type, of: payment, harness), data: #""status": "SUCCEEDED"\#(direction)"#)
+            for _ in 1...3 { try await harness.pass(.seconds(10)) }
+            #expect(try await harness.lines(Self.alarms).isEmpty)
+            #expect(try await client.authorize(other).status == 204)
+        }
+    }
+
+    @Test func `one odd reading of an unsigned payment with another one's charge does not keep it from being signed`()
+        async throws
+    {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            let charge = #"""
+                [{"id": "\#(UUID())", "status": "SUCCEEDED", "payment_method_information": {
+                    "open_finance_biometric_pix": {"end_to_end_id": "\#(Self.other)"}}}]
+                """#
+            harness.sandbox.next(.altered([.init("/charges", charge)]), on: .getPaymentIntent)
+            try await harness.hear(of: payment.belvoID)
+            for _ in 1...2 { try await harness.pass(.seconds(10)) }
+            #expect(try await client.authorize(payment).status == 204)
+            #expect(try await harness.lines(Self.alarms).isEmpty)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `one odd reading of the money disputes no payment that it shows as paid first`(isPolled: Bool) async throws {
+        try await MayBelvoStillPayTests.open(orders: "required") { harness, client, enrollment in
+            _ = try await MayBelvoStillPayTests.place(on: harness, amount: "19.90")
+            let payment = try await MayBelvoStillPayTests.ordered(client, enrollment)
+            try await client.authorize(payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            harness.sandbox.next(.altered([.init("/charges/0/amount", #""70.00""#)]), on: .getPaymentIntent)
+            if isPolled {
+                for _ in 1...2 { try await harness.poll() }
+            } else {
+                try await harness.hear(of: payment.belvoID)
+                try await harness.pass(.seconds(10))
+            }
+            #expect(try await Self.order(harness) == "paid")
+        }
+    }
+
     @Test func `a second transfer that a reading which lags does not show is read for until two agree`() async throws {
         try await Self.paid { harness, payment, _ in
             let shown = Fault.altered([.init(Self.transfer, #""\#(Self.other)""#)])
@@ -162,6 +217,8 @@ import Transport
         try await Self.paid { harness, _, _ in
             harness.sandbox.next(
                 .altered([.init("/results/*\(Self.transfer)", #""\#(Self.other)""#)]), on: list, count: nil)
+            // A charge that is listed is read as well before it disputes anything.
+            harness.sandbox.next(.altered([.init(Self.transfer, #""\#(Self.other)""#)]), on: .getCharge, count: nil)
             for _ in 0..<2 {
                 _ = try await harness.operate { try await $0.reconcile(UTCDay(of: WallClock.now())) }
                 #expect(try await harness.lines(Self.alarms) == ["double_paid: paid by transfer \(Self.other), too"])
