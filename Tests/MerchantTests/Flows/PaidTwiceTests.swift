@@ -118,7 +118,8 @@ import Transport
             let payment = try await MayBelvoStillPayTests.ordered(client, enrollment)
             try await client.authorize(payment)
             try harness.sandbox.settle(intent: payment.belvoID)
-            harness.sandbox.next(.altered([.init("/charges/0/amount", #""70.00""#)]), on: .getPaymentIntent)
+            let charge = #"[{"id": "\#(UUID())", "status": "SUCCEEDED", "amount": "70.00"}]"#
+            harness.sandbox.next(.altered([.init("/charges", charge)]), on: .getPaymentIntent)
             if isPolled {
                 for _ in 1...2 { try await harness.poll() }
             } else {
