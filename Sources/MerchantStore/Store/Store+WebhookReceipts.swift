@@ -236,6 +236,16 @@ extension Store {
             """)
     }
 
+    /// Keeps with the webhook of a movement, which is being worked on, the intent that the movement belongs to.
+    package func note(_ webhook: Stored<WebhookReceipt>, isOf intent: UUID) async throws {
+        try await database.execute(
+            """
+            UPDATE webhook_receipts SET external_id = \(intent)
+            WHERE stored_on = date '2000-01-01' + \(webhook.record.storedOn)::integer AND id = \(webhook.record.id)
+                AND version = \(webhook.version) AND external_id IS NULL
+            """)
+    }
+
     /// The user whose object at Belvo it is, and its institution.
     package struct ObjectOwner: Sendable {
         package let subject: UserSubject

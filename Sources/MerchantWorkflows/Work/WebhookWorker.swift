@@ -144,6 +144,10 @@ private struct WebhookPass {
             guard case .belongs(let intent, _) = movement else { return nil }
             return (WebhookWorkflow.Target(kind: .intent, id: intent), receipt)
         }
+        // Before anything else is read, which may take long: its webhook keeps the intent's reference from now on.
+        for (target, receipt) in targets {
+            try await workflow.dependencies.store.note(receipt, isOf: target.id)
+        }
         try await read(targets)
         for (receipt, movement) in found {
             switch movement {

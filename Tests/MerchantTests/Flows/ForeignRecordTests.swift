@@ -21,7 +21,7 @@ import Testing
     private static let enrollments = """
         SELECT concat_ws(' ', origin, state, platform, callback_url) AS line FROM enrollments ORDER BY id
         """ as SQL
-    /// Of Belvo's webhooks: what the server itself has to read is none.
+    /// The outcomes of Belvo's webhooks: what the server itself has to read is none.
     private static let outcomes = """
         SELECT outcome AS line FROM webhook_receipts WHERE webhook_code <> 'SHOWN_AS' ORDER BY received_at
         """ as SQL
