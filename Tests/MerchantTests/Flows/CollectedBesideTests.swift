@@ -173,4 +173,33 @@ import Transport
             #expect(try await MayBelvoStillPayTests.order(on: harness).string("status") == "disputed")
         }
     }
+
+    @Test func `what a charge's first reading shows holds the reference while it is read again`() async throws {
+        let gate = Gate()
+        var sandbox = SandboxConfiguration.test()
+        sandbox.sleep = { _ in await gate.pass() }
+        try await TestHarness.open(sandbox: sandbox) { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let enrollment = try await client.enroll()
+            let payment = try await client.openPayment(enrollment)
+            try await TakenBackTests.failed(harness, &client, payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            harness.sandbox.next(
+                .altered([Fault.Alteration("/status", #""FAILED""#), Fault.Alteration("/charges", "[]")]),
+                on: .getPaymentIntent, count: nil)
+            let charge = try #require(harness.sandbox.movement("CHARGES", of: payment.belvoID))
+            try await harness.tell("CHARGES", of: charge, data: #""status": "SUCCEEDED""#)
+            harness.sandbox.next(.altered([]), on: .getCharge)
+            harness.sandbox.next(.delayAnswer(.seconds(6)), on: .getCharge)
+            try await harness.advance(by: .seconds(3))
+            var arrivals = harness.sandbox.arrivals().makeAsyncIterator()
+            let work = harness.loop.task { try await harness.work() }
+            for _ in 1...2 { while let call = await arrivals.next(), call.endpoint != .getCharge {} }
+            let other = try await client.requestPayment(enrollment, key: "tap-2")
+            gate.open()
+            try await work.value
+            #expect(other.status >= 400, "\(other.text)")
+            #expect(try await MayBelvoStillPayTests.alarms(on: harness).contains("contradiction"))
+        }
+    }
 }
