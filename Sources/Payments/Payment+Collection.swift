@@ -83,12 +83,17 @@ extension Payment {
 }
 
 extension Payment.Report {
-    /// Whether both show the same payment, in the same status, and the same money.
-    public func showsSameMoney(as other: Payment.Report) -> Bool {
+    /// Whether both show the same payment in the same status. What Belvo may make anew for each reading, such as a
+    /// challenge or the id of a request, does not count.
+    public func isSame(as other: Payment.Report) -> Bool {
         belvoID == other.belvoID && externalID == other.externalID && status == other.status
             && amount == other.amount && currency == other.currency && customer == other.customer
             && enrollment == other.enrollment && beneficiaryBankAccount == other.beneficiaryBankAccount
-            && facts.endToEndID == other.facts.endToEndID && collected == other.collected
-            && hasOnlyEndedCharges == other.hasOnlyEndedCharges
+            && facts.endToEndID == other.facts.endToEndID
+    }
+
+    /// Whether both show the same payment, in the same status, and the same money.
+    public func showsSameMoney(as other: Payment.Report) -> Bool {
+        isSame(as: other) && collected == other.collected && hasOnlyEndedCharges == other.hasOnlyEndedCharges
     }
 }

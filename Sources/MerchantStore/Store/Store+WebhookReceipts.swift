@@ -102,7 +102,10 @@ extension Store {
 
     /// Stores a webhook before it is answered. The same webhook again counts up, and is processed once more; on another
     /// day it is another row, which comes to the same.
-    package func insertWebhook(_ webhook: NewWebhook) async throws {
+    ///
+    /// With `isOpenKept` one that is open keeps its age and its turn, however often it is stored: for what the server
+    /// itself has to read, which the reading that it waits for may store.
+    package func insertWebhook(_ webhook: NewWebhook, isOpenKept: Bool = false) async throws {
         try await database.execute(
             """
             INSERT INTO webhook_receipts (
@@ -120,26 +123,7 @@ extension Store {
                 outcome = excluded.outcome, next_poll_at = excluded.next_poll_at,
                 processed_at = excluded.processed_at, leased_until = NULL, absent_since = NULL,
                 version = webhook_receipts.version + 1
-            """)
-    }
-
-    /// Stores what the server itself has to read, as if a webhook had named it. While it is open it keeps its age and
-    /// its turn, however often it is stored: the reading that it waits for may be what stores it.
-    package func insertReading(_ reading: NewWebhook) async throws {
-        try await database.execute(
-            """
-            INSERT INTO webhook_receipts (
-                id, digest, webhook_type, webhook_code, object_id, external_id, body_ciphertext, outcome, next_poll_at)
-            VALUES (
-                \(reading.id), \(reading.digest), \(reading.type), \(reading.code), \(reading.object),
-                \(reading.externalID), \(vault.seal(reading.body, in: .webhookReceiptsBody, of: reading.id)),
-                \(WebhookReceipt.Outcome.received),
-                app_now() + \(reading.rest.wholeMicroseconds) * interval '1 microsecond')
-            ON CONFLICT ON CONSTRAINT one_receipt_per_webhook DO UPDATE SET
-                received_count = webhook_receipts.received_count + 1, last_received_at = app_now(),
-                outcome = excluded.outcome, next_poll_at = excluded.next_poll_at, attempts = 0,
-                processed_at = NULL, leased_until = NULL, absent_since = NULL, version = webhook_receipts.version + 1
-                WHERE webhook_receipts.outcome <> 'received'
+                WHERE NOT \(isOpenKept) OR webhook_receipts.outcome <> 'received'
             """)
     }
 

@@ -103,11 +103,11 @@ extension PaymentWorkflow {
         _ kind: WebhookKind, _ code: String, _ object: UUID, of payment: Payment.ID?, knownAs text: String,
         rest: Duration = .zero
     ) async throws {
-        try await dependencies.store.insertReading(
+        try await dependencies.store.insertWebhook(
             NewWebhook(
                 id: dependencies.identities.next(), digest: dependencies.store.vault.lookup(text, for: .webhook),
                 type: kind.rawValue, code: code, object: object, externalID: payment?.uuid, outcome: .received,
-                body: [], rest: rest))
+                body: [], rest: rest), isOpenKept: true)
     }
 
     /// Has every other intent of a payment's name imported that is not known here; a payment that has become none of

@@ -208,8 +208,20 @@ extension PaymentWorkflow {
     /// Throws unless a second reading shows the same intent: its customer, its name and its terms decide for good
     /// whether it counts, and for which payment.
     private func confirm(_ remote: Belvo.PaymentIntent, on context: CallContext) async throws {
-        let again = try await dependencies.belvo.readPaymentIntent(remote.id, trace: context.trace)
-        guard again.isSame(as: remote) else {
+        let first = report(remote)
+        try await confirm(remote, trace: context.trace) { report($0).isSame(as: first) }
+    }
+
+    private func confirmName(of remote: Belvo.PaymentIntent) async throws {
+        try await confirm(remote) { $0.externalID == remote.externalID }
+    }
+
+    /// Throws unless a second reading agrees. The payment that it names is held then, as the one that the first named.
+    private func confirm(
+        _ remote: Belvo.PaymentIntent, trace: TraceParent? = nil, agrees: (Belvo.PaymentIntent) -> Bool
+    ) async throws {
+        let again = try await dependencies.belvo.readPaymentIntent(remote.id, trace: trace)
+        guard agrees(again) else {
             _ = try await holdName(shownBy: again)
             throw SyncDeferred.readingsDiffer
         }
@@ -306,14 +318,6 @@ extension PaymentWorkflow {
         throw WorkflowRefusal.contended
     }
 
-    private func confirmName(of remote: Belvo.PaymentIntent) async throws {
-        let again = try await dependencies.belvo.readPaymentIntent(remote.id)
-        guard again.externalID == remote.externalID else {
-            _ = try await holdName(shownBy: again)
-            throw SyncDeferred.readingsDiffer
-        }
-    }
-
     private func bearsAnotherName(_ known: Payment, than named: Payment) async throws -> Bool {
         if let reference = known.reference { return reference != named.reference }
         return try await dependencies.store.bearsAnotherName(known.id, than: named.id)
@@ -381,15 +385,6 @@ extension Belvo.PaymentIntent {
 
     /// Whether its `external_id` can be the id of a payment of ours.
     fileprivate var showsPaymentID: Bool { externalID.flatMap { Payment.ID($0) } != nil }
-
-    /// Whether both show the same payment in the same status. What Belvo may make anew for each reading, such as a
-    /// challenge or the id of a request, does not count.
-    fileprivate func isSame(as other: Belvo.PaymentIntent) -> Bool {
-        status == other.status && externalID == other.externalID && amountCentavos == other.amountCentavos
-            && currency == other.currency && customer == other.customer && enrollment == other.enrollment
-            && beneficiaryBankAccount == other.beneficiaryBankAccount
-            && biometricPix.endToEndID == other.biometricPix.endToEndID
-    }
 }
 
 extension Payment {

@@ -51,11 +51,9 @@ import Testing
                 #expect(try await harness.lines(Self.payments) == ["observed succeeded 700 SUCCEEDED"])
                 #expect(shop.types == ["enrollment.succeeded"])
                 harness.sandbox.clearFaults()
-                let today = try #require(try await harness.lines("SELECT app_now()::date::text AS line").first)
-                let day = try #require(UTCDay(today))
                 for _ in 1...2 {
                     if isReconciled {
-                        _ = try await harness.operate { try await $0.reconcile(day) }
+                        try await harness.reconcileToday()
                     } else {
                         try await harness.tell("PAYMENT_INTENTS", of: intent.description)
                     }

@@ -79,12 +79,10 @@ import Transport
     @Test func `an intent that waits for its name waits in a reconciliation, too`() async throws {
         try await MayBelvoStillPayTests.open { harness, client, enrollment in
             _ = try await Self.paidWithoutName(harness, client, enrollment)
-            let today = try #require(try await harness.lines("SELECT app_now()::date::text AS line").first)
-            let day = try #require(UTCDay(today))
-            _ = try await harness.operate { try await $0.reconcile(day) }
+            try await harness.reconcileToday()
             #expect(try await harness.lines(Self.payments) == ["own FAILED order-1"])
             harness.sandbox.clearFaults()
-            _ = try await harness.operate { try await $0.reconcile(day) }
+            try await harness.reconcileToday()
             #expect(try await harness.lines(Self.payments) == ["own SUCCEEDED order-1"])
         }
     }
@@ -167,9 +165,7 @@ import Transport
             }
             #expect(try await harness.lines(Self.payments) == ["observed SUCCEEDED", "own PENDING order-1"])
             harness.sandbox.clearFaults()
-            let today = try #require(try await harness.lines("SELECT app_now()::date::text AS line").first)
-            let day = try #require(UTCDay(today))
-            _ = try await harness.operate { try await $0.reconcile(day) }
+            try await harness.reconcileToday()
             #expect(try await harness.lines(Self.payments) == ["observed SUCCEEDED order-1", "own PENDING order-1"])
             #expect(try await client.authorize(payment).status == 409)
         }

@@ -32,6 +32,24 @@ import Testing
         try await harness.pass(.seconds(10))
     }
 
+    /// The next reading of an intent is as it is, and no other one succeeds.
+    private static func readOnce(on harness: TestHarness) {
+        harness.sandbox.next(.altered([]), on: .getPaymentIntent)
+        harness.sandbox.next(.refused(500, code: "unexpected_error"), on: .getPaymentIntent, count: nil)
+    }
+
+    /// Once all can be read, the twin that was paid has its payment's reference.
+    private static func expectHeld(
+        _ payment: AppClient.OpenedPayment, _ client: inout AppClient, on harness: TestHarness
+    )
+        async throws
+    {
+        #expect(try await client.authorize(payment).status == 503)
+        harness.sandbox.clearFaults()
+        try await harness.pass(.seconds(60))
+        #expect(try await harness.lines(payments) == ["observed SUCCEEDED order-1", "own PENDING order-1"])
+    }
+
     private static func pay(
         under payment: AppClient.OpenedPayment, _ client: AppClient, _ enrollment: AppClient.Enrollment,
         on harness: TestHarness
@@ -70,9 +88,7 @@ import Testing
             try await harness.poll()
             let other = try await client.openPaymentBySDK(from: enrollment.atBelvo(), named: payment.id, centavos: 2080)
             try harness.sandbox.settle(intent: "\(other)")
-            let today = try #require(try await harness.lines("SELECT app_now()::date::text AS line").first)
-            let day = try #require(UTCDay(today))
-            _ = try await harness.operate { try await $0.reconcile(day) }
+            try await harness.reconcileToday()
             #expect(try await harness.lines(Self.payments) == ["observed SUCCEEDED", "own SUCCEEDED order-1"])
             let alarms = try await Scene.alarms(on: harness)
             #expect(!alarms.contains("double_paid"))
@@ -137,9 +153,7 @@ import Testing
             #expect(try await harness.lines(known) == ["SUCCEEDED f"])
             harness.sandbox.clearFaults()
             if isReconciled {
-                let today = try #require(try await harness.lines("SELECT app_now()::date::text AS line").first)
-                let day = try #require(UTCDay(today))
-                _ = try await harness.operate { try await $0.reconcile(day) }
+                try await harness.reconcileToday()
             } else {
                 try await Self.hear(of: other, on: harness)
             }
@@ -185,13 +199,9 @@ import Testing
         try await Scene.open { harness, client, enrollment in
             let payment = try await client.openPayment(enrollment)
             let other = try await Self.pay(under: payment, client, enrollment, on: harness)
-            harness.sandbox.next(.altered([]), on: .getPaymentIntent)
-            harness.sandbox.next(.refused(500, code: "unexpected_error"), on: .getPaymentIntent, count: nil)
+            Self.readOnce(on: harness)
             try await Self.hear(of: other, on: harness)
-            #expect(try await client.authorize(payment).status == 503)
-            harness.sandbox.clearFaults()
-            try await harness.pass(.seconds(60))
-            #expect(try await harness.lines(Self.payments) == ["observed SUCCEEDED order-1", "own PENDING order-1"])
+            try await Self.expectHeld(payment, &client, on: harness)
             #expect(
                 try await harness.lines("SELECT webhook_code AS line FROM webhook_receipts WHERE outcome = 'received'")
                     == [])
@@ -203,8 +213,7 @@ import Testing
             try await harness.stopClock()
             let payment = try await client.openPayment(enrollment)
             let other = try await Self.pay(under: payment, client, enrollment, on: harness)
-            harness.sandbox.next(.altered([]), on: .getPaymentIntent)
-            harness.sandbox.next(.refused(500, code: "unexpected_error"), on: .getPaymentIntent, count: nil)
+            Self.readOnce(on: harness)
             try await Self.hear(of: other, on: harness)
             harness.sandbox.clearFaults()
             // Belvo shows it without an amount, which no reading of the worker's can record.
@@ -220,13 +229,9 @@ import Testing
             let payment = try await client.openPayment(enrollment)
             let other = try await Self.pay(under: payment, client, enrollment, on: harness)
             Self.show("/external_id", #""of-the-app""#, of: harness, count: 1)
-            harness.sandbox.next(.altered([]), on: .getPaymentIntent)
-            harness.sandbox.next(.refused(500, code: "unexpected_error"), on: .getPaymentIntent, count: nil)
+            Self.readOnce(on: harness)
             try await Self.hear(of: other, on: harness)
-            #expect(try await client.authorize(payment).status == 503)
-            harness.sandbox.clearFaults()
-            try await harness.pass(.seconds(60))
-            #expect(try await harness.lines(Self.payments) == ["observed SUCCEEDED order-1", "own PENDING order-1"])
+            try await Self.expectHeld(payment, &client, on: harness)
         }
     }
 
@@ -235,13 +240,8 @@ import Testing
             let payment = try await client.openPayment(enrollment)
             _ = try await Self.pay(under: payment, client, enrollment, on: harness)
             harness.sandbox.next(.refused(500, code: "unexpected_error"), on: .getPaymentIntent, count: nil)
-            let today = try #require(try await harness.lines("SELECT app_now()::date::text AS line").first)
-            let day = try #require(UTCDay(today))
-            _ = try await harness.operate { try await $0.reconcile(day) }
-            #expect(try await client.authorize(payment).status == 503)
-            harness.sandbox.clearFaults()
-            try await harness.pass(.seconds(60))
-            #expect(try await harness.lines(Self.payments) == ["observed SUCCEEDED order-1", "own PENDING order-1"])
+            try await harness.reconcileToday()
+            try await Self.expectHeld(payment, &client, on: harness)
         }
     }
 

@@ -1,6 +1,7 @@
 import BelvoSandbox
 import FoundationEssentials
 import HTTP
+import MerchantModel
 import Postgres
 import TestSupport
 import Testing
@@ -18,6 +19,13 @@ extension TestHarness {
         do { result = .success(try await body(operators)) } catch { result = .failure(error) }
         await operators.close()
         return try result.get()
+    }
+
+    /// Has an operator compare the day that it is now with Belvo.
+    func reconcileToday() async throws {
+        let today = try #require(try await lines("SELECT app_now()::date::text AS line").first)
+        let day = try #require(UTCDay(today))
+        try await operate { _ = try await $0.reconcile(day) }
     }
 
     /// The rows of a view or a table as JSON texts, in the order that the query says.
