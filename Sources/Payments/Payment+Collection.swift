@@ -55,11 +55,13 @@ extension Payment {
         state == .failed && isClosedAtBelvo && !collection.isKnown(in: collectedBy)
     }
 
-    /// Whether a collection has to be shown twice before it counts: it would dispute a payment that has been paid, by
-    /// another transfer or amount, or say that money came for one that Belvo does not show as paid.
+    /// Whether a collection has to be shown twice before it counts: it would say of a payment that another amount came
+    /// than was asked for, of one that has been paid that another transfer has brought money, or of one that Belvo does
+    /// not show as paid that money came.
     public func isDisputed(by collection: Collection) -> Bool {
+        if collection.otherAmount(than: amount) != nil { return true }
         guard state == .succeeded else { return (try? transition(on: .collected(collection))) != self }
-        return isFurther(collection.transfer, than: facts.endToEndID) || collection.otherAmount(than: amount) != nil
+        return isFurther(collection.transfer, than: facts.endToEndID)
     }
 
     /// Whether a report has to be shown twice before it counts: it would dispute a payment that has been paid, or is
@@ -67,7 +69,7 @@ extension Payment {
     public func isDisputed(by report: Report) -> Bool {
         let paying = state == .succeeded ? facts.endToEndID : report.facts.endToEndID
         guard report.status == .succeeded || state == .succeeded && report.status == .failed else {
-            return state != .succeeded && report.collected.contains(where: isDisputed)
+            return report.collected.contains(where: isDisputed)
         }
         if state == .succeeded, !differences(from: report).isEmpty { return true }
         let shown = report.collected.map(\.transfer) + [report.facts.endToEndID]

@@ -91,6 +91,43 @@ import Testing
         }
     }
 
+    @Test(arguments: [true, false], [("/amount", #""20.00""#), ("/currency", #""USD""#)])
+    func `one odd reading of a charge that is known to have collected disputes no order`(
+        isInIntent: Bool, odd: (member: String, value: String)
+    ) async throws {
+        try await ShopDouble.serving { shop in
+            try await MayBelvoStillPayTests.open("required", shop) { harness, client, enrollment in
+                _ = try await MayBelvoStillPayTests.place(on: harness, amount: "19.90")
+                let payment = try await MayBelvoStillPayTests.ordered(client, enrollment)
+                try await client.authorize(payment)
+                try harness.sandbox.settle(intent: payment.belvoID)
+                // The charge has collected, and Belvo does not show the end yet.
+                let pending = Fault.Alteration("/status", #""PROCESSING""#)
+                harness.sandbox.next(.altered([pending]), on: .getPaymentIntent, count: 2)
+                try await harness.poll()
+                let collected: SQL = "SELECT (collected_by IS NOT NULL)::text AS line FROM payments"
+                #expect(try await harness.lines(collected) == ["true"])
+                if isInIntent {
+                    harness.sandbox.next(
+                        .altered([pending, Fault.Alteration("/charges/*\(odd.member)", odd.value)]),
+                        on: .getPaymentIntent)
+                } else {
+                    harness.sandbox.next(.altered([Fault.Alteration(odd.member, odd.value)]), on: .getCharge)
+                    let charge = try #require(harness.sandbox.movement("CHARGES", of: payment.belvoID))
+                    try await harness.tell(
+                        "CHARGES", of: charge,
+                        data: #""payment_intent": "\#(payment.belvoID)", "status": "SUCCEEDED""#)
+                }
+                harness.sandbox.next(.altered([pending]), on: .getPaymentIntent)
+                for _ in 1...3 { try await harness.pass(.seconds(2)) }
+                #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
+                #expect(try await MayBelvoStillPayTests.alarms(on: harness) == [])
+                #expect(try await MayBelvoStillPayTests.order(on: harness).string("status") == "paid")
+                #expect(!shop.types.contains("order.disputed"))
+            }
+        }
+    }
+
     /// Belvo shows a payment as paid, and its intent names no transfer.
     private static func paidWithoutTransfer(
         _ charges: Fault.Alteration...,
