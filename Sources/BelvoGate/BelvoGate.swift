@@ -98,7 +98,8 @@ package final class BelvoGate: Sendable {
         let now = now()
         return state.withLock { state in
             GateSnapshot(
-                counts: state.counts, circuit: state.availability.circuit.state(at: now),
+                counts: state.counts, rate: state.limiter.rate(at: now),
+                circuit: state.availability.circuit.state(at: now),
                 openings: state.availability.circuit.openings, underWay: state.underWay,
                 waiting: PerCaller(
                     person: state.lines.person.count, background: state.lines.background.count,
@@ -208,7 +209,7 @@ extension BelvoGate {
         began: Monotonic
     ) {
         let now = now()
-        let events = state.withLock { state in
+        let (events, slowed) = state.withLock { state in
             state.finish(turn, number)
             if turn.caller != .stranger {
                 state.failures.note(outcome.kind, isChanging: call.isChanging, turn.place, at: now)
@@ -217,7 +218,7 @@ extension BelvoGate {
                 outcome.kind, isChanging: call.isChanging, turn.caller, turn.place, began: began, at: now)
             state.counts[GateSnapshot.Key(call: call, outcome: outcome.kind), default: 0] += 1
             let availability = turn.caller == .stranger ? \GateState.strangersAvailability : \GateState.availability
-            return state[keyPath: availability].learn(
+            let events = state[keyPath: availability].learn(
                 from: outcome, call, turn.caller, of: turn.owner, target: request.target, isProbe: isProbe,
                 began: began, at: now, jitter: random)
         }
@@ -234,6 +235,9 @@ extension BelvoGate {
         let whose: Logger.Metadata = caller == .stranger ? ["caller": "\(caller.rawValue)"] : [:]
         func log(_ name: Logger.Message, _ severity: Logger.Level, _ details: Logger.Metadata) {
             self.log.log(level: level(severity), name, metadata: details.merging(whose) { $1 })
+            // What strangers are told slows none but them.
+            let isSlowed = state.limiter.learn(from: outcome.kind, of: turn.owner, at: now)
+            let slowed = isSlowed ? state.limiter.rate(at: now) : nil
         }
         switch event {
         case .circuit(.opened(let failures, let calls)):
@@ -244,7 +248,9 @@ extension BelvoGate {
             log("belvo.throttled", .warning, ["quiet_ms": "\(span.wholeNanoseconds / 1_000_000)"])
         case .denied(let alarm, let status, let denials):
             log(
+            return (events, slowed)
                 alarm == .credentials ? "belvo.denied" : "belvo.content_forbidden", .critical,
+        if let slowed { log.warning("belvo.rate_lowered", metadata: ["calls_a_second": "\(Int(slowed))"]) }
                 ["call": "\(call.rawValue)", "status": "\(status)", "denials": "\(denials)"])
         case .admitted(let denials):
             log("belvo.admitted", .notice, ["denials": "\(denials)"])

@@ -1,6 +1,7 @@
 import Transport
 
-/// How many calls Belvo gets from this process: so many a second, and so many at a time. With a handed-in clock.
+/// How many calls Belvo gets from this process: so many a second, fewer while Belvo grants fewer (`AdaptiveRate`), and
+/// so many at a time. With a handed-in clock.
 ///
 /// People who wait go first. When both want more than there is, every fifth turn is the background's: its reads are
 /// the polls that find out how those payments ended. Where that is not enough for them, every third one is. Strangers
@@ -20,6 +21,8 @@ struct CallLimiter: Sendable {
 
     private(set) var underWay = PerCaller(person: 0, background: 0, stranger: 0)
     private var all: TokenBucket
+    /// The part of the rate that there is while Belvo grants less than is set.
+    private var part = AdaptiveRate()
     private var strangers: TokenBucket
     private var peopleInARow = 0
     private var sinceStranger = 0
@@ -77,9 +80,17 @@ struct CallLimiter: Sendable {
 
     /// How long until the rate allows such a caller another call.
     mutating func delay(for caller: Caller = .person, at now: Monotonic) -> Duration {
-        let delay = all.delay(at: now)
+        let delay = all.delay(at: now, part: part.part(at: now))
         return caller == .stranger ? max(delay, strangers.delay(at: now)) : delay
     }
+
+    /// Learns from how a user's call ended; true when fewer calls may leave from now on than is set.
+    mutating func learn(from outcome: CallOutcome.Kind, of party: UInt64, at now: Monotonic) -> Bool {
+        part.note(outcome, of: party, at: now, rate: all.rate)
+    }
+
+    /// Calls a second that may leave at this moment; 0 is no limit.
+    mutating func rate(at now: Monotonic) -> Double { Double(all.rate) * part.part(at: now) }
 
     private func hasPlace(for caller: Caller) -> Bool {
         Caller.allCases.reduce(0) { $0 + underWay[$1] } < callsMax && underWay[caller] < underWayMax[caller]
@@ -108,17 +119,18 @@ struct CallLimiter: Sendable {
             if rate > 0 { tokens += 1 }
         }
 
-        mutating func delay(at now: Monotonic) -> Duration {
-            fill(at: now)
+        /// - Parameter part: the part of the rate that there is.
+        mutating func delay(at now: Monotonic, part: Double = 1) -> Duration {
+            fill(at: now, part: part)
             guard rate > 0, tokens < 1 else { return .zero }
-            return .nanoseconds(Int64((1 - tokens) / Double(rate) * 1e9) + 1)
+            return .nanoseconds(Int64((1 - tokens) / (Double(rate) * part) * 1e9) + 1)
         }
 
-        private mutating func fill(at now: Monotonic) {
+        private mutating func fill(at now: Monotonic, part: Double) {
             guard rate > 0 else { return }
             if let filledAt {
                 let elapsed = max(0, Double((now - filledAt).wholeNanoseconds) / 1e9)
-                tokens = min(TokenBucket.burst(rate), tokens + elapsed * Double(rate))
+                tokens = min(TokenBucket.burst(rate), tokens + elapsed * Double(rate) * part)
             }
             filledAt = now
         }

@@ -11,6 +11,8 @@ package struct GateSnapshot: Sendable, Equatable {
 
     /// Calls since the start, by call and outcome; those that were kept here among them.
     let counts: [Key: Int]
+    /// Calls a second that may leave: as many as are set, fewer while Belvo grants fewer; 0 is no limit.
+    package let rate: Double
     package let circuit: CircuitBreaker.State
     /// How often the circuit has opened.
     package let openings: Int

@@ -20,6 +20,7 @@ enum Metric: String, CaseIterable, Sendable {
     case belvoOpenings = "merchant_belvo_circuit_openings_total"
     case belvoDenials = "merchant_belvo_denials_total"
     case belvoLockedOut = "merchant_belvo_locked_out"
+    case belvoRate = "merchant_belvo_rate"
     case belvoSilence = "merchant_belvo_silence_seconds"
     case belvoShutForStrangers = "merchant_belvo_shut_for_strangers"
     case databaseUp = "merchant_database_up"
@@ -104,6 +105,8 @@ enum Metric: String, CaseIterable, Sendable {
         case .belvoOpenings: "How often the circuit has opened because Belvo was away."
         case .belvoDenials: "Answers 401 and 403 from Belvo."
         case .belvoLockedOut: "1 while Belvo rejects our credentials: they are the first suspect."
+        case .belvoRate:
+            "Calls a second that may leave for Belvo: BELVO_RATE, or less while Belvo grants less; 0 is no limit."
         case .belvoSilence: "For how much longer Belvo is left alone because it asked for that with a 429."
         case .belvoShutForStrangers:
             "1 while calls for strangers' redirects are held back here, because of how they ended."

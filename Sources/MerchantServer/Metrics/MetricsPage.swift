@@ -111,6 +111,7 @@ struct MetricsPage: Sendable {
         text.write(.belvoOpenings, .count(gate.openings))
         text.write(.belvoDenials, .count(gate.denials))
         text.write(.belvoLockedOut, .flag(gate.isLockedOut))
+        text.write(.belvoRate, .whole(Int64(gate.rate)))
         text.write(.belvoSilence, .seconds(gate.quiet ?? .zero))
         text.write(.belvoShutForStrangers, .flag(gate.isShutForStrangers))
     }
