@@ -48,6 +48,12 @@ package struct CallOrigin: Sendable {
     /// waiting for their turns.
     package static let storedWebhooks = CallOrigin(party: unknown, isStranger: false, workLine: 1)
 
+    /// The same, for what has been read in vain before: it has places of its own, fewer, and keeps none waiting that is
+    /// to be read for the first time.
+    package var again: CallOrigin {
+        CallOrigin(party: Self.unknownAgain, isStranger: isStranger, workLine: workLine)
+    }
+
     /// A worker's call that shows many users' records: it goes before those about single ones, of which it spares more
     /// than it is.
     package static let aboutMany = {
@@ -58,6 +64,7 @@ package struct CallOrigin: Sendable {
 
     /// The party of all that is not known to be a user's.
     static let unknown: UInt64 = 1
+    private static let unknownAgain: UInt64 = 2
 
     /// A worker that processes strangers' redirects.
     package static let strangersWorker = CallOrigin(party: 0, isStranger: true)

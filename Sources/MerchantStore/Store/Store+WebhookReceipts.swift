@@ -26,6 +26,8 @@ package struct WebhookReceipt: Sendable {
     package let object: UUID?
     let outcome: Outcome
     package let lastReceivedAt: Timestamp
+    /// How often it was worked on.
+    package let attempts: Int32
     /// The day on which it came first, in days since 2000-01-01: its partition.
     let storedOn: Int
     /// Its content beside the object's name.
@@ -93,8 +95,8 @@ package struct WebhookSettlement: Sendable {
 
 extension Store {
     private static let webhookColumns: SQL = """
-        id, webhook_type, object_id, body_ciphertext, outcome, last_received_at, stored_on - date '2000-01-01' AS day,
-        version, app_now() AS read_at
+        id, webhook_type, object_id, body_ciphertext, outcome, last_received_at, attempts,
+        stored_on - date '2000-01-01' AS day, version, app_now() AS read_at
         """
 
     /// Stands for none, since array parameters cannot hold NULL.
@@ -271,7 +273,8 @@ extension Store {
         return Stored(
             record: WebhookReceipt(
                 id: id, type: try row.decode("webhook_type"), object: try row.decode("object_id"),
-                outcome: try row.decode("outcome"), lastReceivedAt: receivedAt, storedOn: try row.decode("day"),
+                outcome: try row.decode("outcome"), lastReceivedAt: receivedAt,
+                attempts: try row.decode("attempts"), storedOn: try row.decode("day"),
                 statement: body.map { WebhookStatement(body: $0) } ?? WebhookStatement()),
             version: try row.decode("version"), updatedAt: receivedAt, deadline: nil,
             clock: try clock(row))

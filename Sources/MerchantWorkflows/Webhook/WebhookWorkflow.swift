@@ -76,9 +76,11 @@ package struct WebhookWorkflow: Sendable {
     /// Reads what a webhook is about that has waited for so long, and records what Belvo says of it. What is new here
     /// and a customer's of ours is imported: an app's SDK can make it without us (belvo-api.md §2.1).
     ///
-    /// `owner` is whose it is known to be here; nil while it is not.
-    func read(_ target: Target, of owner: Store.ObjectOwner?, after age: Duration, lag: Duration) async -> Reading {
-        await reading(target.id, of: owner) {
+    /// `owner` is whose it is known to be here; nil while it is not. `isAgain` says whether it was tried before.
+    func read(
+        _ target: Target, of owner: Store.ObjectOwner?, after age: Duration, lag: Duration, isAgain: Bool = false
+    ) async -> Reading {
+        await reading(target.id, of: owner, isAgain: isAgain) {
             let status: ProviderStatus?
             switch target.kind {
             case .enrollment:
@@ -112,9 +114,15 @@ package struct WebhookWorkflow: Sendable {
 
     /// Reads a charge or a transaction, to learn which intent it belongs to. `owner` is that of the intent that its
     /// webhook names, as far as that is known here.
-    func readMovement(_ id: UUID, _ kind: WebhookKind, of owner: Store.ObjectOwner?) async -> Movement {
+    ///
+    /// Its webhooks, where they are handed in, keep the intent's reference from this reading on: before anything else
+    /// is read, which may take long.
+    func readMovement(
+        _ id: UUID, _ kind: WebhookKind, of owner: Store.ObjectOwner?, noting receipts: [Stored<WebhookReceipt>] = []
+    ) async -> Movement {
+        let isAgain = !receipts.isEmpty && receipts.allSatisfy { $0.record.attempts > 0 }
         do {
-            return try await CallOrigin.$current.withValue(origin(of: owner)) {
+            return try await CallOrigin.$current.withValue(origin(of: owner, isAgain: isAgain)) {
                 let (intent, collected): (Belvo.PaymentIntent.ID?, CollectedMoney)
                 if kind == .charges {
                     let charge = try await dependencies.belvo.readCharge(Charge.ID(id))
@@ -128,7 +136,10 @@ package struct WebhookWorkflow: Sendable {
                     let transaction = try await dependencies.belvo.readTransaction(Transaction.ID(id))
                     (intent, collected) = (transaction.paymentIntent, transaction.collected)
                 }
-                if let intent { return .belongs(to: intent.uuid, collected: collected) }
+                if let intent {
+                    for receipt in receipts { try await dependencies.store.note(receipt, isOf: intent.uuid) }
+                    return .belongs(to: intent.uuid, collected: collected)
+                }
                 // Its webhook names a payment of ours: what belongs to none may do so later.
                 guard owner != nil else {
                     logWithoutIntent(id, kind, collected)
@@ -282,17 +293,17 @@ package struct WebhookWorkflow: Sendable {
         return max(min(age / 4, pauseMax), dependencies.timeouts.pollInterval)
     }
 
-    private func origin(of owner: Store.ObjectOwner?) -> CallOrigin {
-        guard let owner else { return origin }
+    private func origin(of owner: Store.ObjectOwner?, isAgain: Bool = false) -> CallOrigin {
+        guard let owner else { return isAgain ? origin.again : origin }
         let known = origin.reading(of: owner.subject)
         return owner.institution.map { known.about($0) } ?? known
     }
 
     private func reading(
-        _ object: UUID, of owner: Store.ObjectOwner?, _ body: () async throws -> Reading
+        _ object: UUID, of owner: Store.ObjectOwner?, isAgain: Bool = false, _ body: () async throws -> Reading
     ) async -> Reading {
         do {
-            return try await CallOrigin.$current.withValue(origin(of: owner)) { try await body() }
+            return try await CallOrigin.$current.withValue(origin(of: owner, isAgain: isAgain)) { try await body() }
         } catch let error as BelvoError {
             if case .notFound = error { return .absent(error) }
             return .failed(error)

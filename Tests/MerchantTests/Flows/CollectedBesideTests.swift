@@ -202,4 +202,36 @@ import Transport
             #expect(try await MayBelvoStillPayTests.alarms(on: harness).contains("contradiction"))
         }
     }
+
+    @Test func `a charge that Belvo is slow to show keeps none waiting that says more than a failed payment`()
+        async throws
+    {
+        let gate = Gate()
+        var sandbox = SandboxConfiguration.test()
+        sandbox.sleep = { _ in await gate.pass() }
+        try await TestHarness.open(sandbox: sandbox) { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let enrollment = try await client.enroll()
+            let payment = try await client.openPayment(enrollment)
+            try await TakenBackTests.failed(harness, &client, payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            harness.sandbox.next(
+                .altered([Fault.Alteration("/status", #""FAILED""#), Fault.Alteration("/charges", "[]")]),
+                on: .getPaymentIntent, count: nil)
+            try await harness.tell("CHARGES", of: UUID().uuidString, data: #""status": "SUCCEEDED""#)
+            let charge = try #require(harness.sandbox.movement("CHARGES", of: payment.belvoID))
+            try await harness.tell("CHARGES", of: charge, data: #""status": "SUCCEEDED""#)
+            // That of the one that came first.
+            harness.sandbox.next(.delayAnswer(.seconds(6)), on: .getCharge)
+            try await harness.advance(by: .seconds(3))
+            let work = harness.loop.task { try await harness.work() }
+            try await harness.awaitCondition {
+                try await MayBelvoStillPayTests.alarms(on: harness).contains("contradiction")
+            }
+            let other = try await client.requestPayment(enrollment, key: "tap-2")
+            gate.open()
+            try await work.value
+            #expect(other.status >= 400, "\(other.text)")
+        }
+    }
 }

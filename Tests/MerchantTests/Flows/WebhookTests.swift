@@ -1,8 +1,15 @@
+import Belvo
 import BelvoSandbox
+import FoundationEssentials
 import HTTP
 import Payments
 import Postgres
 import Testing
+import Transport
+
+@testable import BelvoGate
+@testable import MerchantServer
+@testable import MerchantWorkflows
 
 /// Belvo's webhooks come late, twice or in the wrong order, and other clients may forge them: each is stored, answered,
 /// and then looked up.
@@ -262,6 +269,28 @@ import Testing
                 #expect(answer.status == 400, "\(body)")
             }
             #expect(try await outcomes(harness).isEmpty)
+        }
+    }
+
+    @Test func `a webhook whose reading had no turn was not read in vain, and is read a second later`() async throws {
+        // One call of workers at a time; a turn is waited for half as long as an answer.
+        try await TestHarness.open(environment: ["BELVO_CALLS_MAX": "2", "BELVO_TIMEOUT_MS": "1000"]) { harness in
+            _ = try await AppClient.arrive(on: harness)
+            let wire = Wire()
+            defer { wire.answerAll() }
+            let carry = harness.merchant.dependencies.gate.carry(for: .background, by: wire.send)
+            let hanging = harness.loop.task { _ = try await carry(.readCharge, request("/hangs"), .seconds(60)) }
+            try await wire.hasLeft(1)
+            try await harness.tell("PAYMENT_INTENTS", of: UUID().uuidString, data: #""status": "SUCCEEDED""#)
+            try await harness.work()
+            let row: SQL = """
+                SELECT attempts || ' ' || (next_poll_at <= app_now() + interval '1 s') AS line FROM webhook_receipts
+                """
+            #expect(try await harness.lines(row) == ["0 true"])
+            wire.answerAll()
+            try await hanging.value
+            try await harness.pass(.seconds(1))
+            #expect(try await harness.lines("SELECT attempts::text AS line FROM webhook_receipts") == ["1"])
         }
     }
 }

@@ -155,4 +155,19 @@ import Transport
             }
         }
     }
+
+    @Test func `what webhooks name that was read in vain before keeps no place from what comes for the first time`() {
+        var shares = WorkShares(callsMax: 64)
+        func taken(_ party: UInt64) -> Int {
+            var count = 0
+            while shares.allows(party) {
+                shares.take(party)
+                count += 1
+            }
+            return count
+        }
+        #expect(taken(CallOrigin.webhooks.again.party) == 4)
+        #expect(taken(CallOrigin.webhooks.party) == 8)
+        #expect(CallOrigin.storedWebhooks.again.workLine == CallOrigin.storedWebhooks.workLine)
+    }
 }
