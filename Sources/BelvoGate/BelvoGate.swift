@@ -38,6 +38,9 @@ package final class BelvoGate: Sendable {
     /// How many polls a second one user's records have, in each poller: so many records of a few users leave the budget
     /// to others; 0 is no limit.
     package let pollsOfUserRate: Int
+    /// Users whose polls may wait for a turn; how long workers count as behind after there were more.
+    private let usersWaitingMax: Int
+    private static let memoryOfLack = Duration.seconds(5)
     private let random: @Sendable () -> Double
 
     /// - Parameter rate: calls a second; 0 is no limit.
@@ -64,6 +67,7 @@ package final class BelvoGate: Sendable {
                     stranger: Departures(lateMax: 0))))
         self.turnWaitMax = turnWaitMax
         pollsOfUserRate = rate > 0 ? max(2, rate / 25) : 0
+        usersWaitingMax = rate > 0 ? max(4, rate / 3) : .max
         latencies = Dictionary(uniqueKeysWithValues: Call.allCases.map { ($0, LatencyHistogram()) })
         self.log = log
         self.now = now
@@ -131,6 +135,26 @@ package final class BelvoGate: Sendable {
         return state.withLock { state in
             guard state.availability.isShut(at: now) else { return count }
             return min(count, state.availability.isFindingOut(at: now) ? 64 : 8)
+        }
+    }
+
+    /// Whether a worker's call of this kind would have its turn soon: not where those of so many users wait for nothing
+    /// but a turn that the budget has none for in a third of a second. Which call is the most urgent is best found out
+    /// when there is a turn for it.
+    package func hasTurns(for call: Call) -> Bool {
+        let now = now()
+        return state.withLock { state in
+            let hasTurns = state.workersWaiting(for: call.subject, at: now) < usersWaitingMax
+            if !hasTurns { state.workersLackedTurnsAt = now }
+            return hasTurns
+        }
+    }
+
+    /// Whether there have been more polls than turns for them within the last seconds: less had better be begun.
+    package var areWorkersBehind: Bool {
+        let now = now()
+        return state.withLock { state in
+            state.workersLackedTurnsAt.map { now < $0 + Self.memoryOfLack } ?? false
         }
     }
 
@@ -211,6 +235,9 @@ extension BelvoGate {
         let now = now()
         let (events, slowed) = state.withLock { state in
             state.finish(turn, number)
+            // What strangers are told slows none but them.
+            let isSlowed = state.limiter.learn(from: outcome.kind, of: turn.owner, at: now)
+            let slowed = isSlowed ? state.limiter.rate(at: now) : nil
             if turn.caller != .stranger {
                 state.failures.note(outcome.kind, isChanging: call.isChanging, turn.place, at: now)
             }
@@ -221,7 +248,9 @@ extension BelvoGate {
             let events = state[keyPath: availability].learn(
                 from: outcome, call, turn.caller, of: turn.owner, target: request.target, isProbe: isProbe,
                 began: began, at: now, jitter: random)
+            return (events, slowed)
         }
+        if let slowed { log.warning("belvo.rate_lowered", metadata: ["calls_a_second": "\(Int(slowed))"]) }
         for event in events { logEvent(event, call, turn.caller) }
     }
 
@@ -235,9 +264,6 @@ extension BelvoGate {
         let whose: Logger.Metadata = caller == .stranger ? ["caller": "\(caller.rawValue)"] : [:]
         func log(_ name: Logger.Message, _ severity: Logger.Level, _ details: Logger.Metadata) {
             self.log.log(level: level(severity), name, metadata: details.merging(whose) { $1 })
-            // What strangers are told slows none but them.
-            let isSlowed = state.limiter.learn(from: outcome.kind, of: turn.owner, at: now)
-            let slowed = isSlowed ? state.limiter.rate(at: now) : nil
         }
         switch event {
         case .circuit(.opened(let failures, let calls)):
@@ -248,9 +274,7 @@ extension BelvoGate {
             log("belvo.throttled", .warning, ["quiet_ms": "\(span.wholeNanoseconds / 1_000_000)"])
         case .denied(let alarm, let status, let denials):
             log(
-            return (events, slowed)
                 alarm == .credentials ? "belvo.denied" : "belvo.content_forbidden", .critical,
-        if let slowed { log.warning("belvo.rate_lowered", metadata: ["calls_a_second": "\(Int(slowed))"]) }
                 ["call": "\(call.rawValue)", "status": "\(status)", "denials": "\(denials)"])
         case .admitted(let denials):
             log("belvo.admitted", .notice, ["denials": "\(denials)"])

@@ -172,6 +172,14 @@ struct CallLines: Sendable {
     /// The parties with calls in any line.
     var parties: Set<UInt64> { lines.reduce(into: []) { $0.formUnion($1.parties) } }
 
+    /// The place of each party's next call in the first line of this subject.
+    func places(inLineOf subject: Call.Subject) -> [Place] {
+        let line = subject.rawValue
+        return lines[line].parties.map {
+            Place(line: line, party: $0, institution: lines[line].institution(of: $0))
+        }
+    }
+
     func count(at place: Place) -> Int { lines[place.line].count(of: place.party) }
 
     /// The first place of each line among those that may have a turn; first of the line whose last turn is longest ago.

@@ -23,6 +23,8 @@ struct GateState: Sendable {
     var goneOnInARow = 0
     /// Since when workers' calls have been waiting without a break, of users whose last ones have not failed.
     var workersWaitSince: Monotonic?
+    /// When a pass of polls was last put off because too many waited for turns.
+    var workersLackedTurnsAt: Monotonic?
     /// How long they wait until every third turn is theirs, and one before each call that begins something: where there
     /// is too much to do, what was begun is brought to its end first.
     static let workersWaitMax = Duration.seconds(1)
@@ -45,6 +47,11 @@ struct GateState: Sendable {
         var hasPassedOver = false
         /// Whether one of them is of a user whose last calls have not failed.
         var isAnyWell = true
+    }
+
+    /// Users in the line of workers' calls about this subject whose next call waits for nothing but a turn.
+    func workersWaiting(for subject: Call.Subject, at now: Monotonic) -> Int {
+        lines.background.places(inLineOf: subject).count { allows(.background, $0, at: now) }
     }
 
     private func first(in caller: Caller, at now: Monotonic) -> First? {

@@ -10,16 +10,20 @@ package struct Stored<Record: Sendable>: Sendable {
     package var updatedAt: Timestamp
     /// Until when the present state may last.
     package var deadline: Timestamp?
+    /// When its next poll is due, where that was read.
+    package var due: Timestamp?
     /// How this server reads the database's clock.
     package var clock: DatabaseClock
 
     package init(
-        record: Record, version: Int64, updatedAt: Timestamp, deadline: Timestamp? = nil, clock: DatabaseClock
+        record: Record, version: Int64, updatedAt: Timestamp, deadline: Timestamp? = nil,
+        due: Timestamp? = nil, clock: DatabaseClock
     ) {
         self.record = record
         self.version = version
         self.updatedAt = updatedAt
         self.deadline = deadline
+        self.due = due
         self.clock = clock
     }
 

@@ -36,28 +36,69 @@ package enum DueTable: Sendable, CaseIterable {
         self == .webhookReceipts ? "id, stored_on" : "id"
     }
 
-    /// The columns that a claim changes beside the lease. A payment keeps the moment at which it was due: neither the
-    /// lease nor the version is in an index, so that a claim writes nothing but a few bytes of the row.
+    /// The columns that a claim changes beside the lease. Payments and enrollments keep the moment at which they were
+    /// due: neither the lease nor the version is in an index, so that a claim writes but a few bytes of the row.
     fileprivate func claimed(for lease: Duration) -> SQL {
-        self == .payments
+        [.payments, .enrollments].contains(self)
             ? "" : ", next_poll_at = app_now() + \(lease.wholeMicroseconds) * interval '1 microsecond'"
     }
 
-    /// Whether a row that is claimed has become due since (`hasten`): a claim sets it to the end of its lease.
-    fileprivate var wasHastened: SQL { self == .enrollments ? "next_poll_at <= app_now()" : "false" }
+    /// Whether a row that is claimed has become due anew since (`hasten`).
+    fileprivate var wasHastened: SQL {
+        self == .enrollments
+            ? "next_poll_at IS DISTINCT FROM timestamptz 'epoch' + due * interval '1 microsecond'" : "false"
+    }
 
     /// In which order due rows are claimed.
     ///
     /// Webhooks that have been worked on in vain come behind the others: made-up ones must not keep true ones waiting.
     /// Enrollments whose creation is of unknown outcome come behind those at Belvo: for these users wait, and the app
     /// of a user who waits for a creation repeats its request.
-    fileprivate var order: SQL {
+    private var order: SQL {
         switch self {
         case .unknownRedirects: "turn, id"
         case .webhookReceipts: "attempts > 3, next_poll_at"
-        case .enrollments: "state = 'creating', next_poll_at"
+        case .enrollments: "state = 'creating', urgency DESC"
         default: "next_poll_at"
         }
+    }
+
+    /// Due enrollments with their urgency: how late the poll is for the pause before it
+    /// (`Timeouts.unchangedPollInterval`); of those of one user a quarter of that for the second latest step, and a
+    /// ninth for the third one. Many that wait for a bank which does nothing, and many of one user, do not keep those
+    /// waiting whose users have just taken a step.
+    private var urgencies: SQL {
+        """
+        SELECT id, state, extract(epoch FROM app_now() - next_poll_at)
+            / greatest(0.5, least(10, extract(epoch FROM next_poll_at - updated_at) / 5))
+            / row_number() OVER (PARTITION BY subject ORDER BY updated_at DESC) ^ 2 AS urgency
+        FROM enrollments WHERE \(fragment: isDue)
+        """
+    }
+
+    /// The condition for rows that may be claimed.
+    private var isDue: SQL {
+        """
+        \(fragment: condition)
+            AND next_poll_at <= app_now() AND (leased_until IS NULL OR leased_until <= app_now())
+        """
+    }
+
+    /// The keys of up to `limit` due rows, which are locked; those that others have locked are left out.
+    fileprivate func choice(limit: Int) -> SQL {
+        guard self == .enrollments else {
+            return """
+                SELECT \(fragment: key) FROM \(fragment: name) WHERE \(fragment: isDue)
+                ORDER BY \(fragment: order) LIMIT \(limit)
+                FOR UPDATE SKIP LOCKED
+                """
+        }
+        // What is numbered cannot be locked.
+        return """
+            SELECT id FROM enrollments WHERE \(fragment: isDue) AND id IN (
+                SELECT id FROM (\(fragment: urgencies)) AS urgencies ORDER BY \(fragment: order) LIMIT \(limit))
+            FOR UPDATE SKIP LOCKED
+            """
     }
 
     /// The column that says when; each has an index of its own, which holds no finished row.
@@ -73,12 +114,29 @@ package struct Reschedule: Sendable {
     let version: Int64
     /// Until the next poll; nil when there is nothing left to poll.
     let wait: Duration?
+    /// When the row was due that was claimed, where the claim has not changed that.
+    var due: Timestamp?
+    /// Whether the row stays due since then.
+    var isStillDue = false
 
-    package init(id: UUID, version: Int64, wait: Duration?) {
+    package init(id: UUID, version: Int64, wait: Duration?, due: Timestamp? = nil) {
         self.id = id
         self.version = version
         self.wait = wait
+        self.due = due
     }
+
+    /// A row that there was no time for: due at once, or still where the claim has not changed that.
+    package static func unread(_ id: UUID, version: Int64, due: Timestamp?) -> Reschedule {
+        var left = Reschedule(id: id, version: version, wait: .zero, due: due)
+        left.isStillDue = due != nil
+        return left
+    }
+
+    /// The wait as a number: microseconds, or one of two marks, because array parameters cannot hold NULL.
+    fileprivate var waitOrMark: Int64 { isStillDue ? Self.stillDue : wait?.wholeMicroseconds ?? Self.never }
+    fileprivate static let never: Int64 = -1
+    fileprivate static let stillDue: Int64 = -2
 }
 
 extension Store {
@@ -99,12 +157,7 @@ extension Store {
             leased_until = app_now() + \(lease.wholeMicroseconds) * interval '1 microsecond'
             \(fragment: table.claimed(for: lease))
         WHERE (\(fragment: table.key)) IN (
-            SELECT \(fragment: table.key) FROM \(fragment: table.name)
-            WHERE \(fragment: table.condition)
-                AND next_poll_at <= app_now() AND (leased_until IS NULL OR leased_until <= app_now())
-            ORDER BY \(fragment: table.order)
-            LIMIT \(limit)
-            FOR UPDATE SKIP LOCKED
+            \(fragment: table.choice(limit: limit))
         )
         RETURNING \(fragment: columns)
         """
@@ -197,19 +250,19 @@ extension Store {
     /// them, and no history. A row that was changed or claimed meanwhile stays as it is, and so does one that another
     /// session has locked: it keeps none of the others waiting, and comes again when its lease ends.
     package func reschedule(_ rows: [Reschedule], in table: DueTable) async throws {
-        // Array parameters cannot hold NULL: -1 means none.
-        let waits = rows.map { $0.wait?.wholeMicroseconds ?? -1 }
+        let dues = rows.map { $0.due?.microsecondsSince1970 ?? 0 }
         try await database.execute(
             """
             UPDATE \(fragment: table.name) SET
                 version = version + 1, leased_until = NULL,
                 next_poll_at = CASE
                     WHEN \(fragment: table.wasHastened) THEN next_poll_at
+                    WHEN wait = \(Reschedule.stillDue) THEN next_poll_at
                     WHEN wait >= 0 THEN app_now() + wait * interval '1 microsecond' END
             FROM (
-                SELECT rested_id, wait FROM \(fragment: table.name) JOIN
-                    unnest(\(rows.map(\.id)), \(rows.map(\.version)), \(waits))
-                        AS rest (rested_id, rested_version, wait) ON id = rested_id AND version = rested_version
+                SELECT rested_id, wait, due FROM \(fragment: table.name) JOIN
+                    unnest(\(rows.map(\.id)), \(rows.map(\.version)), \(rows.map(\.waitOrMark)), \(dues))
+                        AS rest (rested_id, rested_version, wait, due) ON id = rested_id AND version = rested_version
                 FOR NO KEY UPDATE OF \(fragment: table.name) SKIP LOCKED
             ) AS free
             WHERE id = rested_id

@@ -12,7 +12,7 @@ extension Store {
         confirmation_digest, confirmation_accepted,
         provider_status, provider_details_status, expires_at, payer_information_ciphertext, failure_code,
         failure_message, failure_message_ciphertext, failure_authority, metadata, created_at, updated_at, version,
-        deadline_at,
+        deadline_at, next_poll_at,
         app_now() AS read_at
         """
 
@@ -231,10 +231,14 @@ extension Store {
             """)
     }
 
-    /// Makes the enrollment due for a poll now.
+    /// Makes the enrollment due for a poll, as if it had been since its last step: it comes before those of which
+    /// nothing new is known.
     package func hasten(enrollment id: Enrollment.ID) async throws {
         try await database.execute(
-            "UPDATE enrollments SET next_poll_at = app_now() WHERE id = \(id) AND next_poll_at IS NOT NULL")
+            """
+            UPDATE enrollments SET next_poll_at = least(app_now(), updated_at)
+            WHERE id = \(id) AND next_poll_at IS NOT NULL
+            """)
     }
 
     /// Takes up to `limit` enrollments whose poll is due, for so long, oldest first. See `claimDue`.
@@ -271,7 +275,7 @@ extension Store {
         enrollment.failure = try failure(row, in: .enrollmentsFailureMessage)
         return Stored(
             record: enrollment, version: try row.decode("version"), updatedAt: try row.decode("updated_at"),
-            deadline: try row.decode("deadline_at"), clock: try clock(row))
+            deadline: try row.decode("deadline_at"), due: try row.decode("next_poll_at"), clock: try clock(row))
     }
 }
 

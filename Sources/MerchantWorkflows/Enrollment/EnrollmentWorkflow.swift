@@ -91,7 +91,9 @@ package struct EnrollmentWorkflow: Sendable {
         let bounds = dependencies.policy.userBounds
         guard bounds.openEnrollmentsMax > 0 || bounds.enrollmentsPerDayMax > 0 else { return }
         let begun = try await dependencies.store.enrollmentsBegun(by: subject)
-        if bounds.openEnrollmentsMax > 0, begun.open >= bounds.openEnrollmentsMax {
+        // Where workers are behind with what was begun, users who have some of it under way begin no more.
+        let isBusy = dependencies.gate.areWorkersBehind && begun.open >= UserBounds.openEnrollmentsMaxWhileBusy
+        if bounds.openEnrollmentsMax > 0, isBusy || begun.open >= bounds.openEnrollmentsMax {
             throw WorkflowRefusal.tooManyOpenEnrollments
         }
         if bounds.enrollmentsPerDayMax > 0, begun.today >= bounds.enrollmentsPerDayMax {

@@ -1,7 +1,10 @@
+import Belvo
+import BelvoGate
 import Logging
 import MerchantModel
 import MerchantStore
 import Payments
+import Transport
 
 extension Dependencies {
     /// For how long after a claim polls may begin.
@@ -60,11 +63,14 @@ extension Dependencies {
             WebhookWorker(of: .handed, dependencies: self, lease: lease, window: window),
             WebhookWorker(of: .stored, dependencies: self, lease: lease, window: window),
             Poller<Enrollment>(
-                name: "enrollments", table: .enrollments, limit: 128, width: 16, log: log, gate: gate, window: window,
+                name: "enrollments", table: .enrollments, limit: 128, width: 16, log: log, gate: gate,
+                hasTurns: { gate.hasTurns(for: .readEnrollment) }, window: window,
                 claim: { try await store.claimDueEnrollments(limit: $0, lease: lease) },
                 poll: { try await EnrollmentWorkflow(dependencies: self).poll($0) },
                 reschedule: { try await store.reschedule($0, in: .enrollments) }, id: { $0.id.uuid },
-                turn: { $0.isCreating ? 1 : 0 }, owner: { $0.subject }, institution: { $0.institution.id }),
+                // Whose step is the latest comes first: of the others many may wait for long.
+                turn: { $0.record.isCreating ? .max : ($0.clock.now - $0.updatedAt).wholeNanoseconds },
+                owner: { $0.subject }, institution: { $0.institution.id }),
             PaymentPoller(
                 dependencies: self, polling: listPolling,
                 poller: Poller<Payment>(
@@ -72,7 +78,7 @@ extension Dependencies {
                     claim: { try await store.claimDuePayments(limit: $0, lease: lease) },
                     poll: { try await PaymentWorkflow(dependencies: self).poll($0) },
                     reschedule: { try await store.reschedule($0, in: .payments) }, id: { $0.id.uuid },
-                    turn: { $0.isCreating ? 1 : 0 }, owner: { $0.subject }, institution: { $0.institution })),
+                    turn: { $0.record.isCreating ? 1 : 0 }, owner: { $0.subject }, institution: { $0.institution })),
             Poller<MoneyAlarm>(
                 name: "money_alarms", table: .moneyAlarms, limit: 64, width: 4, log: log, gate: nil, window: window,
                 claim: { try await store.claimDueAlarms(limit: $0, lease: lease) },
@@ -92,7 +98,7 @@ extension Dependencies {
             name: name, table: table, limit: limit, width: width, passesMax: passesMax, log: log, gate: gate,
             window: window, claim: { try await store.claimDueReceipts(in: table, limit: $0, lease: lease) },
             poll: { try await RedirectionWorkflow(dependencies: self).process($0) },
-            reschedule: { try await store.reschedule($0, in: table) }, id: { $0.id }, turn: { $0.turn })
+            reschedule: { try await store.reschedule($0, in: table) }, id: { $0.id }, turn: { $0.record.turn })
     }
 
     /// Writes the shop's event about a disputed order, where there is one and the shop wants events.

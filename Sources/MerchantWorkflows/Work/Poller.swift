@@ -20,6 +20,9 @@ struct Poller<Record: Sendable>: DueWorker {
     let log: Logger
     /// The gate that the polls pass on their way to Belvo; nil where they go elsewhere.
     let gate: BelvoGate?
+    /// Whether polls would soon have their turns at the gate: else those that are the most urgent by then wait in the
+    /// database.
+    let hasTurns: @Sendable () -> Bool
     /// For how long after the claim polls may begin, so that each ends before its lease does.
     let window: Duration
     let claim: @Sendable (_ limit: Int) async throws -> [Stored<Record>]
@@ -28,7 +31,7 @@ struct Poller<Record: Sendable>: DueWorker {
     let reschedule: @Sendable ([Reschedule]) async throws -> Void
     let id: @Sendable (Record) -> UUID
     /// Records with a lower one are polled first; of the same turn the older one.
-    let turn: @Sendable (Record) -> Int64
+    let turn: @Sendable (Stored<Record>) -> Int64
     /// The user whose record it is: users have their polls in turn, so that one whose records Belvo is slow to show
     /// keeps no others waiting.
     let owner: @Sendable (Record) -> UserSubject?
@@ -47,10 +50,11 @@ struct Poller<Record: Sendable>: DueWorker {
     /// - Parameter limit: records of one pass at most.
     init(
         name: String, table: DueTable, limit: Int, width: Int, passesMax: Int = 4, log: Logger, gate: BelvoGate?,
-        window: Duration = .seconds(5), claim: @escaping @Sendable (_ limit: Int) async throws -> [Stored<Record>],
+        hasTurns: @escaping @Sendable () -> Bool = { true }, window: Duration = .seconds(5),
+        claim: @escaping @Sendable (_ limit: Int) async throws -> [Stored<Record>],
         poll: @escaping @Sendable (Stored<Record>) async throws -> PollOutcome,
         reschedule: @escaping @Sendable ([Reschedule]) async throws -> Void, id: @escaping @Sendable (Record) -> UUID,
-        turn: @escaping @Sendable (Record) -> Int64 = { _ in 0 },
+        turn: @escaping @Sendable (Stored<Record>) -> Int64 = { _ in 0 },
         owner: @escaping @Sendable (Record) -> UserSubject? = { _ in nil },
         institution: @escaping @Sendable (Record) -> UUID? = { _ in nil }, hungTime: Duration = .seconds(5)
     ) {
@@ -60,6 +64,7 @@ struct Poller<Record: Sendable>: DueWorker {
         self.passesMax = passesMax
         self.log = log
         self.gate = gate
+        self.hasTurns = hasTurns
         self.window = window
         self.claim = claim
         self.poll = poll
@@ -74,6 +79,7 @@ struct Poller<Record: Sendable>: DueWorker {
     }
 
     func runOnce() async throws -> Pass {
+        guard hasTurns() else { return Pass() }
         let isShut = gate?.isShut ?? false
         let limit = gate?.pollsMax(of: batchSizer.limit) ?? batchSizer.limit
         let start = Monotonic.now()
@@ -84,7 +90,7 @@ struct Poller<Record: Sendable>: DueWorker {
         var pass = Pass(wasFull: claimed.count == limit && !isShut)
         // Another instance, which Belvo may answer, has them first.
         let others = claimed.filter { resting.contains(id($0.record)) }
-            .map { Reschedule(id: id($0.record), version: $0.version, wait: .zero) }
+            .map { Reschedule.unread(id($0.record), version: $0.version, due: $0.due) }
         if !others.isEmpty { try await reschedule(others) }
         var reschedules: [Reschedule] = []
         await withTaskGroup(of: (UUID?, Attempt).self) { group in
@@ -129,8 +135,10 @@ struct Poller<Record: Sendable>: DueWorker {
         // Belvo is slow, or has no turns for us: another instance may take them, or this one when Belvo is faster.
         // What its user has too much of under way comes behind what the others have due meanwhile.
         reschedules += left.map { stored in
-            let wait = owners.isFull(owner(stored.record)) ? Self.pauseOfOne : .zero
-            return Reschedule(id: id(stored.record), version: stored.version, wait: wait)
+            let id = id(stored.record)
+            return owners.isFull(owner(stored.record))
+                ? Reschedule(id: id, version: stored.version, wait: Self.pauseOfOne, due: stored.due)
+                : .unread(id, version: stored.version, due: stored.due)
         }
         if !reschedules.isEmpty { try await reschedule(reschedules) }
         return pass
@@ -143,7 +151,7 @@ struct Poller<Record: Sendable>: DueWorker {
     /// though another instance would read it at once: it is another record each time.
     private func inTurn(_ claimed: [Stored<Record>], isShut: Bool) -> [Stored<Record>] {
         var polls: [UserSubject: Int] = [:]
-        var byAge = claimed.sorted { (turn($0.record), id($0.record)) < (turn($1.record), id($1.record)) }
+        var byAge = claimed.sorted { (turn($0), id($0.record)) < (turn($1), id($1.record)) }
         if isShut {
             let last = lastFirst.id.withLock { $0 }
             let place = byAge.firstIndex { stored in last.map { $0 < id(stored.record) } ?? true } ?? 0
@@ -172,16 +180,21 @@ struct Poller<Record: Sendable>: DueWorker {
     private func attemptTraced(_ stored: Stored<Record>) async -> Attempt {
         let begin = Monotonic.now()
         do {
-            guard case .unchanged(let wait) = try await poll(stored) else { return .done }
+            let wait: Duration?
+            switch try await poll(stored) {
+            case .recorded: return .done
+            case .unread: return .rescheduled(.unread(id(stored.record), version: stored.version, due: stored.due))
+            case .unchanged(let found): wait = found
+            }
             let end = Monotonic.now()
             if end - begin >= hungTime {
                 hung.note(id(stored.record), at: end)
                 return .rescheduled(
                     Reschedule(
                         id: id(stored.record), version: stored.version,
-                        wait: wait.map { $0 <= HungRecords.rest ? .zero : $0 }))
+                        wait: wait.map { $0 <= HungRecords.rest ? .zero : $0 }, due: stored.due))
             }
-            return .rescheduled(Reschedule(id: id(stored.record), version: stored.version, wait: wait))
+            return .rescheduled(Reschedule(id: id(stored.record), version: stored.version, wait: wait, due: stored.due))
         } catch {
             let id = id(stored.record).uuidString.lowercased()
             log.warning(

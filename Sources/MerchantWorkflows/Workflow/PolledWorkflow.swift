@@ -75,6 +75,8 @@ enum PollOutcome: Sendable, Equatable {
     case recorded
     /// There was nothing: the next poll is due after this time, or never.
     case unchanged(nextPoll: Duration?)
+    /// It had no turn at the gate: it stays due since when it was.
+    case unread
 }
 
 /// A record before and after an event: the same twice where the event came too late.
@@ -119,6 +121,7 @@ extension PolledWorkflow {
             return .recorded
         }
         guard current.version == stored.version else { return .recorded }
+        if stored.due != nil, let again = remote.again, again <= .seconds(1) { return .unread }
         var pause = nextPoll(at: stored) ?? pauseUntilRead(of: stored, after: remote)
         if case .event = remote { pause = pause.map { max($0, rest(ofUnchanged: stored)) } }
         return .unchanged(nextPoll: pause.map { min($0, remote.again ?? $0) })

@@ -1,5 +1,6 @@
 import BelvoSandbox
 import FoundationEssentials
+import HTTP
 import Payments
 import Postgres
 import Synchronization
@@ -194,6 +195,54 @@ import Transport
             let claimed = try await harness.merchant.dependencies.store.claimDueEnrollments(
                 limit: 1, lease: .seconds(25))
             #expect(claimed.map { "\($0.record.id)" } == [try known.string("id")])
+        }
+    }
+
+    @Test func `the most urgent enrollments are polled first: late for their pause, and the latest step of their user`()
+        async throws
+    {
+        try await TestHarness.open { harness in
+            var ids: [Enrollment.ID] = []
+            let people = [("ana", "529.982.247-25", 1), ("bia", "111.444.777-35", 1), ("eva", "123.456.789-09", 3)]
+            for (name, taxID, count) in people {
+                let client = try await AppClient.arrive(on: harness, as: name, taxID: taxID)
+                for _ in 1...count {
+                    let opened = try await client.app.send(.post, "/v1/enrollments", client.enrollmentBody)
+                    ids.append(try #require(Enrollment.ID(try opened.string("id"))))
+                }
+            }
+            let store = harness.merchant.dependencies.store
+            /// Sets how many seconds ago the last step and the due poll of each were; gives the order of the claims.
+            func order(_ rows: [(step: Double, due: Double)], hastening hastened: Int? = nil) async throws -> [Int] {
+                for (id, row) in zip(ids, rows) {
+                    try await harness.database.execute(
+                        """
+                        UPDATE enrollments SET leased_until = NULL,
+                            updated_at = app_now() - \(row.step) * interval '1 s',
+                            next_poll_at = app_now() - \(row.due) * interval '1 s'
+                        WHERE id = \(id)
+                        """)
+                }
+                if let hastened { try await store.hasten(enrollment: ids[hastened]) }
+                var order: [Int] = []
+                while let next = try await store.claimDueEnrollments(limit: 1, lease: .seconds(25)).first {
+                    order.append(try #require(ids.firstIndex(of: next.record.id)))
+                }
+                return order
+            }
+            let later = (step: 1.0, due: -60.0)
+            // Ana's was read many times, Bia's is to be read for the first time.
+            let fresh = try await order([(step: 90, due: 15), (step: 1.5, due: 1), later, later, later])
+            #expect(fresh == [1, 0])
+            let late = try await order([(step: 90, due: 30), (step: 1.5, due: 1), later, later, later])
+            #expect(late == [0, 1])
+            // A webhook tells that there is something new.
+            let told = try await order([(step: 90, due: 1), (step: 1.5, due: 1), later, later, later], hastening: 0)
+            #expect(told == [0, 1])
+            // Eva has three that are as late; the one of the latest step is as urgent as Bia's.
+            let many = try await order(
+                [later, (step: 2.1, due: 1.6), (step: 2.2, due: 1.7), (step: 2, due: 1.5), (step: 2.3, due: 1.8)])
+            #expect(many == [1, 3, 2, 4])
         }
     }
 

@@ -1,7 +1,14 @@
+import Belvo
 import BelvoSandbox
 import HTTP
 import Postgres
+import TestSupport
 import Testing
+import Transport
+
+@testable import BelvoGate
+@testable import MerchantServer
+@testable import MerchantWorkflows
 
 /// One user has so many enrollments and payments under way, and other users do not notice.
 @Suite(.timeLimit(.minutes(2))) struct UserBoundsTests {
@@ -19,6 +26,37 @@ import Testing
             try await ana.complete(ana.decide(first, .refuse))
             _ = try await ana.startEnrollment()
             #expect(harness.countCalls(.createEnrollment) == 4)
+        }
+    }
+
+    @Test func `while there are more polls than calls a user has two open enrollments at most`() async throws {
+        // Polls of four users may wait for a turn.
+        try await TestHarness.open(environment: ["BELVO_RATE": "12", "BELVO_CALLS_MAX": "2"]) { harness in
+            let ana = try await AppClient.arrive(on: harness)
+            for _ in 1...3 { _ = try await ana.startEnrollment() }
+            let (wire, gate) = (Wire(), harness.merchant.dependencies.gate)
+            defer { wire.answerAll() }
+            let carry = gate.carry(for: .background, by: wire.send)
+            let calls = try (1...5).map { number in
+                let origin = try user("worker-\(number)")
+                return harness.loop.task {
+                    _ = try await CallOrigin.$current.withValue(origin) {
+                        try await carry(.readEnrollment, request("/read"), .seconds(60))
+                    }
+                }
+            }
+            await harness.loop.comeToRest()
+            #expect(!gate.hasTurns(for: .readEnrollment) && gate.hasTurns(for: .readPaymentIntent))
+            let answer = try await ana.app.send(.post, "/v1/enrollments", ana.enrollmentBody)
+            #expect(answer.status == 429)
+            #expect(try answer.string("code") == "too_many_open_enrollments")
+            let bia = try await AppClient.arrive(on: harness, as: "bia", taxID: "111.444.777-35")
+            for _ in 1...2 { _ = try await bia.startEnrollment() }
+            wire.answerAll()
+            for call in calls { try await call.value }
+            #expect(gate.hasTurns(for: .readEnrollment))
+            harness.clock.advance(by: .seconds(6))
+            _ = try await ana.startEnrollment()
         }
     }
 
