@@ -167,7 +167,7 @@ package final class BelvoGate: Sendable {
             let wait = min(turnWaitMax[turn.caller], timeout / 2)
             guard await self.wait(for: turn, within: wait) else {
                 count(call, .heldBack)
-                throw CallHeldBack(reason: "the budget of calls is used up", retryAfter: .seconds(1))
+                throw state.withLock { $0.hasShare(turn, at: now()) } ? CallHeldBack.noTurn : .noShare
             }
         }
         let (isProbe, number): (Bool, UInt64)

@@ -73,6 +73,9 @@ struct GateState: Sendable {
         return firsts.first { $0.isBeginning == mayBegin } ?? firsts.first
     }
 
+    /// Whether the call's user and institution may have another one under way.
+    func hasShare(_ turn: Turn, at now: Monotonic) -> Bool { allows(turn.caller, turn.place, at: now) }
+
     private func allows(_ caller: Caller, _ place: CallLines.Place, at now: Monotonic) -> Bool {
         guard sideCalls.allows(caller, place), institutionShares.allows(caller, place),
             hangingUsers.allows(caller, place, failures.institutions, at: now)

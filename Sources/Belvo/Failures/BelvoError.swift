@@ -38,11 +38,27 @@ public enum BelvoError: Error, Sendable, Equatable {
     case outcomeUnknown(UnknownOutcome)
 }
 
+extension BelvoError {
+    /// Whether it was not sent because there were too few calls for all.
+    package var hadNoTurn: Bool {
+        if case .unreachable(CallHeldBack.noTurn.reason, _) = self { true } else { false }
+    }
+
+    /// Whether it was not sent because there was no place for another call of its user or institution.
+    package var hadNoShare: Bool {
+        if case .unreachable(CallHeldBack.noShare.reason, _) = self { true } else { false }
+    }
+}
+
 /// Why a request was not sent, though it could have been: thrown by a `Client.Carry` that decided so.
 package struct CallHeldBack: Error, Sendable, Equatable {
     package let reason: String
     /// After which time it may be sent, as far as that is known.
     package let retryAfter: Duration?
+
+    /// There was no turn for it among the others: for want of calls, or of places for its user or institution.
+    package static let noTurn = CallHeldBack(reason: "the budget of calls is used up", retryAfter: .seconds(1))
+    package static let noShare = CallHeldBack(reason: "its share of the calls is used up", retryAfter: .seconds(1))
 
     package init(reason: String, retryAfter: Duration?) {
         self.reason = reason

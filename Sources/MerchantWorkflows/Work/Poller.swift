@@ -88,17 +88,24 @@ struct Poller<Record: Sendable>: DueWorker {
         let resting = hung.resting(at: start)
         var left = inTurn(claimed.filter { !resting.contains(id($0.record)) }, isShut: isShut)
         var pass = Pass(wasFull: claimed.count == limit && !isShut)
-        // Another instance, which Belvo may answer, has them first.
+        // Another instance, which Belvo may answer, has them first; here they come behind what is due.
         let others = claimed.filter { resting.contains(id($0.record)) }
-            .map { Reschedule.unread(id($0.record), version: $0.version, due: $0.due) }
+            .map { Reschedule(id: id($0.record), version: $0.version, wait: .zero, due: $0.due) }
         if !others.isEmpty { try await reschedule(others) }
         var reschedules: [Reschedule] = []
+        /// Institutions of which as many polls were under way as may be.
+        var crowded: Set<UUID> = []
         await withTaskGroup(of: (UUID?, Attempt).self) { group in
             var underWay = 0
             var underWayAt: [UUID: Int] = [:]
             func mayBegin(_ stored: Stored<Record>) -> Bool {
-                let underWay = institution(stored.record).map { underWayAt[$0, default: 0] } ?? 0
-                return underWay < max(1, width / 2) && owners.begin(owner(stored.record))
+                if let institution = institution(stored.record),
+                    underWayAt[institution, default: 0] >= max(1, width / 2)
+                {
+                    crowded.insert(institution)
+                    return false
+                }
+                return owners.begin(owner(stored.record))
             }
             func fill() {
                 while underWay < width,
@@ -133,12 +140,15 @@ struct Poller<Record: Sendable>: DueWorker {
         }
         batchSizer.note(begun: pass.examined, left: left.count { !owners.isFull(owner($0.record)) })
         // Belvo is slow, or has no turns for us: another instance may take them, or this one when Belvo is faster.
-        // What its user has too much of under way comes behind what the others have due meanwhile.
+        // What its user or institution has too much of under way comes behind what the others have due meanwhile.
         reschedules += left.map { stored in
             let id = id(stored.record)
-            return owners.isFull(owner(stored.record))
-                ? Reschedule(id: id, version: stored.version, wait: Self.pauseOfOne, due: stored.due)
-                : .unread(id, version: stored.version, due: stored.due)
+            func due(in wait: Duration) -> Reschedule {
+                Reschedule(id: id, version: stored.version, wait: wait, due: stored.due)
+            }
+            if owners.isFull(owner(stored.record)) { return due(in: Self.pauseOfOne) }
+            if institution(stored.record).map(crowded.contains) ?? false { return due(in: .zero) }
+            return .unread(id, version: stored.version, due: stored.due)
         }
         if !reschedules.isEmpty { try await reschedule(reschedules) }
         return pass

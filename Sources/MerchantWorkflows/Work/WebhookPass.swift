@@ -151,7 +151,7 @@ struct WebhookPass {
         _ receipt: Stored<WebhookReceipt>, after reading: WebhookWorkflow.Reading, intent: UUID? = nil
     ) {
         // The gate had no turn, and will have one: that is no attempt.
-        if case .failed(BelvoError.unreachable(_, let again?)) = reading, again <= .seconds(1) {
+        if case .failed(let error as BelvoError) = reading, error.hadNoTurn || error.hadNoShare {
             kept.insert(receipt.record.id)
             return
         }

@@ -57,16 +57,21 @@ enum RemoteState<Event: Sendable>: Sendable {
     case event(Event)
     /// Belvo's lists do not have it.
     case absent
-    /// Belvo could not be read; nothing may be concluded. It may be read after this time, where that is known.
-    case unreadable(again: Duration?)
+    /// Belvo could not be read; nothing may be concluded. It may be read after this time, where that is known; or there
+    /// was no turn at the gate.
+    case unreadable(again: Duration?, hadNoTurn: Bool = false)
 
     /// The result of a reading that failed.
     static func unreadable(after error: any Error) -> Self {
-        if case BelvoError.unreachable(_, let retryAfter) = error { return .unreadable(again: retryAfter) }
-        return .unreadable(again: nil)
+        guard let error = error as? BelvoError, case .unreachable(_, let retryAfter) = error else {
+            return .unreadable(again: nil)
+        }
+        return .unreadable(again: retryAfter, hadNoTurn: error.hadNoTurn)
     }
 
-    fileprivate var again: Duration? { if case .unreadable(let again) = self { again } else { nil } }
+    fileprivate var again: Duration? { if case .unreadable(let again, _) = self { again } else { nil } }
+
+    fileprivate var hadNoTurn: Bool { if case .unreadable(_, hadNoTurn: true) = self { true } else { false } }
 }
 
 /// The outcome of one poll of a record.
@@ -121,7 +126,7 @@ extension PolledWorkflow {
             return .recorded
         }
         guard current.version == stored.version else { return .recorded }
-        if stored.due != nil, let again = remote.again, again <= .seconds(1) { return .unread }
+        if stored.due != nil, remote.hadNoTurn { return .unread }
         var pause = nextPoll(at: stored) ?? pauseUntilRead(of: stored, after: remote)
         if case .event = remote { pause = pause.map { max($0, rest(ofUnchanged: stored)) } }
         return .unchanged(nextPoll: pause.map { min($0, remote.again ?? $0) })
