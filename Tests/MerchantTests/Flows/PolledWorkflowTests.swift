@@ -311,9 +311,28 @@ import Transport
         }
     }
 
-    private static func stored(_ id: UUID) -> Stored<UUID> {
+    @Test(arguments: [true, false])
+    func `what a pass had no time for stays due since when it was, unless its institution had as many as it may`(
+        isOfOne: Bool
+    ) async throws {
+        try await withLoop { loop in
+            let (seen, institution) = (Seen(), isOfOne ? UUID() : nil)
+            let poller = Poller<UUID>(
+                name: "tests", table: .enrollments, limit: 64, width: 2, log: LogRecorder().logger, gate: nil,
+                window: .zero,
+                claim: { limit in (0..<limit).map { _ in Self.stored(UUID(), due: .earliest) } },
+                poll: { _ in .recorded },
+                reschedule: { seen.rested($0) }, id: { $0 }, institution: { _ in institution })
+            _ = try await loop.task { try await poller.runOnce() }.value
+            let left = seen.reschedules.flatMap(\.self)
+            #expect(left.count { $0.isStillDue } == (isOfOne ? 0 : 62))
+            #expect(left.count { !$0.isStillDue && $0.wait == .zero } == (isOfOne ? 62 : 0))
+        }
+    }
+
+    private static func stored(_ id: UUID, due: Payments.Timestamp? = nil) -> Stored<UUID> {
         Stored(
-            record: id, version: 1, updatedAt: .earliest, deadline: nil,
+            record: id, version: 1, updatedAt: .earliest, deadline: nil, due: due,
             clock: DatabaseClock(reading: .earliest, monotonic: Monotonic.now))
     }
 
