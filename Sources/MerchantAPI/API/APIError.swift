@@ -172,11 +172,11 @@ extension APIError {
             retryAfterSeconds = 10
         case .tooManyRedirectsOfEnrollment:
             self = .rateLimited("Too many redirects have come for this enrollment.", retryAfter: .seconds(60))
-        case .tooManyOpenEnrollments:
+        case .tooManyOpenEnrollments(let wait):
             self.init(
                 .tooManyRequests, .tooManyOpenEnrollments,
                 "This user has too many enrollments that are not at their end.")
-            retryAfterSeconds = 60
+            retryAfterSeconds = wait.secondsRoundedUp
         case .tooManyOpenPayments:
             self.init(
                 .tooManyRequests, .tooManyOpenPayments, "This user has too many payments that are not at their end.")

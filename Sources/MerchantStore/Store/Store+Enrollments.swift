@@ -280,15 +280,17 @@ extension Store {
 }
 
 extension Store {
-    /// How many enrollments the user has begun here: those that are not at their end, those of the last day, and how
-    /// long until the oldest of these is none of the last day's.
+    /// How many enrollments the user has begun here: those that are not at their end, those among them that wait for
+    /// Belvo, those of the last day, and how long until the oldest of these is none of the last day's.
     ///
     /// Requests at the same moment do not see each other, so that a few more may be begun.
-    package func enrollmentsBegun(by subject: UserSubject) async throws -> (open: Int, today: Int, untilNext: Duration)
-    {
+    package func enrollmentsBegun(
+        by subject: UserSubject
+    ) async throws -> (open: Int, waiting: Int, today: Int, untilNext: Duration) {
         let row = try await database.rows(
             """
             SELECT count(*) FILTER (WHERE status = 'PENDING') AS open,
+                count(*) FILTER (WHERE state IN ('completing', 'awaiting_options', 'confirming')) AS waiting,
                 count(*) FILTER (WHERE created_at > app_now() - interval '1 day') AS today,
                 (extract(epoch FROM interval '1 day' - (app_now() - min(created_at) FILTER (
                     WHERE created_at > app_now() - interval '1 day'))) * 1000000)::bigint AS until_next
@@ -297,9 +299,10 @@ extension Store {
                 AND (status = 'PENDING' OR created_at > app_now() - interval '1 day')
             """
         ).first
-        guard let row else { return (0, 0, .zero) }
+        guard let row else { return (0, 0, 0, .zero) }
         return (
-            Int(try row.decode("open", as: Int64.self)), Int(try row.decode("today", as: Int64.self)),
+            Int(try row.decode("open", as: Int64.self)), Int(try row.decode("waiting", as: Int64.self)),
+            Int(try row.decode("today", as: Int64.self)),
             .microseconds(try row.decode("until_next", as: Int64?.self) ?? 0)
         )
     }

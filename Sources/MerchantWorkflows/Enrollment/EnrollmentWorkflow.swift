@@ -91,10 +91,10 @@ package struct EnrollmentWorkflow: Sendable {
         let bounds = dependencies.policy.userBounds
         guard bounds.openEnrollmentsMax > 0 || bounds.enrollmentsPerDayMax > 0 else { return }
         let begun = try await dependencies.store.enrollmentsBegun(by: subject)
-        // Where workers are behind with what was begun, users who have some of it under way begin no more.
-        let isBusy = dependencies.gate.areWorkersBehind && begun.open >= UserBounds.openEnrollmentsMaxWhileBusy
+        // Where workers are behind with what was begun, users of whom they poll some begin no more.
+        let isBusy = dependencies.gate.areWorkersBehind && begun.waiting >= UserBounds.polledEnrollmentsMaxWhileBusy
         if bounds.openEnrollmentsMax > 0, isBusy || begun.open >= bounds.openEnrollmentsMax {
-            throw WorkflowRefusal.tooManyOpenEnrollments
+            throw WorkflowRefusal.tooManyOpenEnrollments(retryAfter: isBusy ? .seconds(5) : .seconds(60))
         }
         if bounds.enrollmentsPerDayMax > 0, begun.today >= bounds.enrollmentsPerDayMax {
             throw WorkflowRefusal.tooManyEnrollments(retryAfter: begun.untilNext)

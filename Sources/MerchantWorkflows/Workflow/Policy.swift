@@ -50,8 +50,8 @@ package struct Policy: Sendable {
 package struct UserBounds: Sendable, Equatable {
     /// Enrollments that are not at their end; 0 is no limit.
     package var openEnrollmentsMax = 20
-    /// The same at most while there are more enrollments to be polled than calls to Belvo.
-    static let openEnrollmentsMaxWhileBusy = 2
+    /// Enrollments that wait for Belvo, while there are more of these than calls.
+    static let polledEnrollmentsMaxWhileBusy = 2
     /// Enrollments that were begun within a day; 0 is no limit.
     package var enrollmentsPerDayMax = 50
     /// Payments that are not at their end; 0 is no limit.

@@ -21,7 +21,7 @@ package enum WorkflowRefusal: Error, Sendable, Equatable {
     /// So many redirects of the enrollment wait, or have come within a day, that there is no room for another.
     case tooManyRedirectsOfEnrollment
     /// The user has so many open enrollments that there may be no other.
-    case tooManyOpenEnrollments
+    case tooManyOpenEnrollments(retryAfter: Duration)
     /// The user has so many open payments that there may be no other.
     case tooManyOpenPayments
     /// The user has begun so many enrollments within a day that the next one has to wait.

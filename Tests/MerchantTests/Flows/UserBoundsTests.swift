@@ -29,11 +29,11 @@ import Transport
         }
     }
 
-    @Test func `while there are more polls than calls a user has two open enrollments at most`() async throws {
+    @Test func `while there are more polls than calls, users of whom two are polled begin none`() async throws {
         // Polls of four users may wait for a turn.
         try await TestHarness.open(environment: ["BELVO_RATE": "12", "BELVO_CALLS_MAX": "2"]) { harness in
             let ana = try await AppClient.arrive(on: harness)
-            for _ in 1...3 { _ = try await ana.startEnrollment() }
+            for _ in 1...2 { try await ana.complete(ana.decide(ana.startEnrollment())) }
             let (wire, gate) = (Wire(), harness.merchant.dependencies.gate)
             defer { wire.answerAll() }
             let carry = gate.carry(for: .background, by: wire.send)
@@ -50,8 +50,10 @@ import Transport
             let answer = try await ana.app.send(.post, "/v1/enrollments", ana.enrollmentBody)
             #expect(answer.status == 429)
             #expect(try answer.string("code") == "too_many_open_enrollments")
+            #expect(answer.response.headers["retry-after"] == "5")
+            // Nothing is polled of what was left at the bank.
             let bia = try await AppClient.arrive(on: harness, as: "bia", taxID: "111.444.777-35")
-            for _ in 1...2 { _ = try await bia.startEnrollment() }
+            for _ in 1...3 { _ = try await bia.startEnrollment() }
             wire.answerAll()
             for call in calls { try await call.value }
             #expect(gate.hasTurns(for: .readEnrollment))
