@@ -24,6 +24,8 @@ package struct WebhookReceipt: Sendable {
     package let type: String
     /// The object that it names, by Belvo's id.
     package let object: UUID?
+    /// The payment's id that it names, or the intent that its charge or transaction was read to belong to.
+    package let externalID: UUID?
     let outcome: Outcome
     package let lastReceivedAt: Timestamp
     /// How often it was worked on.
@@ -95,7 +97,7 @@ package struct WebhookSettlement: Sendable {
 
 extension Store {
     private static let webhookColumns: SQL = """
-        id, webhook_type, object_id, body_ciphertext, outcome, last_received_at, attempts,
+        id, webhook_type, object_id, external_id, body_ciphertext, outcome, last_received_at, attempts,
         stored_on - date '2000-01-01' AS day, version, app_now() AS read_at
         """
 
@@ -273,7 +275,8 @@ extension Store {
         return Stored(
             record: WebhookReceipt(
                 id: id, type: try row.decode("webhook_type"), object: try row.decode("object_id"),
-                outcome: try row.decode("outcome"), lastReceivedAt: receivedAt,
+                externalID: try row.decode("external_id"), outcome: try row.decode("outcome"),
+                lastReceivedAt: receivedAt,
                 attempts: try row.decode("attempts"), storedOn: try row.decode("day"),
                 statement: body.map { WebhookStatement(body: $0) } ?? WebhookStatement()),
             version: try row.decode("version"), updatedAt: receivedAt, deadline: nil,

@@ -113,7 +113,7 @@ package struct WebhookWorkflow: Sendable {
     }
 
     /// Reads a charge or a transaction, to learn which intent it belongs to. `owner` is that of the intent that its
-    /// webhook names, as far as that is known here.
+    /// webhook names, or an earlier reading has shown, as far as that is known here.
     ///
     /// Its webhooks, where they are handed in, keep the intent's reference from this reading on: before anything else
     /// is read, which may take long.
@@ -140,7 +140,8 @@ package struct WebhookWorkflow: Sendable {
                     for receipt in receipts { try await dependencies.store.note(receipt, isOf: intent.uuid) }
                     return .belongs(to: intent.uuid, collected: collected)
                 }
-                // Its webhook names a payment of ours: what belongs to none may do so later.
+                // Its webhook names a payment of ours, or it was read to be of one: what belongs to none may do so
+                // later.
                 guard owner != nil else {
                     logWithoutIntent(id, kind, collected)
                     return .ends(.read(isOurs: false))

@@ -203,14 +203,14 @@ struct WebhookPass {
 private struct AskedMovement: Hashable, Sendable {
     let kind: WebhookKind
     let object: UUID
-    /// The intent that its webhook names.
+    /// The intent that its webhook names, or that an earlier reading has shown.
     let intent: UUID?
 
     init?(_ receipt: WebhookReceipt) {
         guard let kind = receipt.kind, let object = receipt.object else { return nil }
         self.kind = kind
         self.object = object
-        intent = receipt.statement.intent
+        intent = receipt.statement.intent ?? receipt.externalID
     }
 }
 

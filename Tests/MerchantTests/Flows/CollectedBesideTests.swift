@@ -203,6 +203,36 @@ import Transport
         }
     }
 
+    @Test func `what one reading has shown of a charge is not forgotten by another one that names no intent`()
+        async throws
+    {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let enrollment = try await client.enroll()
+            let payment = try await client.openPayment(enrollment)
+            try await TakenBackTests.failed(harness, &client, payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            harness.sandbox.next(
+                .altered([Fault.Alteration("/status", #""FAILED""#), Fault.Alteration("/charges", "[]")]),
+                on: .getPaymentIntent, count: nil)
+            let charge = try #require(harness.sandbox.movement("CHARGES", of: payment.belvoID))
+            try await harness.tell("CHARGES", of: charge, data: #""status": "SUCCEEDED""#)
+            // A true reading, one that fails, and one that says less.
+            harness.sandbox.next(.altered([]), on: .getCharge)
+            harness.sandbox.next(.refused(500, code: "away"), on: .getCharge)
+            harness.sandbox.next(.altered([Fault.Alteration("/payment_intent", "null")]), on: .getCharge)
+            for seconds in [3.0, 5] {
+                try await harness.advance(by: .seconds(seconds))
+                try await harness.work()
+            }
+            let other = try await client.requestPayment(enrollment, key: "tap-2")
+            #expect(other.status >= 400, "\(other.text)")
+            try await harness.advance(by: .seconds(10))
+            try await harness.work()
+            #expect(try await MayBelvoStillPayTests.alarms(on: harness).contains("contradiction"))
+        }
+    }
+
     @Test func `a charge that Belvo is slow to show keeps none waiting that says more than a failed payment`()
         async throws
     {
