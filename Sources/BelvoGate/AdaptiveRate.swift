@@ -6,9 +6,9 @@ import Transport
 ///
 /// A 429 may be about the user whose call it answers, or about all (`PartyBackoff`). Where for seconds one in five of
 /// the users who are let in is told to be silent for the first time, it is the rate of all that is too high: it is
-/// lowered to that of the calls which were let in, by a sixth at least, and raised again ever faster (additive increase,
-/// multiplicative decrease). While it is lower three such users lower it further. It does not fall under half of what
-/// is set: users who have Belvo throttle them cannot slow the others by more, nor again for minutes.
+/// lowered to that of the calls which were let in, by a sixth at least, and raised again ever faster (additive
+/// increase, multiplicative decrease). While it is lower three such users lower it further. It does not fall under half
+/// of what is set: users who have Belvo throttle them cannot slow the others by more, nor again for minutes.
 struct AdaptiveRate: Sendable {
     /// For how long what a user was told counts.
     static let memory = Duration.seconds(5)
@@ -19,7 +19,7 @@ struct AdaptiveRate: Sendable {
     static let toldPart = 0.2
     /// For how long it has to be so before the whole rate is left, and how long there may be nothing of it meanwhile.
     static let onset = Duration.seconds(4)
-    static let gapMax = Duration.seconds(2)
+    static let gapMax = Duration.seconds(6)
     /// The part that stays when the rate is lowered, and the least one in all.
     static let cut = 5.0 / 6
     static let least = 0.5
