@@ -26,6 +26,9 @@ struct BelvoAvailability: Sendable {
     private var silenceOfWorkers: Monotonic?
     /// Whether that of workers was concluded from what several were told, and not one alone.
     private var isOfSeveral = false
+    /// When a call of workers was last let in after such a moment; for how long another user's 429 begins none then.
+    private var letInAfterPause: Monotonic?
+    private static let memoryOfPause = Duration.seconds(60)
     /// Workers come to another user's records within a second or two.
     private static let othersFirst = Duration.seconds(2)
     /// When calls for others may find out meanwhile that it is those users' own.
@@ -168,6 +171,7 @@ struct BelvoAvailability: Sendable {
             silenceOfAll = nil
             firstTries = Self.noTries
             if caller == .background {
+                if silenceOfWorkers != nil, !isOfSeveral { letInAfterPause = now }
                 silenceOfWorkers = nil
                 workersQuiet.noteAdmitted(at: now)
                 workersPartyQuiet.noteAdmitted(call, of: user, at: now)
@@ -219,6 +223,7 @@ struct BelvoAvailability: Sendable {
             jitter: jitter)
         if !isKept, !isConcluded { return workersQuiet.note(retryAfter: retryAfter, at: now, jitter: jitter) }
         guard !isKept || speaksOfAll else { return nil }
+        if isKept, let letInAfterPause, now < letInAfterPause + Self.memoryOfPause { return nil }
         isOfSeveral = !isKept
         // A worker makes many calls: not one after the other for each party to hear it.
         return conclude(

@@ -59,8 +59,8 @@ import Transport
         #expect(mayGo(.person, of: 7, 1), "what workers are told keeps nobody waiting who asks himself")
         #expect(mayGo(of: 1, 2) && !mayGo(of: 7, 2))
         for party: UInt64 in [8, 3, 1, 2] { #expect(hear(200, of: party, 3).isEmpty) }
-        // Two are told so, and two are not.
-        #expect(hear(429, of: 8, 4) == [.throttled(.seconds(2))])
+        // Two are told so, and two are not: that this is their own was found out a moment ago.
+        #expect(hear(429, of: 8, 4).isEmpty)
         #expect(mayGo(of: 1, 6) && !mayGo(of: 8, 6))
         #expect(mayGo(of: 7, 60) && mayGo(of: 8, 64))
         // Told to more than were let in lately: a moment for all, though it is asked for an hour.
@@ -199,5 +199,24 @@ import Transport
         }
         quiet.noteAdmitted(at: at(moment))
         #expect(quiet.note(retryAfter: nil, at: at(moment), jitter: 0) == .seconds(2))
+    }
+
+    @Test func `one user's 429 keeps workers silent for a moment once, while they are let in after it`() {
+        var belvo = BelvoAvailability()
+        func hear(_ status: Int, of party: UInt64, _ seconds: Double) -> [BelvoAvailability.Event] {
+            belvo.learn(
+                from: CallOutcome(Response(HTTP.Status(status))), .readPaymentIntent, .background, of: party,
+                target: "/", isProbe: false, at: at(seconds), jitter: { 0 })
+        }
+        for party in (1...30 as ClosedRange<UInt64>).reversed() { #expect(hear(200, of: party, 0).isEmpty) }
+        #expect(hear(429, of: 2, 1) == [.throttled(.seconds(2))])
+        #expect(hear(200, of: 1, 3.5).isEmpty)
+        // More and more users are told so, one at a time.
+        for party in 3...20 as ClosedRange<UInt64> {
+            let seconds = Double(party) + 1
+            #expect(hear(429, of: party, seconds).isEmpty)
+            for other in [100 + party, 200 + party] { #expect(hear(200, of: other, seconds + 0.5).isEmpty) }
+        }
+        #expect(hear(429, of: 30, 100) == [.throttled(.seconds(2))])
     }
 }
