@@ -232,11 +232,12 @@ extension Store {
     }
 
     /// Makes the enrollment due for a poll, as if it had been since its last step: it comes before those of which
-    /// nothing new is known.
+    /// nothing new is known. The moment is another one each time, by which a poll that is under way finds that it is
+    /// due anew.
     package func hasten(enrollment id: Enrollment.ID) async throws {
         try await database.execute(
             """
-            UPDATE enrollments SET next_poll_at = least(app_now(), updated_at)
+            UPDATE enrollments SET next_poll_at = least(updated_at, next_poll_at - interval '1 microsecond')
             WHERE id = \(id) AND next_poll_at IS NOT NULL
             """)
     }

@@ -246,6 +246,26 @@ import Transport
         }
     }
 
+    @Test func `an enrollment of which a webhook tells while it is read is read once more, each time`() async throws {
+        try await TestHarness.open { harness in
+            let client = try await AppClient.arrive(on: harness)
+            let enrollment = try await client.startEnrollment()
+            let id = try #require(Enrollment.ID(enrollment.id))
+            let store = harness.merchant.dependencies.store
+            try await store.hasten(enrollment: id)
+            for isTold in [true, true, false] {
+                let claimed = try #require(
+                    try await store.claimDueEnrollments(limit: 1, lease: .seconds(25)).first)
+                if isTold { try await store.hasten(enrollment: id) }
+                try await store.reschedule(
+                    [Reschedule(id: id.uuid, version: claimed.version, wait: .seconds(60), due: claimed.due)],
+                    in: .enrollments)
+            }
+            let left = try await store.claimDueEnrollments(limit: 1, lease: .seconds(25))
+            #expect(left.isEmpty)
+        }
+    }
+
     @Test func `what is asked for by hand of a payment that is over is looked at once`() async throws {
         try await TestHarness.open { harness in
             let (payment, client) = try await Self.authorized(on: harness)
