@@ -65,21 +65,13 @@ struct WebhookPass {
         }
     }
 
-    /// The outcome of reading a movement for its webhook.
-    private struct Followed: Sendable {
-        let receipt: Stored<WebhookReceipt>
-        let reading: WebhookWorkflow.Reading
-        /// The intent that the movement was read to belong to.
-        var intent: UUID?
-    }
-
     /// The outcomes of the movements' webhooks, 32 readings of movements at a time. Those for which there was no time
     /// are missing.
     private func followed(
         _ asked: [AskedMovement], of receipts: [AskedMovement: [Stored<WebhookReceipt>]]
-    ) async -> [Followed] {
+    ) async -> [FollowedMovement] {
         await withTaskGroup(of: MovementStep.self) { group in
-            var (rest, intents, found) = (asked[...], IntentsOfMovements(readings), [Followed]())
+            var (rest, intents, found) = (asked[...], IntentsOfMovements(readings), [FollowedMovement]())
             func readNext(in group: inout TaskGroup<MovementStep>) {
                 guard let movement = rest.popFirst() else { return }
                 let (owner, receipts) = (movement.intent.flatMap { owners[$0] }, receipts[movement, default: []])
@@ -95,13 +87,13 @@ struct WebhookPass {
                 let intent: UUID?
                 switch step {
                 case .movement(let receipts, .ends(let reading)):
-                    found += receipts.map { Followed(receipt: $0, reading: reading) }
+                    found += receipts.map { FollowedMovement(receipt: $0, reading: reading) }
                     intent = nil
                 case .movement(let receipts, .belongs(let belongsTo, let collected)):
                     intents.add(receipts, collected, of: belongsTo)
                     intent = belongsTo
                 case .intent(let readOf, let reading, let outcomes):
-                    found += outcomes.map { Followed(receipt: $0.receipt, reading: $0.reading, intent: readOf) }
+                    found += outcomes
                     intents.note(reading, of: readOf)
                     intent = readOf
                 }
@@ -217,8 +209,15 @@ private struct AskedMovement: Hashable, Sendable {
 /// A step of reading movements that is done.
 private enum MovementStep: Sendable {
     case movement([Stored<WebhookReceipt>], WebhookWorkflow.Movement)
-    case intent(
-        UUID, WebhookWorkflow.Reading, [(receipt: Stored<WebhookReceipt>, reading: WebhookWorkflow.Reading)])
+    case intent(UUID, WebhookWorkflow.Reading, [FollowedMovement])
+}
+
+/// The outcome of reading a movement for its webhook.
+private struct FollowedMovement: Sendable {
+    let receipt: Stored<WebhookReceipt>
+    let reading: WebhookWorkflow.Reading
+    /// The intent that the movement was read to belong to.
+    var intent: UUID?
 }
 
 /// The intents that movements were read to belong to: each is worked on by one task at a time, for all the webhooks
@@ -235,10 +234,10 @@ private struct IntentsOfMovements {
             let target = WebhookWorkflow.Target(kind: .intent, id: intent)
             let reading =
                 if let reading { reading } else { await workflow.read(target, named: receipts) }
-            var outcomes: [(receipt: Stored<WebhookReceipt>, reading: WebhookWorkflow.Reading)] = []
+            var outcomes: [FollowedMovement] = []
             for (receipt, collected) in movements {
                 let noted = await workflow.noting(receipt.record, collected: collected, for: intent, after: reading)
-                outcomes.append((receipt, noted))
+                outcomes.append(FollowedMovement(receipt: receipt, reading: noted, intent: intent))
             }
             return .intent(intent, reading, outcomes)
         }
