@@ -83,6 +83,14 @@ enum CollectedMoney: Sendable, Equatable {
     /// The transaction does not say whether money came in: some, unless its webhook says otherwise. Belvo makes one
     /// when money was received (belvo-api.md §7).
     case asTold
+
+    /// Whether money has come by it, or may have, as far as it says so itself.
+    var mayBeMoney: Bool {
+        switch self {
+        case .some, .maybe: true
+        case .none, .ended, .underWay, .asTold: false
+        }
+    }
 }
 
 extension Belvo.Transaction {

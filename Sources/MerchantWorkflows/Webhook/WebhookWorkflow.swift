@@ -43,6 +43,9 @@ package struct WebhookWorkflow: Sendable {
     /// before, and then nothing has to be read.
     static let movementRest = Duration.seconds(2)
 
+    /// For how long a movement that brought money is read again for the intent that it does not name yet.
+    static let unnamedMax = Duration.seconds(60)
+
     /// For how long a webhook is processed whose object cannot be read.
     static let retryMax = Duration.seconds(3 * 86_400)
 
@@ -140,13 +143,15 @@ package struct WebhookWorkflow: Sendable {
                     for receipt in receipts { try await dependencies.store.note(receipt, isOf: intent.uuid) }
                     return .belongs(to: intent.uuid, collected: collected)
                 }
-                // Its webhook names a payment of ours, or it was read to be of one: what belongs to none may do so
-                // later.
-                guard owner != nil else {
-                    logWithoutIntent(id, kind, collected)
-                    return .ends(.read(isOurs: false))
+                // Its webhook names a payment of ours, or it was read to be of one, or it brought money: it may name
+                // its intent later.
+                let mayBringMoney = collected.mayBeMoney
+                let isYoung = receipts.contains { $0.age < Self.unnamedMax }
+                if owner != nil || mayBringMoney && isYoung {
+                    return .ends(.failed(BelvoError.malformedAnswer(reason: "it names no payment intent")))
                 }
-                return .ends(.failed(BelvoError.malformedAnswer(reason: "it names no payment intent")))
+                if mayBringMoney { logWithoutIntent(id, kind) }
+                return .ends(.read(isOurs: false))
             }
         } catch {
             return .ends(await reading(id, of: owner) { throw error })
@@ -154,11 +159,7 @@ package struct WebhookWorkflow: Sendable {
     }
 
     /// Logs money that neither its object nor its webhook says the payment of: it may be for one of ours.
-    private func logWithoutIntent(_ id: UUID, _ kind: WebhookKind, _ collected: CollectedMoney) {
-        switch collected {
-        case .some, .maybe: break
-        case .none, .ended, .underWay, .asTold: return
-        }
+    private func logWithoutIntent(_ id: UUID, _ kind: WebhookKind) {
         dependencies.log.error(
             "payment.collected_without_intent",
             metadata: ["type": "\(kind.rawValue)", "object_id": "\(id.uuidString.lowercased())"])
@@ -238,7 +239,7 @@ package struct WebhookWorkflow: Sendable {
     func settlement(
         of receipt: Stored<WebhookReceipt>, after reading: Reading, intent: UUID? = nil
     ) -> WebhookSettlement? {
-        let age = receipt.clock.now - receipt.record.lastReceivedAt
+        let age = receipt.age
         let failure: any Error
         var isAbsent = false
         switch reading {
@@ -319,6 +320,11 @@ package struct WebhookWorkflow: Sendable {
             return .interrupted
         }
     }
+}
+
+extension Stored<WebhookReceipt> {
+    /// For how long it has waited.
+    var age: Duration { clock.now - record.lastReceivedAt }
 }
 
 extension WebhookReceipt {

@@ -300,11 +300,6 @@ extension WebhookWorkflow.Reading {
     }
 }
 
-extension Stored<WebhookReceipt> {
-    /// For how long it has waited.
-    fileprivate var age: Duration { clock.now - record.lastReceivedAt }
-}
-
 extension WebhookReceipt {
     /// Nil for a type that means nothing here.
     fileprivate var kind: WebhookKind? { WebhookKind(rawValue: type) }

@@ -252,16 +252,38 @@ import Transport
         }
     }
 
-    @Test func `money that neither its charge nor a webhook says the payment of is in the log`() async throws {
+    @Test func `money that neither its charge nor a webhook says the payment of is in the log after a minute`()
+        async throws
+    {
         try await Self.paid { harness, payment, _ in
-            harness.sandbox.next(
-                .altered([.init("/payment_intent", "null"), .init(Self.transfer, #""\#(Self.other)""#)]),
-                on: .getCharge, count: nil)
-            try await harness.tell(
-                "CHARGES", of: Self.movement("CHARGES", of: payment, harness),
-                data: #""status": "SUCCEEDED", "end_to_end_id": "\#(Self.other)""#)
+            try await Self.tellUnnamed(of: payment, harness, times: nil)
             try await harness.pass(.seconds(3))
+            #expect(!harness.log.holds("payment.collected_without_intent"))
+            for _ in 0..<8 { try await harness.pass(.seconds(15)) }
             #expect(harness.log.holds("payment.collected_without_intent"))
+            #expect(try await harness.lines(Self.alarms) == [])
         }
+    }
+
+    @Test func `a charge that names no payment in its first reading is read again for it`() async throws {
+        try await Self.paid { harness, payment, _ in
+            try await Self.tellUnnamed(of: payment, harness, times: 1)
+            for _ in 0..<3 { try await harness.pass(.seconds(3)) }
+            #expect(
+                try await harness.lines(Self.alarms) == ["double_paid: paid by transfer \(Self.other), too"])
+            #expect(!harness.log.holds("payment.collected_without_intent"))
+        }
+    }
+
+    /// Tells of a charge by another transfer, which names no payment in so many readings; nil for all.
+    private static func tellUnnamed(
+        of payment: AppClient.OpenedPayment, _ harness: TestHarness, times: Int?
+    ) async throws {
+        let paid = Fault.Alteration(Self.transfer, #""\#(Self.other)""#)
+        harness.sandbox.next(.altered([.init("/payment_intent", "null"), paid]), on: .getCharge, count: times)
+        harness.sandbox.next(.altered([paid]), on: .getCharge, count: nil)
+        try await harness.tell(
+            "CHARGES", of: Self.movement("CHARGES", of: payment, harness),
+            data: #""status": "SUCCEEDED", "end_to_end_id": "\#(Self.other)""#)
     }
 }
