@@ -123,3 +123,8 @@ extension ProviderStatus {
         }
     }
 }
+
+extension Payment.Report {
+    /// Whether it shows the payment as paid, or a charge that has collected.
+    var mayHavePaid: Bool { status == .succeeded || !collected.isEmpty }
+}

@@ -83,12 +83,14 @@ extension PaymentWorkflow {
     ///
     /// True where what it shows was recorded, so that the reference may be taken. It throws while Belvo shows no end of
     /// it: such a reading may be of a copy that lags, and one that fails says nothing. After an hour the first is
-    /// believed, and the second no longer waited for.
+    /// believed, and the second no longer waited for. Money that only one reading shows keeps the reference for seconds.
     private func isTakenBack(_ failed: PaymentSurvey.FailedAttempt, on context: CallContext) async throws -> Bool {
         let id = Belvo.PaymentIntent.ID(failed.belvoID)
         let mayLag = failed.age < WebhookKind.lagMax
+        let first: Belvo.PaymentIntent
         do {
-            let seen = report(try await dependencies.belvo.readPaymentIntent(id, trace: context.trace))
+            first = try await dependencies.belvo.readPaymentIntent(id, trace: context.trace)
+            let seen = report(first)
             if seen.status == .failed, seen.collected.isEmpty { return false }
             if seen.status.end == nil, mayLag { throw WorkflowRefusal.contended }
         } catch let error as BelvoError {
@@ -97,7 +99,12 @@ extension PaymentWorkflow {
             guard mayLag else { return false }
             throw WorkflowRefusal.contended
         }
-        _ = try await syncFromBelvo(id, on: context)
+        do {
+            _ = try await syncFromBelvo(id, shownAs: first, on: context)
+        } catch let error where error is SyncDeferred || error is BelvoError {
+            try await readAfterMoney(id)
+            throw WorkflowRefusal.contended
+        }
         return true
     }
 

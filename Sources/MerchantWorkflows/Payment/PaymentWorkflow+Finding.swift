@@ -99,6 +99,13 @@ extension PaymentWorkflow {
             .paymentIntents, "NAMELESS", intent.uuid, of: nil, knownAs: "nameless \(intent)", rest: WebhookKind.lagMax)
     }
 
+    /// Has an intent read again that has failed, of which one reading has shown money and the next one has not: until
+    /// then its payment keeps its reference. Copies of Belvo's that lag show the same by then.
+    func readAfterMoney(_ intent: Belvo.PaymentIntent.ID) async throws {
+        try await readLater(
+            .paymentIntents, "SHOWN_PAID", intent.uuid, of: nil, knownAs: "paid \(intent)", rest: .seconds(5))
+    }
+
     private func readLater(
         _ kind: WebhookKind, _ code: String, _ object: UUID, of payment: Payment.ID?, knownAs text: String,
         rest: Duration = .zero

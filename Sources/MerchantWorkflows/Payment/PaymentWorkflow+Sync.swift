@@ -14,10 +14,19 @@ extension PaymentWorkflow {
     /// is new may lack members that Belvo shows later. While the age is less than `lag`, a reading that seems to go on
     /// after the end is not believed; the webhook is worked on again, and until then the payment keeps its reference
     /// (`takes_reference`).
+    ///
+    /// `first` is a reading of it that has just been made. Money that one reading shows of what has failed, and the
+    /// next one does not, is looked for once more: `SyncDeferred` is thrown.
     func syncFromBelvo(
-        _ id: Belvo.PaymentIntent.ID, after age: Duration? = nil, lag: Duration = .zero, on context: CallContext
+        _ id: Belvo.PaymentIntent.ID, shownAs first: Belvo.PaymentIntent? = nil, after age: Duration? = nil,
+        lag: Duration = .zero, on context: CallContext
     ) async throws -> ProviderStatus? {
-        var remote = try await dependencies.belvo.readPaymentIntent(id, trace: context.trace)
+        var remote: Belvo.PaymentIntent
+        if let first {
+            remote = first
+        } else {
+            remote = try await dependencies.belvo.readPaymentIntent(id, trace: context.trace)
+        }
         var seen = report(remote)
         var isReadAgain = false
         // Whether others of its name were looked for, where it is heard of by its name.
@@ -47,9 +56,13 @@ extension PaymentWorkflow {
             // It may have been read from a copy that lags, or before the end was recorded that it seems to take back.
             if !isReadAgain, known.contradiction == nil, known.isLastStatusTakenBack(by: seen) {
                 if (age ?? WebhookKind.lagMax) < lag, seen.status.end == nil { throw SyncDeferred.takesLastStatusBack }
+                let hasShownMoney = seen.mayHavePaid
                 remote = try await dependencies.belvo.readPaymentIntent(id, trace: context.trace)
                 seen = report(remote)
                 isReadAgain = true
+                if known.state == .failed, hasShownMoney, !seen.mayHavePaid, !known.isLastStatusTakenBack(by: seen) {
+                    throw SyncDeferred.readingsDiffer
+                }
                 continue
             }
             // A status that Belvo takes back may become another end, and nothing else reads a paid payment.
@@ -93,12 +106,11 @@ extension PaymentWorkflow {
     ) async throws -> Listing {
         let isUnsigned = seen.status == .failed || seen.status == .pending
         guard isUnsigned || stored.record.fit(of: seen) < .whole else { return .unread }
-        let mayHavePaid = seen.status == .succeeded || !seen.collected.isEmpty
         let found: Payment.Event?
         do {
             found = try await find(stored.record, at: dependencies.belvo, besides: remote)
         } catch let error as BelvoError {
-            guard age < WebhookKind.lagMax, !mayHavePaid else { return .unread }
+            guard age < WebhookKind.lagMax, !seen.mayHavePaid else { return .unread }
             throw error
         }
         guard case .reported(let other)? = found, other.belvoID != remote.id.uuid,

@@ -84,6 +84,60 @@ import Transport
         }
     }
 
+    /// What the readings show that are made before another attempt is opened: the money, only a charge that has
+    /// collected, or neither.
+    private enum Shown { case paid, collected, failed, nothing }
+
+    private static func show(_ readings: [Shown], on harness: TestHarness) {
+        let failed = Fault.Alteration("/status", #""FAILED""#)
+        for reading in readings {
+            let fault: Fault =
+                switch reading {
+                case .paid: .altered([])
+                case .collected: .altered([failed])
+                case .failed: .altered([failed, Fault.Alteration("/charges", "[]")])
+                case .nothing: .refused(500, code: "away")
+                }
+            harness.sandbox.next(fault, on: .getPaymentIntent)
+        }
+    }
+
+    @Test(arguments: [
+        [Shown.paid, .failed], [.collected, .failed], [.paid, .collected, .failed], [.collected, .paid, .failed],
+        [.paid, .nothing], [.collected, .nothing], [.paid, .paid, .failed],
+    ])
+    private func `money that one reading of a failed attempt shows is looked for again before another is opened`(
+        readings: [Shown]
+    ) async throws {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            try await Self.failed(harness, &client, payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            Self.show(readings, on: harness)
+            let answer = try await client.requestPayment(enrollment, key: "tap-2")
+            #expect([409, 503].contains(answer.status), "\(answer.text)")
+            harness.sandbox.clearFaults()
+            try await harness.pass(.seconds(6))
+            #expect(try await Self.alarms(harness) == ["contradiction"])
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").string("code") == "payment_in_doubt")
+        }
+    }
+
+    @Test func `money that one reading alone has shown keeps the reference for seconds`() async throws {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            try await Self.failed(harness, &client, payment)
+            harness.sandbox.next(.altered([Fault.Alteration("/status", #""SUCCEEDED""#)]), on: .getPaymentIntent)
+            harness.sandbox.next(
+                .altered([Fault.Alteration("/status", #""FAILED""#)]), on: .getPaymentIntent, count: nil)
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 503)
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 503)
+            try await harness.pass(.seconds(6))
+            #expect(try await Self.alarms(harness).isEmpty)
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 201)
+        }
+    }
+
     /// Belvo shows a payment that was signed as PENDING, too.
     @Test(arguments: ["PENDING", "REQUIRES_ACTION", "SETTLING"])
     func `a signed payment that is open again after FAILED is an alarm and keeps its reference`(
