@@ -47,6 +47,8 @@ package struct NewWebhook: Sendable {
     /// The name that the object bears at Belvo (`external_id`), if it can be an id of ours; of a movement without one
     /// its intent, by Belvo's id.
     package let externalID: UUID?
+    /// Whether one without a name takes the one that the last webhook of its object has, or was read to have.
+    let takesEarlierName: Bool
     package let outcome: WebhookReceipt.Outcome
     package let body: [UInt8]
     /// How long it is left alone; of several that come together, where nothing that it names is known here.
@@ -54,7 +56,7 @@ package struct NewWebhook: Sendable {
 
     package init(
         id: UUID, digest: [UInt8], type: String, code: String, object: UUID?, externalID: UUID? = nil,
-        outcome: WebhookReceipt.Outcome, body: [UInt8], rest: Duration = .zero
+        takesEarlierName: Bool = false, outcome: WebhookReceipt.Outcome, body: [UInt8], rest: Duration = .zero
     ) {
         self.id = id
         self.digest = digest
@@ -62,6 +64,7 @@ package struct NewWebhook: Sendable {
         self.code = code
         self.object = object
         self.externalID = externalID
+        self.takesEarlierName = takesEarlierName
         self.outcome = outcome
         self.body = body
         self.rest = rest
@@ -157,15 +160,21 @@ extension Store {
             INSERT INTO webhook_receipts (
                 id, digest, webhook_type, webhook_code, object_id, external_id, body_ciphertext, received_count,
                 next_poll_at, leased_until)
-            SELECT id, digest, type, code, object, nullif(name, \(Self.noName)), body, copies,
+            SELECT id, digest, type, code, object,
+                CASE WHEN takes_earlier_name = 1 AND name = \(Self.noName) THEN (
+                    SELECT earlier.external_id FROM webhook_receipts AS earlier
+                    WHERE earlier.object_id = told.object AND earlier.external_id IS NOT NULL
+                    ORDER BY earlier.received_at DESC LIMIT 1
+                ) ELSE nullif(name, \(Self.noName)) END, body, copies,
                 coalesce(claimed_until, app_now() + rest * interval '1 microsecond'), claimed_until
             FROM unnest(
                 (SELECT \(told.map(\.id))), (SELECT \(told.map { ByteString($0.digest) })),
                 (SELECT \(told.map(\.type))), (SELECT \(told.map(\.code))),
                 (SELECT \(told.compactMap(\.object))), (SELECT \(told.map { $0.externalID ?? Self.noName })),
                 (SELECT \(told.map { ByteString(vault.seal($0.body, in: .webhookReceiptsBody, of: $0.id)) })),
-                (SELECT \(webhooks.map(\.copies))), (SELECT \(rests))
-                ) AS told (id, digest, type, code, object, name, body, copies, rest),
+                (SELECT \(webhooks.map(\.copies))), (SELECT \(rests)),
+                (SELECT \(told.map { $0.takesEarlierName ? 1 : 0 }))
+                ) AS told (id, digest, type, code, object, name, body, copies, rest, takes_earlier_name),
                 LATERAL (
                     SELECT CASE WHEN \(isLeased) AND (
                         EXISTS (SELECT FROM payments WHERE belvo_id = told.object)

@@ -57,10 +57,12 @@ package struct WebhookWorkflow: Sendable {
             dependencies.log.notice(
                 "webhook.ignored", metadata: ["type": "\(hint.type)", "code": "\(hint.code)"])
         }
+        let isOfMovement = kind?.isOfMovement ?? false
         let receipt = NewWebhook(
             id: dependencies.identities.next(), digest: digest, type: hint.type, code: hint.code, object: hint.object,
-            externalID: hint.externalID, outcome: isKnown ? .received : .ignored, body: hint.body,
-            rest: kind == .charges || kind == .transactions ? Self.movementRest : .zero)
+            externalID: hint.externalID,
+            takesEarlierName: kind.map { WebhookStatement(body: hint.body).mayTellOfPayment(as: $0) } ?? false,
+            outcome: isKnown ? .received : .ignored, body: hint.body, rest: isOfMovement ? Self.movementRest : .zero)
         try await dependencies.webhookIntake.insert(
             receipt, into: dependencies.store, lease: dependencies.workLease + dependencies.workWindow)
     }
@@ -140,7 +142,7 @@ package struct WebhookWorkflow: Sendable {
                     (intent, collected) = (transaction.paymentIntent, transaction.collected)
                 }
                 if let intent {
-                    for receipt in receipts { try await dependencies.store.note(receipt, isOf: intent.uuid) }
+                    try await note(receipts, of: id, kind, areOf: intent.uuid)
                     return .belongs(to: intent.uuid, collected: collected)
                 }
                 // Its webhook names a payment of ours, or it was read to be of one, or it brought money: it may name
@@ -156,6 +158,29 @@ package struct WebhookWorkflow: Sendable {
         } catch {
             return .ends(await reading(id, of: owner) { throw error })
         }
+    }
+
+    /// Has a movement's webhooks keep the reference of the intent that the movement was read to belong to. Where they
+    /// keep another one's, a row of the server's own keeps that of this one: either of the readings may be odd.
+    private func note(
+        _ receipts: [Stored<WebhookReceipt>], of movement: UUID, _ kind: WebhookKind, areOf intent: UUID
+    ) async throws {
+        for receipt in receipts where receipt.record.externalID == nil {
+            try await dependencies.store.note(receipt, isOf: intent)
+        }
+        let others = Set(
+            receipts.filter { $0.record.statement != WebhookStatement() }.compactMap(\.record.externalID)
+        ).subtracting([intent])
+        guard !others.isEmpty else { return }
+        let payment = try await dependencies.store.payment(belvoID: intent)?.record.id.uuid
+        guard others != payment.map({ [$0] }) else { return }
+        try await dependencies.store.insertWebhook(
+            NewWebhook(
+                id: dependencies.identities.next(),
+                digest: dependencies.store.vault.lookup("\(kind) \(movement) as \(intent)", for: .webhook),
+                type: kind.rawValue, code: "READ_AS", object: movement, externalID: intent, outcome: .received, body: []
+            ),
+            isOpenKept: true)
     }
 
     /// Logs money that neither its object nor its webhook says the payment of: it may be for one of ours.
@@ -345,14 +370,9 @@ extension WebhookReceipt {
         }
     }
 
-    /// Whether it says that a charge or a transaction has brought money, or does not say what it has done.
+    /// See `WebhookStatement.mayTellOfPayment`.
     var mayTellOfPayment: Bool {
-        guard [.charges, .transactions].contains(WebhookKind(rawValue: type)) else { return false }
-        guard let told else { return statement.isInflow != false }
-        return switch ChargeStatus(told) {
-        case .collected, .unknown: true
-        case .waiting, .underWay, .ended: false
-        }
+        WebhookKind(rawValue: type).map { statement.mayTellOfPayment(as: $0) } ?? false
     }
 }
 
@@ -369,6 +389,16 @@ extension WebhookStatement {
         case "FAILED", "CANCELED": shown != .failed
         case "PROCESSING": shown == .pending
         default: false
+        }
+    }
+
+    /// Whether it says that a charge or a transaction has brought money, or does not say what it has done.
+    func mayTellOfPayment(as kind: WebhookKind) -> Bool {
+        guard kind.isOfMovement else { return false }
+        guard let told = told(as: kind) else { return isInflow != false }
+        return switch ChargeStatus(told) {
+        case .collected, .unknown: true
+        case .waiting, .underWay, .ended: false
         }
     }
 

@@ -304,7 +304,7 @@ extension WebhookReceipt {
     /// Nil for a type that means nothing here.
     fileprivate var kind: WebhookKind? { WebhookKind(rawValue: type) }
 
-    fileprivate var isOfMovement: Bool { kind == .charges || kind == .transactions }
+    fileprivate var isOfMovement: Bool { kind?.isOfMovement ?? false }
 
     /// The object whose reading settles it, as far as it names one.
     fileprivate var target: WebhookWorkflow.Target? {

@@ -239,6 +239,45 @@ import Transport
         }
     }
 
+    /// The next webhook of a charge whose intent was read for an earlier one.
+    @Test(arguments: [nil, UUID()])
+    func `the intent that one webhook of a charge has led to holds its reference when the next one comes`(
+        other: UUID?
+    ) async throws {
+        try await Self.openPaidAfterFailed { harness, client, enrollment, charge in
+            harness.sandbox.next(.altered([Fault.Alteration("/status", #""FAILED""#)]), on: .getCharge)
+            try await harness.tell("CHARGES", of: charge, data: #""status": "FAILED""#)
+            try await harness.pass(.seconds(3))
+            #expect(
+                try await harness.lines("SELECT outcome AS line FROM webhook_receipts WHERE webhook_type = 'CHARGES'")
+                    == ["done"])
+            try await harness.tell("CHARGES", of: charge, data: #""status": "SUCCEEDED""#)
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 503)
+            // Its first reading names no intent, or another one.
+            let shown = other.map { "\"\($0)\"" } ?? "null"
+            harness.sandbox.next(.altered([Fault.Alteration("/payment_intent", shown)]), on: .getCharge)
+            try await harness.pass(.seconds(3))
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 503)
+            for _ in 1...2 { try await harness.pass(.seconds(10)) }
+            #expect(try await MayBelvoStillPayTests.alarms(on: harness) == ["contradiction"])
+        }
+    }
+
+    @Test func `a charge that was read to be of another payment first holds the reference of the one it is of`()
+        async throws
+    {
+        try await Self.openPaidAfterFailed { harness, client, enrollment, charge in
+            harness.sandbox.next(
+                .altered([Fault.Alteration("/payment_intent", "\"\(UUID())\"")]), on: .getCharge)
+            harness.sandbox.next(.refused(500, code: "away"), on: .getCharge)
+            harness.sandbox.next(.altered([]), on: .getCharge)
+            harness.sandbox.next(.refused(500, code: "away"), on: .getCharge, count: nil)
+            try await Self.tell(charge, on: harness)
+            for _ in 1...4 { try await harness.pass(.seconds(3)) }
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 503)
+        }
+    }
+
     @Test func `a charge that Belvo is slow to show keeps none waiting that says more than a failed payment`()
         async throws
     {
