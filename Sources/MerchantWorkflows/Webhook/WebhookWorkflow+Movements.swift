@@ -106,8 +106,9 @@ extension WebhookWorkflow {
                     try await confirm(receipt, shows: collected, for: intent)
                 }
                 try await PaymentWorkflow(dependencies: dependencies).noteUnderWay(intent, cause: .webhook)
-                // The payment's row says so from now on, whatever Belvo shows of the intent.
-                return .read(isOurs: true)
+                // The payment's row says so from now on, whatever Belvo shows of the intent. A webhook that says that
+                // money has come is ahead of this reading.
+                return .read(isOurs: true, shows: .processing)
             }
         // Money may have come of which Belvo shows nothing else: a person finds out.
         case .maybe(let read) where shown == .failed: collection = read

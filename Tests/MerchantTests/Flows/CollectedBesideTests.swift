@@ -263,6 +263,19 @@ import Transport
         }
     }
 
+    @Test(arguments: ["PROCESSING", "SCHEDULED"])
+    func `a charge that was told as collected, and reads as under way, is read again`(status: String) async throws {
+        try await Self.openPaidAfterFailed { harness, client, enrollment, charge in
+            harness.sandbox.next(.altered([Fault.Alteration("/status", "\"\(status)\"")]), on: .getCharge)
+            try await Self.tell(charge, on: harness)
+            try await harness.work()
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 503)
+            for _ in 1...2 { try await harness.pass(.seconds(3)) }
+            #expect(try await MayBelvoStillPayTests.alarms(on: harness) == ["contradiction"])
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").string("code") == "payment_in_doubt")
+        }
+    }
+
     @Test func `a charge that was read to be of another payment first holds the reference of the one it is of`()
         async throws
     {
@@ -273,7 +286,9 @@ import Transport
             harness.sandbox.next(.altered([]), on: .getCharge)
             harness.sandbox.next(.refused(500, code: "away"), on: .getCharge, count: nil)
             try await Self.tell(charge, on: harness)
-            for _ in 1...4 { try await harness.pass(.seconds(3)) }
+            let held: SQL = "SELECT outcome AS line FROM webhook_receipts WHERE webhook_code = 'READ_AS'"
+            for _ in 1...20 where try await harness.lines(held).isEmpty { try await harness.pass(.seconds(5)) }
+            #expect(try await harness.lines(held) == ["received"])
             #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 503)
         }
     }
