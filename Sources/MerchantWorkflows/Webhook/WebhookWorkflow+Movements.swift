@@ -43,11 +43,15 @@ extension WebhookWorkflow {
                     try await note(receipts, of: id, kind, areOf: intent.uuid)
                     return .belongs(to: intent.uuid, collected: collected)
                 }
-                // Its webhook names a payment of ours, or it was read to be of one, or it brought money: it may name
-                // its intent later.
+                // It may name its intent later: for as long as a webhook's object is read where the webhook names a
+                // payment of ours, for an hour where only an earlier reading did, and for a minute where it brought money.
                 let mayBringMoney = collected.mayBeMoney
-                let isYoung = receipts.contains { $0.age < Self.unnamedMax }
-                if owner != nil || mayBringMoney && isYoung {
+                let isNamed = receipts.contains { $0.record.statement.intent != nil }
+                let patience: Duration =
+                    if owner != nil { isNamed || receipts.isEmpty ? Self.retryMax : WebhookKind.lagMax } else {
+                        mayBringMoney ? Self.unnamedMax : .zero
+                    }
+                if (receipts.map(\.age).min() ?? .zero) < patience {
                     return .ends(.failed(BelvoError.malformedAnswer(reason: "it names no payment intent")))
                 }
                 if mayBringMoney { logWithoutIntent(id, kind) }

@@ -263,6 +263,25 @@ import Transport
         }
     }
 
+    @Test func `a charge that one reading alone names a payment for holds its reference for an hour`() async throws {
+        try await Self.openPaidAfterFailed { harness, client, enrollment, charge in
+            harness.sandbox.clearFaults()
+            harness.sandbox.next(.altered([]), on: .getCharge)
+            harness.sandbox.next(
+                .altered([Fault.Alteration("/payment_intent", "null")]), on: .getCharge, count: nil)
+            harness.sandbox.next(.refused(500, code: "away"), on: .getPaymentIntent)
+            harness.sandbox.next(
+                .altered([Fault.Alteration("/status", #""FAILED""#), Fault.Alteration("/charges", "[]")]),
+                on: .getPaymentIntent, count: nil)
+            try await Self.tell(charge, on: harness)
+            for _ in 1...3 { try await harness.pass(.seconds(600)) }
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 503)
+            for _ in 1...3 { try await harness.pass(.seconds(1_200)) }
+            #expect(harness.log.holds("payment.collected_without_intent"))
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 201)
+        }
+    }
+
     @Test(arguments: ["PROCESSING", "SCHEDULED"])
     func `a charge that was told as collected, and reads as under way, is read again`(status: String) async throws {
         try await Self.openPaidAfterFailed { harness, client, enrollment, charge in
