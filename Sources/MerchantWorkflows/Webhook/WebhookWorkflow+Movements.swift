@@ -43,8 +43,9 @@ extension WebhookWorkflow {
                     try await note(receipts, of: id, kind, areOf: intent.uuid)
                     return .belongs(to: intent.uuid, collected: collected)
                 }
-                // It may name its intent later: for as long as a webhook's object is read where the webhook names a
-                // payment of ours, for an hour where only an earlier reading did, and for a minute where it brought money.
+                // It may name its intent later: it is read again for as long as any object where its webhook names a
+                // payment of ours, for an hour where only an earlier reading did, and for a minute where it brought
+                // money.
                 let mayBringMoney = collected.mayBeMoney
                 let isNamed = receipts.contains { $0.record.statement.intent != nil }
                 let patience: Duration =

@@ -275,7 +275,7 @@ import Transport
         }
     }
 
-    /// Tells of a charge by another transfer, which names no payment in so many readings; nil for all.
+    /// Sends the webhook of a charge by another transfer, which names no payment in so many readings; nil for all.
     private static func tellUnnamed(
         of payment: AppClient.OpenedPayment, _ harness: TestHarness, times: Int?
     ) async throws {

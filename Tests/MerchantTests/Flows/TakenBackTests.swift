@@ -84,8 +84,8 @@ import Transport
         }
     }
 
-    /// What the readings show that are made before another attempt is opened: the money, only a charge that has
-    /// collected, or neither.
+    /// A reading that is made before another attempt is opened: it shows the money, only a charge that has collected,
+    /// or neither, or it fails.
     private enum Shown { case paid, collected, failed, nothing }
 
     private static func show(_ readings: [Shown], on harness: TestHarness) {
