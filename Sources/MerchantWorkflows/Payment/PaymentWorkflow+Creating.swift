@@ -93,7 +93,7 @@ extension PaymentWorkflow {
             first = try await dependencies.belvo.readPaymentIntent(id, trace: context.trace)
             let seen = report(first)
             if seen.status == .failed, seen.collected.isEmpty { return false }
-            if seen.status.end == nil, mayLag { throw WorkflowRefusal.contended }
+            if seen.status.end == nil, !seen.mayHavePaid, mayLag { throw WorkflowRefusal.contended }
         } catch let error as BelvoError {
             dependencies.log.warning(
                 "payment.unreadable_before_another", metadata: ["belvo_id": "\(id)", "reason": "\(error)"])

@@ -43,24 +43,26 @@ extension WebhookWorkflow {
                     try await note(receipts, of: id, kind, areOf: intent.uuid)
                     return .belongs(to: intent.uuid, collected: collected)
                 }
-                // It may name its intent later: it is read again for as long as any object where its webhook names a
-                // payment of ours, for an hour where only an earlier reading did, and for a minute where it brought
-                // money.
-                let mayBringMoney = collected.mayBeMoney
-                let isNamed = receipts.contains { $0.record.statement.intent != nil }
-                let patience: Duration =
-                    if owner != nil { isNamed || receipts.isEmpty ? Self.retryMax : WebhookKind.lagMax } else {
-                        mayBringMoney ? Self.unnamedMax : .zero
-                    }
+                let patience = patience(for: receipts, of: owner, withoutIntent: collected)
                 if (receipts.map(\.age).min() ?? .zero) < patience {
                     return .ends(.failed(BelvoError.malformedAnswer(reason: "it names no payment intent")))
                 }
-                if mayBringMoney { logWithoutIntent(id, kind) }
+                if collected.mayBeMoney { logWithoutIntent(id, kind) }
                 return .ends(.read(isOurs: false))
             }
         } catch {
             return .ends(await reading(id, of: owner) { throw error })
         }
+    }
+
+    /// For how long a movement that names no intent is read again for one: as long as any object where its webhook names
+    /// a payment of ours, an hour where only an earlier reading did, and a minute where it brought money.
+    private func patience(
+        for receipts: [Stored<WebhookReceipt>], of owner: Store.ObjectOwner?, withoutIntent collected: CollectedMoney
+    ) -> Duration {
+        guard owner != nil else { return collected.mayBeMoney ? Self.unnamedMax : .zero }
+        let isNamed = receipts.isEmpty || receipts.contains { $0.record.statement.intent != nil }
+        return isNamed ? Self.retryMax : WebhookKind.lagMax
     }
 
     /// Has a movement's webhooks keep the reference of the intent that the movement was read to belong to. Where they

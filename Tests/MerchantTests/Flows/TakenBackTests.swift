@@ -86,7 +86,7 @@ import Transport
 
     /// A reading that is made before another attempt is opened: it shows the money, only a charge that has collected,
     /// or neither, or it fails.
-    private enum Shown { case paid, collected, failed, nothing }
+    private enum Shown { case paid, collected, collectedUnderWay, failed, nothing }
 
     private static func show(_ readings: [Shown], on harness: TestHarness) {
         let failed = Fault.Alteration("/status", #""FAILED""#)
@@ -95,6 +95,7 @@ import Transport
                 switch reading {
                 case .paid: .altered([])
                 case .collected: .altered([failed])
+                case .collectedUnderWay: .altered([Fault.Alteration("/status", #""PROCESSING""#)])
                 case .failed: .altered([failed, Fault.Alteration("/charges", "[]")])
                 case .nothing: .refused(500, code: "away")
                 }
@@ -104,7 +105,7 @@ import Transport
 
     @Test(arguments: [
         [Shown.paid, .failed], [.collected, .failed], [.paid, .collected, .failed], [.collected, .paid, .failed],
-        [.paid, .nothing], [.collected, .nothing], [.paid, .paid, .failed],
+        [.paid, .nothing], [.collected, .nothing], [.paid, .paid, .failed], [.collectedUnderWay, .failed],
     ])
     private func `money that one reading of a failed attempt shows is looked for again before another is opened`(
         readings: [Shown]
