@@ -7,8 +7,9 @@ import Transport
 /// A 429 may be about the user whose call it answers, or about all (`PartyBackoff`). Where for seconds one in five of
 /// the users who are let in is told to be silent for the first time, it is the rate of all that is too high: it is
 /// lowered to that of the calls which were let in, by a sixth at least, and raised again ever faster (additive
-/// increase, multiplicative decrease). While it is lower three such users lower it further. It does not fall under half
-/// of what is set: users who have Belvo throttle them cannot slow the others by more, nor again for minutes.
+/// increase, multiplicative decrease). While it is lower as many such users lower it further at once. Who was told
+/// before counts on neither side. It does not fall under half of what is set: users who have Belvo throttle them cannot
+/// slow the others by more, nor again for minutes.
 struct AdaptiveRate: Sendable {
     /// For how long what a user was told counts.
     static let memory = Duration.seconds(5)
@@ -90,7 +91,8 @@ struct AdaptiveRate: Sendable {
         letIn = letIn.filter { now < $0.value + Self.memory }
         let toldLately = told.count { now < $0.value + Self.memory && letIn[$0.key] != nil }
         let before = part(at: now)
-        guard toldLately >= Self.toldMin, before < 1 || Double(toldLately) >= Double(letIn.count) * Self.toldPart else {
+        let others = letIn.keys.count { user in told[user].map { now >= $0 + Self.memoryOfTold } ?? true }
+        guard toldLately >= Self.toldMin, Double(toldLately) >= Double(toldLately + others) * Self.toldPart else {
             return false
         }
         let since = telling.flatMap { now < $0.last + Self.gapMax ? $0.since : nil } ?? now

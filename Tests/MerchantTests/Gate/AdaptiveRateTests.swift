@@ -67,6 +67,25 @@ import Transport
         #expect(limiter.rate(at: at(30)) == 50)
     }
 
+    @Test func `a lowered rate is raised again while few new users among others are refused`() {
+        var limiter = CallLimiter(rate: 50, callsMax: 64)
+        func hear(_ outcome: CallOutcome.Kind, of user: Int, at now: Monotonic) {
+            _ = limiter.learn(from: outcome, of: UInt64(user), at: now)
+        }
+        func refuseNew(_ user: Int, at now: Monotonic) {
+            hear(.answered, of: user, at: now)
+            hear(.throttled, of: user, at: now)
+        }
+        for tick in 0..<60 { refuseNew(100 + tick, at: at(Double(tick) / 10)) }
+        #expect(limiter.rate(at: at(6)) < 50)
+        for tick in 0..<3_000 {
+            let now = at(6 + Double(tick) / 100)
+            hear(.answered, of: 1 + tick % 20, at: now)
+            if tick % 150 == 0 { refuseNew(1_000 + tick, at: now) }
+        }
+        #expect(limiter.rate(at: at(36)) == 50)
+    }
+
     @Test func `without a limit there is nothing to lower`() {
         var limiter = CallLimiter(rate: 0, callsMax: 64)
         for user in 1...3 as ClosedRange<UInt64> { _ = limiter.learn(from: .answered, of: user, at: at(0)) }
