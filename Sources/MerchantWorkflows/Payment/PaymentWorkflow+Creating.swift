@@ -100,12 +100,14 @@ extension PaymentWorkflow {
             guard mayLag else { return false }
             throw WorkflowRefusal.contended
         }
+        // The reading that has to agree may take long, and other requests see copies that lag meanwhile.
+        try await holdMoney(shownOf: id)
         do {
             _ = try await syncFromBelvo(id, shownAs: first, on: context)
         } catch let error where error is SyncDeferred || error is BelvoError {
-            try await readAfterMoney(id)
             throw WorkflowRefusal.contended
         }
+        try await releaseMoney(shownOf: id)
         return true
     }
 

@@ -99,12 +99,20 @@ extension PaymentWorkflow {
             .paymentIntents, "NAMELESS", intent.uuid, of: nil, knownAs: "nameless \(intent)", rest: WebhookKind.lagMax)
     }
 
-    /// Has an intent read again that has failed, of which one reading has shown money and the next one has not: until
-    /// then its payment keeps its reference. Copies of Belvo's that lag show the same by then.
-    func readAfterMoney(_ intent: Belvo.PaymentIntent.ID) async throws {
+    /// Has an intent read again that has failed, of which one reading has shown money: until then its payment keeps its
+    /// reference. Copies of Belvo's that lag show the same by then.
+    func holdMoney(shownOf intent: Belvo.PaymentIntent.ID) async throws {
         try await readLater(
-            .paymentIntents, "SHOWN_PAID", intent.uuid, of: nil, knownAs: "paid \(intent)", rest: .seconds(5))
+            .paymentIntents, "SHOWN_PAID", intent.uuid, of: nil, knownAs: Self.shownPaid(intent), rest: .seconds(5))
     }
+
+    /// Has it not read for that any more: what another reading has confirmed is recorded.
+    func releaseMoney(shownOf intent: Belvo.PaymentIntent.ID) async throws {
+        try await dependencies.store.closeWebhook(
+            dependencies.store.vault.lookup(Self.shownPaid(intent), for: .webhook))
+    }
+
+    private static func shownPaid(_ intent: Belvo.PaymentIntent.ID) -> String { "paid \(intent)" }
 
     private func readLater(
         _ kind: WebhookKind, _ code: String, _ object: UUID, of payment: Payment.ID?, knownAs text: String,

@@ -55,8 +55,10 @@ extension PaymentWorkflow {
             }
             // It may have been read from a copy that lags, or before the end was recorded that it seems to take back.
             if !isReadAgain, known.contradiction == nil, known.isLastStatusTakenBack(by: seen) {
-                if (age ?? WebhookKind.lagMax) < lag, seen.status.end == nil { throw SyncDeferred.takesLastStatusBack }
                 let hasShownMoney = seen.mayHavePaid
+                if !hasShownMoney, (age ?? WebhookKind.lagMax) < lag, seen.status.end == nil {
+                    throw SyncDeferred.takesLastStatusBack
+                }
                 remote = try await dependencies.belvo.readPaymentIntent(id, trace: context.trace)
                 seen = report(remote)
                 isReadAgain = true

@@ -6,6 +6,7 @@ import MerchantModel
 import MerchantStore
 import Payments
 import Postgres
+import TestSupport
 import Testing
 import Transport
 
@@ -121,6 +122,31 @@ import Transport
             try await harness.pass(.seconds(6))
             #expect(try await Self.alarms(harness) == ["contradiction"])
             #expect(try await client.requestPayment(enrollment, key: "tap-2").string("code") == "payment_in_doubt")
+        }
+    }
+
+    @Test func `money that one reading shows keeps the reference while the second one is under way`() async throws {
+        let gate = Gate()
+        var sandbox = SandboxConfiguration.test()
+        sandbox.sleep = { _ in await gate.pass() }
+        try await TestHarness.open(sandbox: sandbox) { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let enrollment = try await client.enroll()
+            let payment = try await client.openPayment(enrollment)
+            try await Self.failed(harness, &client, payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            harness.sandbox.next(.altered([]), on: .getPaymentIntent)
+            harness.sandbox.next(.delayAnswer(.seconds(1)), on: .getPaymentIntent)
+            harness.sandbox.next(
+                .altered([Fault.Alteration("/status", #""FAILED""#), Fault.Alteration("/charges", "[]")]),
+                on: .getPaymentIntent, count: nil)
+            var arrivals = harness.sandbox.arrivals().makeAsyncIterator()
+            let device = client
+            let slow = harness.loop.task { try await device.requestPayment(enrollment, key: "tap-2") }
+            for _ in 1...2 { while await arrivals.next()?.endpoint != .getPaymentIntent {} }
+            #expect(try await client.requestPayment(enrollment, key: "tap-3").status == 503)
+            gate.open()
+            _ = try await slow.value
         }
     }
 
