@@ -177,8 +177,9 @@ extension PaymentWorkflow {
             do {
                 intent = try await belvo.createPaymentIntent(wanted, trace: context.trace)
             } catch {
-                // Whatever was answered, the enrollment may be why: it is read again before the next payment.
-                if let payer = payment.parties.enrollment, (error as? BelvoError)?.wasNotSent != true {
+                // Whatever was answered, the enrollment may be why: it is read again before the next payment. Not where
+                // Belvo let nothing in: that reading would use up what a user is allowed.
+                if let payer = payment.parties.enrollment, (error as? BelvoError)?.wasLetIn ?? true {
                     dependencies.usableEnrollments.forget(payer)
                 }
                 throw error

@@ -32,6 +32,14 @@ extension BelvoError {
         if case .unreachable = self { true } else { false }
     }
 
+    /// Whether Belvo may have processed the request: it was sent, and not answered with 425 or 429.
+    var wasLetIn: Bool {
+        switch self {
+        case .unreachable, .throttled: false
+        case .refused, .denied, .notFound, .conflict, .unanswered, .malformedAnswer, .outcomeUnknown: true
+        }
+    }
+
     /// Whether other calls would fail as well: Belvo does not answer, or lets nothing in.
     var speaksOfOutage: Bool {
         switch self {

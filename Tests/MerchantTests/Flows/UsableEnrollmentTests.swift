@@ -80,6 +80,17 @@ import Testing
         }
     }
 
+    @Test func `an enrollment is not read again after a creation that Belvo did not let in`() async throws {
+        try await Self.open { harness, client, enrollment in
+            harness.sandbox.next(.tooManyRequests(retryAfter: 1), on: .createPaymentIntent)
+            #expect(try await client.requestPayment(enrollment).status == 503)
+            try await harness.advance(by: .seconds(5))
+            let before = harness.countCalls(.getEnrollment)
+            #expect(try await client.requestPayment(enrollment).status == 201)
+            #expect(harness.countCalls(.getEnrollment) == before)
+        }
+    }
+
     @Test func `an enrollment that was taken back a moment ago is refused by Belvo, and the app hears the reason`()
         async throws
     {
