@@ -34,6 +34,8 @@ package struct WebhookReceipt: Sendable {
     let storedOn: Int
     /// Its content beside the object's name.
     package let statement: WebhookStatement
+    /// Whether Belvo sent it; else it stands for what the server itself has to read.
+    package let isOfBelvo: Bool
 }
 
 /// A webhook that has just arrived.
@@ -233,14 +235,17 @@ extension Store {
             """)
     }
 
-    /// Keeps with the webhook of a movement, which is being worked on, the intent that the movement belongs to.
-    package func note(_ webhook: Stored<WebhookReceipt>, isOf intent: UUID) async throws {
+    /// Keeps with the webhook of a movement, which is being worked on, the intent that the movement belongs to, unless
+    /// it keeps another one; gives the one that it keeps, or nil where it is not being worked on any more.
+    package func note(_ webhook: Stored<WebhookReceipt>, isOf intent: UUID) async throws -> UUID? {
         try await database.execute(
             """
-            UPDATE webhook_receipts SET external_id = \(intent)
+            UPDATE webhook_receipts SET external_id = coalesce(external_id, \(intent))
             WHERE stored_on = date '2000-01-01' + \(webhook.record.storedOn)::integer AND id = \(webhook.record.id)
-                AND version = \(webhook.version) AND external_id IS NULL
-            """)
+                AND version = \(webhook.version)
+            RETURNING external_id
+            """
+        ).first?.decode("external_id")
     }
 
     /// The user whose object at Belvo it is, and its institution.
@@ -287,7 +292,7 @@ extension Store {
                 externalID: try row.decode("external_id"), outcome: try row.decode("outcome"),
                 lastReceivedAt: receivedAt,
                 attempts: try row.decode("attempts"), storedOn: try row.decode("day"),
-                statement: body.map { WebhookStatement(body: $0) } ?? WebhookStatement()),
+                statement: body.map { WebhookStatement(body: $0) } ?? WebhookStatement(), isOfBelvo: body != []),
             version: try row.decode("version"), updatedAt: receivedAt, deadline: nil,
             clock: try clock(row))
     }

@@ -47,7 +47,7 @@ extension WebhookWorkflow {
                 if (receipts.map(\.age).min() ?? .zero) < patience {
                     return .ends(.failed(BelvoError.malformedAnswer(reason: "it names no payment intent")))
                 }
-                if collected.mayBeMoney { logWithoutIntent(id, kind) }
+                if mayBring(collected, by: receipts) { logWithoutIntent(id, kind) }
                 return .ends(.read(isOurs: false))
             }
         } catch {
@@ -55,14 +55,23 @@ extension WebhookWorkflow {
         }
     }
 
-    /// For how long a movement that names no intent is read again for one: as long as any object where its webhook names
-    /// a payment of ours, an hour where only an earlier reading did, and a minute where it brought money.
+    /// For how long a movement that names no intent is read again for one: as long as any object where its webhook
+    /// names a payment of ours, an hour where only an earlier reading did, and a minute where it brought money.
     private func patience(
         for receipts: [Stored<WebhookReceipt>], of owner: Store.ObjectOwner?, withoutIntent collected: CollectedMoney
     ) -> Duration {
-        guard owner != nil else { return collected.mayBeMoney ? Self.unnamedMax : .zero }
+        guard owner != nil else { return mayBring(collected, by: receipts) ? Self.unnamedMax : .zero }
         let isNamed = receipts.isEmpty || receipts.contains { $0.record.statement.intent != nil }
         return isNamed ? Self.retryMax : WebhookKind.lagMax
+    }
+
+    /// Whether a movement has brought money, by its reading, or by its webhooks, which may be ahead of that.
+    private func mayBring(_ collected: CollectedMoney, by receipts: [Stored<WebhookReceipt>]) -> Bool {
+        collected.mayBeMoney
+            || receipts.contains { receipt in
+                let mayBeAhead = collected != .none || receipt.record.type == WebhookKind.charges.rawValue
+                return mayBeAhead && receipt.record.mayTellOfPayment
+            }
     }
 
     /// Has a movement's webhooks keep the reference of the intent that the movement was read to belong to. Where they
@@ -70,12 +79,13 @@ extension WebhookWorkflow {
     private func note(
         _ receipts: [Stored<WebhookReceipt>], of movement: UUID, _ kind: WebhookKind, areOf intent: UUID
     ) async throws {
-        for receipt in receipts where receipt.record.externalID == nil {
-            try await dependencies.store.note(receipt, isOf: intent)
+        var others: Set<UUID> = []
+        for receipt in receipts {
+            var kept = receipt.record.externalID
+            if kept == nil { kept = try await dependencies.store.note(receipt, isOf: intent) }
+            // What the server itself has to read makes no more of it.
+            if let kept, kept != intent, receipt.record.isOfBelvo { others.insert(kept) }
         }
-        let others = Set(
-            receipts.filter { $0.record.statement != WebhookStatement() }.compactMap(\.record.externalID)
-        ).subtracting([intent])
         guard !others.isEmpty else { return }
         let payment = try await dependencies.store.payment(belvoID: intent)?.record.id.uuid
         guard others != payment.map({ [$0] }) else { return }
@@ -98,9 +108,10 @@ extension WebhookWorkflow {
     /// The reading of an intent, after what its movement has collected was recorded, or has raised an alarm. The
     /// movement was read; but a transaction names no transfer, only its webhook does.
     func noting(
-        _ receipt: WebhookReceipt, collected: CollectedMoney, for intent: UUID, after reading: Reading
+        _ stored: Stored<WebhookReceipt>, collected: CollectedMoney, for intent: UUID, after reading: Reading
     ) async -> Reading {
         guard case .read(isOurs: true, let shown) = reading else { return reading }
+        let receipt = stored.record
         let collection: Payment.Collection
         switch collected {
         case .none: return reading
@@ -110,18 +121,18 @@ extension WebhookWorkflow {
             return await self.reading(intent, of: nil) {
                 let known = try await dependencies.store.payment(belvoID: intent)?.record
                 if let known, (try? known.transition(on: .chargeUnderWay)) != known {
-                    try await confirm(receipt, shows: collected, for: intent)
+                    try await confirm(stored, shows: collected, for: intent)
                 }
                 try await PaymentWorkflow(dependencies: dependencies).noteUnderWay(intent, cause: .webhook)
                 // The payment's row says so from now on, whatever Belvo shows of the intent. A webhook that says that
                 // money has come is ahead of this reading.
-                return .read(isOurs: true, shows: .processing)
+                return .read(isOurs: true, shows: receipt.mayTellOfPayment ? .processing : nil)
             }
         // Money may have come of which Belvo shows nothing else: a person finds out.
         case .maybe(let read) where shown == .failed: collection = read
         case .maybe where shown == .succeeded: return .read(isOurs: true)
         case .maybe:
-            let noted = await noting(receipt, collected: .underWay, for: intent, after: reading)
+            let noted = await noting(stored, collected: .underWay, for: intent, after: reading)
             guard case .read = noted else { return noted }
             // The webhook keeps the charge in mind until its intent has ended.
             return .failed(BelvoError.malformedAnswer(reason: "the charge's status is not known"))
@@ -135,7 +146,7 @@ extension WebhookWorkflow {
         }
         return await self.reading(intent, of: nil) {
             if try await dependencies.store.payment(belvoID: intent)?.record.isDisputed(by: collection) ?? false {
-                try await confirm(receipt, shows: collected, for: intent)
+                try await confirm(stored, shows: collected, for: intent)
             }
             try await PaymentWorkflow(dependencies: dependencies).noteCollected(
                 intent, by: collection, cause: .webhook)
@@ -147,11 +158,11 @@ extension WebhookWorkflow {
     /// Throws unless a second reading of a charge or a transaction shows the same: one odd reading disputes no payment,
     /// and takes none for another one's money.
     private func confirm(
-        _ receipt: WebhookReceipt, shows collected: CollectedMoney, for intent: UUID
+        _ receipt: Stored<WebhookReceipt>, shows collected: CollectedMoney, for intent: UUID
     ) async throws {
-        guard let kind = WebhookKind(rawValue: receipt.type), let object = receipt.object else { return }
+        guard let kind = WebhookKind(rawValue: receipt.record.type), let object = receipt.record.object else { return }
         let owner = try await dependencies.store.owners(ofObjects: [intent])[intent]
-        switch await readMovement(object, kind, of: owner) {
+        switch await readMovement(object, kind, of: owner, noting: [receipt]) {
         case .belongs(to: intent, let again) where again == collected: return
         // One whose word is not known counts as under way.
         case .belongs(to: intent, .maybe) where collected == .underWay: return

@@ -236,7 +236,7 @@ private struct IntentsOfMovements {
                 if let reading { reading } else { await workflow.read(target, named: receipts) }
             var outcomes: [FollowedMovement] = []
             for (receipt, collected) in movements {
-                let noted = await workflow.noting(receipt.record, collected: collected, for: intent, after: reading)
+                let noted = await workflow.noting(receipt, collected: collected, for: intent, after: reading)
                 outcomes.append(FollowedMovement(receipt: receipt, reading: noted, intent: intent))
             }
             return .intent(intent, reading, outcomes)
@@ -282,7 +282,7 @@ extension WebhookWorkflow {
         _ target: Target, of owner: Store.ObjectOwner?, by receipts: [Stored<WebhookReceipt>]
     ) async -> Reading {
         // What the server itself has to read says nothing.
-        let lag = receipts.filter { $0.record.statement != WebhookStatement() }.map(\.record.lagAfterEnd).min()
+        let lag = receipts.filter(\.record.isOfBelvo).map(\.record.lagAfterEnd).min()
         return await read(
             target, of: owner, after: receipts.map(\.age).max() ?? .zero, lag: lag ?? .zero,
             isAgain: !receipts.isEmpty && receipts.allSatisfy { $0.record.attempts > 0 })

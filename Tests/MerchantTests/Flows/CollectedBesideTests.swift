@@ -295,6 +295,49 @@ import Transport
         }
     }
 
+    @Test func `a declined payment is free at once, though its charge reads as under way`() async throws {
+        try await Self.openPaidAfterFailed { harness, client, enrollment, charge in
+            harness.sandbox.next(
+                .altered([Fault.Alteration("/status", #""PROCESSING""#)]), on: .getCharge, count: nil)
+            try await harness.tell("CHARGES", of: charge, data: #""status": "FAILED""#)
+            try await harness.pass(.seconds(3))
+            try await harness.work()
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 201)
+        }
+    }
+
+    @Test(arguments: ["PROCESSING", "PENDING"])
+    func `a charge that was told as collected is read again while it shows neither that nor its intent`(
+        status: String
+    ) async throws {
+        try await Self.openPaidAfterFailed { harness, client, enrollment, charge in
+            harness.sandbox.next(
+                .altered([
+                    Fault.Alteration("/status", "\"\(status)\""), Fault.Alteration("/payment_intent", "null"),
+                ]), on: .getCharge)
+            try await Self.tell(charge, on: harness)
+            for _ in 1...3 { try await harness.pass(.seconds(3)) }
+            #expect(try await MayBelvoStillPayTests.alarms(on: harness) == ["contradiction"])
+        }
+    }
+
+    /// A webhook may say nothing but what it is about.
+    @Test(arguments: [#""status": "SUCCEEDED""#, ""])
+    func `the second reading of a pass holds what it shows, too, where the first one was of another payment`(
+        data: String
+    ) async throws {
+        try await Self.openPaidAfterFailed { harness, client, enrollment, charge in
+            let other = try await client.openPayment(enrollment, reference: "order-2", key: "tap-other")
+            harness.sandbox.next(
+                .altered([Fault.Alteration("/payment_intent", "\"\(other.belvoID)\"")]), on: .getCharge)
+            harness.sandbox.next(.altered([]), on: .getCharge)
+            harness.sandbox.next(.refused(500, code: "away"), on: .getCharge, count: nil)
+            try await harness.tell("CHARGES", of: charge, data: data)
+            try await harness.pass(.seconds(3))
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 503)
+        }
+    }
+
     @Test func `a charge that was read to be of another payment first holds the reference of the one it is of`()
         async throws
     {
