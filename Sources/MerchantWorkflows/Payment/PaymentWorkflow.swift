@@ -116,7 +116,11 @@ extension PaymentWorkflow: PolledWorkflow {
     func raisingAlarms(about report: Payment.Report, against payment: Payment) async throws -> Payment.Report {
         if !report.isReadTwice, payment.isDisputed(by: report) {
             let again = try await dependencies.belvo.readPaymentIntent(Belvo.PaymentIntent.ID(report.belvoID))
-            guard self.report(again).showsSameMoney(as: report) else { throw SyncDeferred.readingsDiffer }
+            guard self.report(again).showsSameMoney(as: report) else {
+                // Both may show the money, at one step and at the next.
+                if payment.state == .failed { try await holdMoney(shownOf: again.id) }
+                throw SyncDeferred.readingsDiffer
+            }
         }
         let differences = payment.differences(from: report)
         // Belvo may fill in the transfer a moment later.

@@ -150,6 +150,24 @@ import Transport
         }
     }
 
+    @Test func `money that two readings show at different steps is looked for again when a third one does not`()
+        async throws
+    {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            try await Self.failed(harness, &client, payment)
+            Self.show([.failed], on: harness)
+            let other = try await client.openPayment(enrollment, key: "tap-2")
+            try harness.sandbox.settle(intent: payment.belvoID)
+            Self.show([.collected, .paid, .failed], on: harness)
+            try await harness.hear(of: payment.belvoID)
+            try await harness.pass(.seconds(2))
+            #expect(try await client.authorize(other).status >= 400)
+            for _ in 1...2 { try await harness.pass(.seconds(6)) }
+            #expect(try await Self.alarms(harness) == ["contradiction"])
+        }
+    }
+
     @Test func `money that one reading alone has shown keeps the reference for seconds`() async throws {
         try await MayBelvoStillPayTests.open { harness, client, enrollment in
             let payment = try await client.openPayment(enrollment)
