@@ -83,8 +83,8 @@ extension PaymentWorkflow {
     ///
     /// True where what it shows was recorded, so that the reference may be taken. It throws while Belvo shows no end of
     /// it: such a reading may be of a copy that lags, and one that fails says nothing. After an hour the first is
-    /// believed, and the second no longer waited for. Money that only one reading shows keeps the reference for some
-    /// seconds.
+    /// believed, and the second no longer waited for. Money that only one reading shows keeps the reference for
+    /// 20 s.
     private func isTakenBack(_ failed: PaymentSurvey.FailedAttempt, on context: CallContext) async throws -> Bool {
         let id = Belvo.PaymentIntent.ID(failed.belvoID)
         let mayLag = failed.age < WebhookKind.lagMax

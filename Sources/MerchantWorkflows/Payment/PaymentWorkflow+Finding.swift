@@ -103,7 +103,7 @@ extension PaymentWorkflow {
     /// reference. Copies of Belvo's that lag show the same by then.
     func holdMoney(shownOf intent: Belvo.PaymentIntent.ID) async throws {
         try await readLater(
-            .paymentIntents, "SHOWN_PAID", intent.uuid, of: nil, knownAs: Self.shownPaid(intent), rest: .seconds(5))
+            .paymentIntents, "SHOWN_PAID", intent.uuid, of: nil, knownAs: Self.shownPaid(intent), rest: .seconds(20))
     }
 
     /// Has it not read for that any more: what another reading has confirmed is recorded.

@@ -119,7 +119,7 @@ import Transport
             let answer = try await client.requestPayment(enrollment, key: "tap-2")
             #expect([409, 503].contains(answer.status), "\(answer.text)")
             harness.sandbox.clearFaults()
-            try await harness.pass(.seconds(6))
+            try await harness.pass(.seconds(21))
             #expect(try await Self.alarms(harness) == ["contradiction"])
             #expect(try await client.requestPayment(enrollment, key: "tap-2").string("code") == "payment_in_doubt")
         }
@@ -163,7 +163,7 @@ import Transport
             try await harness.hear(of: payment.belvoID)
             try await harness.pass(.seconds(2))
             #expect(try await client.authorize(other).status >= 400)
-            for _ in 1...2 { try await harness.pass(.seconds(6)) }
+            for _ in 1...2 { try await harness.pass(.seconds(21)) }
             #expect(try await Self.alarms(harness) == ["contradiction"])
         }
     }
@@ -177,7 +177,7 @@ import Transport
                 .altered([Fault.Alteration("/status", #""FAILED""#)]), on: .getPaymentIntent, count: nil)
             #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 503)
             #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 503)
-            try await harness.pass(.seconds(6))
+            try await harness.pass(.seconds(21))
             #expect(try await Self.alarms(harness).isEmpty)
             #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 201)
         }
