@@ -8,13 +8,16 @@ import Transport
 /// the users who are let in is told to be silent for the first time, it is the rate of all that is too high: it is
 /// lowered to that of the calls which were let in, by a sixth at least, and raised again ever faster (additive
 /// increase, multiplicative decrease). While it is lower as many such users lower it further at once. Who was told
-/// before counts on neither side. It does not fall under half of what is set: users who have Belvo throttle them cannot
-/// slow the others by more, nor again for minutes.
+/// before counts on neither side, nor does a 429 right after a call of the same user: Belvo may limit each user. It
+/// does not fall under half of what is set: users who have Belvo throttle them cannot slow the others by more, nor
+/// again for minutes.
 struct AdaptiveRate: Sendable {
     /// For how long what a user was told counts.
     static let memory = Duration.seconds(5)
     /// How long a user's next 429s do not count: Belvo may have limits for that user alone.
     static let memoryOfTold = Duration.seconds(300)
+    /// For how long after a call that was let in a 429 to the same user may be about that user's own rate.
+    static let ownLimit = Duration.seconds(1)
     /// Users that have to be told so, and the part of those that were let in that they have to be.
     static let toldMin = 3
     static let toldPart = 0.2
@@ -61,6 +64,7 @@ struct AdaptiveRate: Sendable {
             return false
         case .throttled:
             if let before = told[party], now < before + Self.memoryOfTold { return false }
+            if let before = letIn[party], now < before + Self.ownLimit { return false }
             Self.note(party, in: &told, for: Self.memoryOfTold, at: now)
             return lower(rate, at: now)
         case .denied, .failed, .malformedAnswer, .timedOut, .lost, .notSent, .heldBack: return false
