@@ -90,9 +90,7 @@ import Transport
         async throws
     {
         let gate = Gate()
-        var sandbox = SandboxConfiguration.test()
-        sandbox.sleep = { _ in await gate.pass() }
-        try await TestHarness.open(sandbox: sandbox) { harness in
+        try await TestHarness.open(sandbox: .test(pausingAt: gate)) { harness in
             var client = try await AppClient.arrive(on: harness)
             let (enrollment, _) = try await Self.failedAttempt(&client)
             try await harness.advance(by: .seconds(600))

@@ -180,8 +180,7 @@ import Transport
         _ body:
             @escaping @Sendable (TestHarness, AppClient, AppClient.Enrollment, _ charge: String) async throws -> Void
     ) async throws {
-        var sandbox = SandboxConfiguration.test()
-        if let gate { sandbox.sleep = { _ in await gate.pass() } }
+        let sandbox = gate.map { SandboxConfiguration.test(pausingAt: $0) } ?? .test()
         try await TestHarness.open(sandbox: sandbox) { harness in
             var client = try await AppClient.arrive(on: harness)
             let enrollment = try await client.enroll()

@@ -139,9 +139,7 @@ import Testing
         async throws
     {
         let gate = Gate()
-        var sandbox = SandboxConfiguration.test()
-        sandbox.sleep = { _ in await gate.pass() }
-        try await TestHarness.open(sandbox: sandbox) { harness in
+        try await TestHarness.open(sandbox: .test(pausingAt: gate)) { harness in
             var client = try await AppClient.arrive(on: harness)
             let enrollment = try await client.enroll()
             harness.sandbox.next(.delayRequest(.seconds(1)), on: .createPaymentIntent)

@@ -111,10 +111,8 @@ import Transport
         async throws
     {
         let gate = Gate()
-        var sandbox = SandboxConfiguration.test()
-        sandbox.sleep = { _ in await gate.pass() }
         let environment = ["SHOP_TOKEN": MayBelvoStillPayTests.shopToken]
-        try await TestHarness.open(environment: environment, sandbox: sandbox) { harness in
+        try await TestHarness.open(environment: environment, sandbox: .test(pausingAt: gate)) { harness in
             var client = try await AppClient.arrive(on: harness)
             let enrollment = try await client.enroll()
             // It was read too long ago, so that it is read again, behind that question.

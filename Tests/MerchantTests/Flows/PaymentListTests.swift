@@ -56,9 +56,7 @@ import Testing
 
     @Test func `a payment that Belvo is slow to show by itself keeps no later list waiting`() async throws {
         let gate = Gate()
-        var sandbox = SandboxConfiguration.test()
-        sandbox.sleep = { _ in await gate.pass() }
-        try await TestHarness.open(sandbox: sandbox) { harness in
+        try await TestHarness.open(sandbox: .test(pausingAt: gate)) { harness in
             var client = try await AppClient.arrive(on: harness)
             let enrollment = try await client.enroll()
             for number in 0..<Self.count {

@@ -127,9 +127,7 @@ import Transport
 
     @Test func `money that one reading shows keeps the reference while the second one is under way`() async throws {
         let gate = Gate()
-        var sandbox = SandboxConfiguration.test()
-        sandbox.sleep = { _ in await gate.pass() }
-        try await TestHarness.open(sandbox: sandbox) { harness in
+        try await TestHarness.open(sandbox: .test(pausingAt: gate)) { harness in
             var client = try await AppClient.arrive(on: harness)
             let enrollment = try await client.enroll()
             let payment = try await client.openPayment(enrollment)

@@ -11,9 +11,7 @@ import Transport
         async throws
     {
         let gate = Gate()
-        var configuration = SandboxConfiguration.test()
-        configuration.sleep = { _ in await gate.pass() }
-        try await TestHarness.open(sandbox: configuration) { harness in
+        try await TestHarness.open(sandbox: .test(pausingAt: gate)) { harness in
             var client = try await AppClient.arrive(on: harness)
             let enrollment = try await client.enroll()
             harness.sandbox.next(.delayAnswer(.seconds(1)), on: .createPaymentIntent)
