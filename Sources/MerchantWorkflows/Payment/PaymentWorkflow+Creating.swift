@@ -83,8 +83,7 @@ extension PaymentWorkflow {
     ///
     /// True where what it shows was recorded, so that the reference may be taken. It throws while Belvo shows no end of
     /// it: such a reading may be of a copy that lags, and one that fails says nothing. After an hour the first is
-    /// believed, and the second no longer waited for. Money that only one reading shows keeps the reference for
-    /// 20 s.
+    /// believed, and the second no longer waited for.
     private func isTakenBack(_ failed: PaymentSurvey.FailedAttempt, on context: CallContext) async throws -> Bool {
         let id = Belvo.PaymentIntent.ID(failed.belvoID)
         let mayLag = failed.age < WebhookKind.lagMax
@@ -100,14 +99,11 @@ extension PaymentWorkflow {
             guard mayLag else { return false }
             throw WorkflowRefusal.contended
         }
-        // The reading that has to agree may take long, and other requests see copies that lag meanwhile.
-        try await holdMoney(shownOf: id)
         do {
             _ = try await syncFromBelvo(id, shownAs: first, on: context)
         } catch let error where error is SyncDeferred || error is BelvoError {
             throw WorkflowRefusal.contended
         }
-        try await releaseMoney(shownOf: id)
         return true
     }
 

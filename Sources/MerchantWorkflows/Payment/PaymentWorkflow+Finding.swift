@@ -99,11 +99,13 @@ extension PaymentWorkflow {
             .paymentIntents, "NAMELESS", intent.uuid, of: nil, knownAs: "nameless \(intent)", rest: WebhookKind.lagMax)
     }
 
-    /// Has an intent read again that has failed, of which one reading has shown money: until then its payment keeps its
-    /// reference. Copies of Belvo's that lag show the same by then.
+    /// Has an intent read again of which one reading has shown money that Belvo does not show as paid: until then its
+    /// payment keeps its reference, also when it fails meanwhile. Copies of Belvo's that lag show the same by then;
+    /// each reading that shows it has it rest anew.
     func holdMoney(shownOf intent: Belvo.PaymentIntent.ID) async throws {
         try await readLater(
-            .paymentIntents, "SHOWN_PAID", intent.uuid, of: nil, knownAs: Self.shownPaid(intent), rest: .seconds(20))
+            .paymentIntents, "SHOWN_PAID", intent.uuid, of: nil, knownAs: Self.shownPaid(intent), rest: .seconds(20),
+            isOpenKept: false)
     }
 
     /// Has it not read for that any more: what another reading has confirmed is recorded.
@@ -116,13 +118,13 @@ extension PaymentWorkflow {
 
     private func readLater(
         _ kind: WebhookKind, _ code: String, _ object: UUID, of payment: Payment.ID?, knownAs text: String,
-        rest: Duration = .zero
+        rest: Duration = .zero, isOpenKept: Bool = true
     ) async throws {
         try await dependencies.store.insertWebhook(
             NewWebhook(
                 id: dependencies.identities.next(), digest: dependencies.store.vault.lookup(text, for: .webhook),
                 type: kind.rawValue, code: code, object: object, externalID: payment?.uuid, outcome: .received,
-                body: [], rest: rest), isOpenKept: true)
+                body: [], rest: rest), isOpenKept: isOpenKept)
     }
 
     /// Has every other intent of a payment's name imported that is not known here; a payment that has become none of

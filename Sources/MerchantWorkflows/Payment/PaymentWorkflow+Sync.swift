@@ -15,8 +15,9 @@ extension PaymentWorkflow {
     /// after the end is not believed; the webhook is worked on again, and until then the payment keeps its reference
     /// (`takes_reference`).
     ///
-    /// `first` is a reading of it that has just been made. Money that one reading shows of what has failed, and the
-    /// next one does not, is looked for once more: `SyncDeferred` is thrown.
+    /// `first` is a reading of it that has just been made. Money that one reading shows of what has failed keeps the
+    /// reference until it is recorded, or for 20 s: the reading that has to agree may take long, fail, or show none
+    /// (`SyncDeferred` is thrown), while other requests see copies that lag.
     func syncFromBelvo(
         _ id: Belvo.PaymentIntent.ID, shownAs first: Belvo.PaymentIntent? = nil, after age: Duration? = nil,
         lag: Duration = .zero, on context: CallContext
@@ -59,6 +60,7 @@ extension PaymentWorkflow {
                 if !hasShownMoney, (age ?? WebhookKind.lagMax) < lag, seen.status.end == nil {
                     throw SyncDeferred.takesLastStatusBack
                 }
+                if known.state == .failed, hasShownMoney { try await holdMoney(shownOf: id) }
                 remote = try await dependencies.belvo.readPaymentIntent(id, trace: context.trace)
                 seen = report(remote)
                 isReadAgain = true
@@ -82,6 +84,7 @@ extension PaymentWorkflow {
             if let next = try? known.transition(on: event), next == known { return seen.status }
             let written = try await recordEvent(event, on: stored, cause: context.cause)
             if isWrong { try await nameImported(written.record, as: remote) }
+            if known.state == .failed, seen.mayHavePaid { try await releaseMoney(shownOf: id) }
             // Another intent of its name may have become the payment meanwhile: then this one is another.
             if let belvoID = written.record.belvoID, belvoID != remote.id.uuid { continue }
             return seen.status

@@ -50,7 +50,14 @@ extension PaymentWorkflow: PolledWorkflow {
     func write(
         _ next: Payment, over stored: Stored<Payment>, after event: Payment.Event, causedBy cause: Cause
     ) async throws -> Stored<Payment>? {
-        try await write(next, over: stored, event: event.name, cause: cause)
+        if let written = try await write(next, over: stored, event: event.name, cause: cause) { return written }
+        // It was overtaken, by an older reading maybe: what shows money is not lost with it.
+        if case .reported(let report) = event, report.mayHavePaid, let known = try await fresh(stored),
+            known.record.state != .succeeded
+        {
+            try await holdMoney(shownOf: Belvo.PaymentIntent.ID(report.belvoID))
+        }
+        return nil
     }
 
     func nextPoll(at stored: Stored<Payment>) -> Duration? { plan(stored.record, over: stored).nextPoll }
@@ -115,12 +122,11 @@ extension PaymentWorkflow: PolledWorkflow {
     /// What would dispute a payment has to be in a second reading: throws where that shows something else.
     func raisingAlarms(about report: Payment.Report, against payment: Payment) async throws -> Payment.Report {
         if !report.isReadTwice, payment.isDisputed(by: report) {
-            let again = try await dependencies.belvo.readPaymentIntent(Belvo.PaymentIntent.ID(report.belvoID))
-            guard self.report(again).showsSameMoney(as: report) else {
-                // Both may show the money, at one step and at the next.
-                if payment.state == .failed { try await holdMoney(shownOf: again.id) }
-                throw SyncDeferred.readingsDiffer
-            }
+            let intent = Belvo.PaymentIntent.ID(report.belvoID)
+            // What is paid keeps its reference for good.
+            if payment.state != .succeeded, report.mayHavePaid { try await holdMoney(shownOf: intent) }
+            let again = try await dependencies.belvo.readPaymentIntent(intent)
+            guard self.report(again).showsSameMoney(as: report) else { throw SyncDeferred.readingsDiffer }
         }
         let differences = payment.differences(from: report)
         // Belvo may fill in the transfer a moment later.

@@ -145,11 +145,17 @@ extension WebhookWorkflow {
             collection = Payment.Collection(transfer: told, object: receipt.object, amount: amount)
         }
         return await self.reading(intent, of: nil) {
-            if try await dependencies.store.payment(belvoID: intent)?.record.isDisputed(by: collection) ?? false {
+            let payments = PaymentWorkflow(dependencies: dependencies)
+            if let known = try await dependencies.store.payment(belvoID: intent)?.record,
+                known.isDisputed(by: collection)
+            {
+                // A webhook that says so keeps the reference itself.
+                if known.state != .succeeded, !receipt.mayTellOfPayment {
+                    try await payments.holdMoney(shownOf: Belvo.PaymentIntent.ID(intent))
+                }
                 try await confirm(stored, shows: collected, for: intent)
             }
-            try await PaymentWorkflow(dependencies: dependencies).noteCollected(
-                intent, by: collection, cause: .webhook)
+            try await payments.noteCollected(intent, by: collection, cause: .webhook)
             // The payment's row says so from now on: nothing has to be read again.
             return .read(isOurs: true)
         }
