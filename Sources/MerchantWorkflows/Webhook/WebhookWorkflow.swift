@@ -135,7 +135,8 @@ package struct WebhookWorkflow: Sendable {
             if receipt.record.mayTellOfPayment { logNeverShown(receipt.record) }
             return WebhookSettlement(of: receipt, outcome: .notOurs)
         case .absent(let error):
-            isAbsent = true
+            // What the server itself has to read, Belvo has shown.
+            isAbsent = receipt.record.isOfBelvo
             failure = error
         case .failed(let error): failure = error
         }

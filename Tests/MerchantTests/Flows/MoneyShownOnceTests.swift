@@ -215,6 +215,27 @@ import Transport
         }
     }
 
+    @Test func `money that one reading has shown keeps the reference while Belvo denies to have the intent`()
+        async throws
+    {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            try await TakenBackTests.failed(harness, &client, payment)
+            harness.sandbox.next(.altered([Fault.Alteration("/status", #""SUCCEEDED""#)]), on: .getPaymentIntent)
+            Self.show([.failed], on: harness)
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 503)
+            harness.sandbox.next(.refused(404, code: "not_found"), on: .getPaymentIntent, count: nil)
+            for _ in 1...6 { try await harness.pass(.seconds(21)) }
+            harness.sandbox.clearFaults()
+            #expect(try await harness.lines(Self.held) == ["received"])
+            harness.sandbox.next(
+                .altered([Fault.Alteration("/status", #""FAILED""#)]), on: .getPaymentIntent, count: nil)
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 503)
+            try await harness.pass(.seconds(121))
+            #expect(try await client.requestPayment(enrollment, key: "tap-2").status == 201)
+        }
+    }
+
     @Test func `money that two readings have shown is recorded and not looked for any more`() async throws {
         try await MayBelvoStillPayTests.open { harness, client, enrollment in
             let payment = try await client.openPayment(enrollment)
