@@ -292,20 +292,21 @@ extension BelvoGate {
             let id = state.withLock { state -> UInt64? in
                 let lines = state.lines[turn.caller]
                 guard lines.count < Self.lineMax[turn.caller],
-                    !turn.hasShare || lines.count(at: turn.place) < Self.lineOfUserMax
+                    !turn.hasShare || lines.count(in: turn.place) < Self.lineOfUserMax
                 else { return nil }
+                let now = now()
                 let rounds =
                     switch turn.caller {
-                    case .person: state.failures.roundsOfJoining(turn.place, at: now())
-                    case .background: state.failures.rounds(for: turn.place, at: now())
+                    case .person: state.failures.roundsOfJoining(turn.place, at: now)
+                    case .background: state.failures.rounds(for: turn.place, at: now)
                     case .stranger: 0
                     }
                 return state.lines[turn.caller].join(
-                    continuation, at: turn.place, isContinued: turn.isContinued && rounds == 0, after: rounds)
+                    continuation, in: turn.place, isContinued: turn.isContinued && rounds == 0, after: rounds, at: now)
             }
             guard let id else { return continuation.resume(returning: false) }
             timer.value.timer = loop.schedule(after: time) { [self] in
-                state.withLock { $0.lines[turn.caller].remove(id, at: turn.place) }?.resume(returning: false)
+                state.withLock { $0.lines[turn.caller].remove(id, in: turn.place) }?.resume(returning: false)
             }
             pass()
         }

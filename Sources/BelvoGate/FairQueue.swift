@@ -1,10 +1,12 @@
 import Belvo
+import Transport
 
 /// Calls of one kind that wait: of one party first come, first served; the parties in turn, one call each in a round.
 ///
 /// However many calls one party has in line, another one's first call waits for one call of each party and no more. A
 /// party that had fewer turns lately than the rounds that there were goes before those that had more. A call may have
-/// to wait for more rounds than its party's next one; whatever comes meanwhile, it has its turn then.
+/// to wait for more rounds than its party's next one; whatever comes meanwhile, it has its turn then. A party without
+/// a turn for some seconds counts as one that had none: however many come for the first time, it is one of them.
 struct FairQueue: Sendable {
     private struct Waiter {
         let id: UInt64
@@ -18,12 +20,19 @@ struct FairQueue: Sendable {
     static let roundsAheadMax = 4
     /// Parties whose rounds are remembered while they do not wait. Past it all of them are taken for new ones.
     static let rememberedMax = 4_096
+    /// After so long without a turn a party counts as one that had none.
+    static let memory = Duration.seconds(10)
+
+    /// A party's last turn: when it was, and the round in which the next one is.
+    private struct LastTurn {
+        let nextRound: Int
+        let time: Monotonic
+    }
 
     private var waiters: [UInt64: [Waiter]] = [:]
     /// The parties with calls in line, in the order of their turns.
     private var order: [UInt64] = []
-    /// The round in which each party has its next turn.
-    private var nextRounds: [UInt64: Int] = [:]
+    private var lastTurns: [UInt64: LastTurn] = [:]
     /// The rounds of the parties in line, by which they are ordered.
     private var rounds: [UInt64: Int] = [:]
     /// The rounds up to which parties' calls have been put off, until one of these calls has had its turn: who leaves
@@ -48,7 +57,7 @@ struct FairQueue: Sendable {
     /// - Parameter rounds: how many rounds after its party's next one the call has its turn.
     mutating func join(
         _ continuation: CheckedContinuation<Bool, Never>, of party: UInt64, about institution: UInt64 = 0,
-        isContinued: Bool = false, after rounds: Int = 0
+        isContinued: Bool = false, after rounds: Int = 0, at now: Monotonic
     ) -> UInt64 {
         nextID += 1
         count += 1
@@ -57,31 +66,36 @@ struct FairQueue: Sendable {
             waiters[party, default: []].insert(waiter, at: 0)
             order.removeAll { $0 == party }
             order.insert(party, at: 0)
-            self.rounds[party] = min(nextRound(of: party), round)
+            self.rounds[party] = min(nextRound(of: party, at: now), round)
         } else {
             waiters[party, default: []].append(waiter)
-            if waiters[party]?.count == 1 { takePlace(party) }
+            if waiters[party]?.count == 1 { takePlace(party, at: now) }
         }
         return nextID
     }
 
     /// A party had a turn without waiting.
-    mutating func noteTurn(of party: UInt64) { noteTurn(of: party, in: nextRound(of: party)) }
-
-    private mutating func noteTurn(of party: UInt64, in own: Int) {
-        round = max(round, own)
-        if nextRounds.count >= Self.rememberedMax { nextRounds = nextRounds.filter { waiters[$0.key] != nil } }
-        if putOff.count >= Self.rememberedMax { putOff = putOff.filter { waiters[$0.key] != nil } }
-        nextRounds[party] = own + 1
+    mutating func noteTurn(of party: UInt64, at now: Monotonic) {
+        noteTurn(of: party, in: nextRound(of: party, at: now), at: now)
     }
 
-    private func nextRound(of party: UInt64) -> Int { max(nextRounds[party] ?? .min, round - Self.roundsAheadMax) }
+    private mutating func noteTurn(of party: UInt64, in own: Int, at now: Monotonic) {
+        round = max(round, own)
+        if lastTurns.count >= Self.rememberedMax { lastTurns = lastTurns.filter { waiters[$0.key] != nil } }
+        if putOff.count >= Self.rememberedMax { putOff = putOff.filter { waiters[$0.key] != nil } }
+        lastTurns[party] = LastTurn(nextRound: own + 1, time: now)
+    }
+
+    private func nextRound(of party: UInt64, at now: Monotonic) -> Int {
+        let least = round - Self.roundsAheadMax
+        guard let known = lastTurns[party], now - known.time < Self.memory else { return least }
+        return max(known.nextRound, least)
+    }
 
     /// Puts a party behind those whose turn is in the same round.
-    private mutating func takePlace(_ party: UInt64) {
+    private mutating func takePlace(_ party: UInt64, at now: Monotonic) {
         guard let first = waiters[party]?.first else { return }
-        var own = nextRound(of: party)
-        nextRounds[party] = own
+        var own = nextRound(of: party, at: now)
         if first.rounds > 0 {
             own = min(own + first.rounds, putOff[party] ?? .max)
             putOff[party] = own
@@ -91,16 +105,16 @@ struct FairQueue: Sendable {
     }
 
     /// The next call of the party, which then has its turn in the next round.
-    mutating func removeFirst(of party: UInt64) -> CheckedContinuation<Bool, Never>? {
+    mutating func removeFirst(of party: UInt64, at now: Monotonic) -> CheckedContinuation<Bool, Never>? {
         guard var line = waiters[party], let place = order.firstIndex(of: party) else { return nil }
         let first = line.removeFirst()
         count -= 1
         order.remove(at: place)
         waiters[party] = line.isEmpty ? nil : line
-        let own = rounds.removeValue(forKey: party) ?? nextRound(of: party)
+        let own = rounds.removeValue(forKey: party) ?? nextRound(of: party, at: now)
         if first.rounds > 0 { putOff[party] = nil }
-        noteTurn(of: party, in: own)
-        if !line.isEmpty { takePlace(party) }
+        noteTurn(of: party, in: own, at: now)
+        if !line.isEmpty { takePlace(party, at: now) }
         return first.continuation
     }
 
@@ -180,7 +194,7 @@ struct CallLines: Sendable {
         }
     }
 
-    func count(at place: Place) -> Int { lines[place.line].count(of: place.party) }
+    func count(in place: Place) -> Int { lines[place.line].count(of: place.party) }
 
     /// The first place of each line among those that may have a turn; first of the line whose last turn is longest ago.
     func firsts(where mayHaveTurn: (Place) -> Bool) -> [Place] {
@@ -193,26 +207,27 @@ struct CallLines: Sendable {
     }
 
     mutating func join(
-        _ continuation: CheckedContinuation<Bool, Never>, at place: Place, isContinued: Bool, after rounds: Int
+        _ continuation: CheckedContinuation<Bool, Never>, in place: Place, isContinued: Bool, after rounds: Int,
+        at now: Monotonic
     ) -> UInt64 {
         lines[place.line].join(
-            continuation, of: place.party, about: place.institution, isContinued: isContinued, after: rounds)
+            continuation, of: place.party, about: place.institution, isContinued: isContinued, after: rounds, at: now)
     }
 
     /// A call had its turn without waiting.
-    mutating func noteTurn(at place: Place) {
-        lines[place.line].noteTurn(of: place.party)
+    mutating func noteTurn(in place: Place, at now: Monotonic) {
+        lines[place.line].noteTurn(of: place.party, at: now)
     }
 
     /// The next call at this place, whose line then lets the others go first.
-    mutating func removeFirst(at place: Place) -> CheckedContinuation<Bool, Never>? {
+    mutating func removeFirst(in place: Place, at now: Monotonic) -> CheckedContinuation<Bool, Never>? {
         turns += 1
         lastTurns[place.line] = turns
-        return lines[place.line].removeFirst(of: place.party)
+        return lines[place.line].removeFirst(of: place.party, at: now)
     }
 
     /// Takes one out who has waited for too long.
-    mutating func remove(_ id: UInt64, at place: Place) -> CheckedContinuation<Bool, Never>? {
+    mutating func remove(_ id: UInt64, in place: Place) -> CheckedContinuation<Bool, Never>? {
         lines[place.line].remove(id, of: place.party)
     }
 }

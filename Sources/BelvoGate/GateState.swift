@@ -118,7 +118,7 @@ struct GateState: Sendable {
             limiter.take(for: turn.caller, at: now)
         else { return false }
         takeShare(turn.caller, turn.place, at: now)
-        lines[turn.caller].noteTurn(at: turn.place)
+        lines[turn.caller].noteTurn(in: turn.place, at: now)
         return true
     }
 
@@ -139,7 +139,7 @@ struct GateState: Sendable {
         othersInARow[caller] = first.hasPassedOver ? othersInARow[caller] + 1 : 0
         if caller == .person { goneOnInARow = first.place.isBeginning ? 0 : goneOnInARow + 1 }
         takeShare(caller, first.place, at: now)
-        return lines[caller].removeFirst(at: first.place)
+        return lines[caller].removeFirst(in: first.place, at: now)
     }
 
     /// How many turns people have in a row while workers wait, this one among them.

@@ -201,6 +201,47 @@ import Transport
         }
     }
 
+    @Test func `however many come for the first time, a user without a turn for some seconds is one of them`()
+        async throws
+    {
+        try await withLoop { loop in
+            let clock = HandClock()
+            let gate = BelvoGate.patient(callsMax: 1, now: clock.intervals.now)
+            let wire = Wire()
+            let carry = gate.carry(for: .person, by: wire.send)
+            do {
+                var calls: [Task<Void, any Error>] = []
+                defer { wire.answerAll() }
+                func call(_ name: String) throws {
+                    let origin = try user(name)
+                    calls.append(
+                        loop.task {
+                            _ = try await CallOrigin.$current.withValue(origin) {
+                                try await carry(.readPaymentIntent, request("/\(name)"), .seconds(60))
+                            }
+                        })
+                }
+                try call("ana")
+                try await wire.hasLeft(1)
+                wire.answer()
+                await loop.comeToRest()
+                clock.advance(by: FairQueue.memory)
+                try call("bia")
+                try call("ana")
+                for number in 1...8 { try call("new-\(number)") }
+                await loop.comeToRest()
+                try #require(gate.snapshot.waiting.person == 9)
+                for count in 3...11 {
+                    wire.answer()
+                    try await wire.hasLeft(count)
+                }
+                wire.answer()
+                for call in calls { try await call.value }
+            }
+            #expect(wire.left[2] == "/ana")
+        }
+    }
+
     @Test func `users whose calls are not answered leave most places to others`() async throws {
         try await withLoop { loop in
             let gate = BelvoGate.patient(callsMax: 64)
