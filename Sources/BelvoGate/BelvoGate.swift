@@ -35,9 +35,9 @@ package final class BelvoGate: Sendable {
     private let log: Logger
     /// By what it measures time.
     package let now: @Sendable () -> Monotonic
-    /// How many polls a second one user's records have, in each poller: so many records of a few users leave the budget
-    /// to others; 0 is no limit.
-    package let pollsOfUserRate: Int
+    /// How long after one call the next one of polls of one user's records may be due, in each poller: so many records
+    /// of a few users leave the budget to others; nil is no limit.
+    package let workOfUserInterval: Duration?
     /// Users whose polls may wait for a turn; how long workers count as behind after there were more.
     private let usersWaitingMax: Int
     private static let memoryOfLack = Duration.seconds(5)
@@ -66,7 +66,7 @@ package final class BelvoGate: Sendable {
                     person: Departures(lateMax: callsMax), background: Departures(lateMax: callsMax / 2),
                     stranger: Departures(lateMax: 0))))
         self.turnWaitMax = turnWaitMax
-        pollsOfUserRate = rate > 0 ? max(2, rate / 25) : 0
+        workOfUserInterval = rate > 0 ? .seconds(1) / max(1, rate / 50) : nil
         usersWaitingMax = rate > 0 ? max(4, rate / 3) : .max
         latencies = Dictionary(uniqueKeysWithValues: Call.allCases.map { ($0, LatencyHistogram()) })
         self.log = log

@@ -63,7 +63,7 @@ extension Dependencies {
             WebhookWorker(of: .handed, dependencies: self, lease: lease, window: window),
             WebhookWorker(of: .stored, dependencies: self, lease: lease, window: window),
             Poller<Enrollment>(
-                name: "enrollments", table: .enrollments, limit: 128, width: 16, log: log, gate: gate,
+                name: "enrollments", table: .enrollments, limit: 128, width: 16, log: log, gate: gate, callsOfPoll: 2,
                 hasTurns: { gate.hasTurns(for: .readEnrollment) }, window: window,
                 claim: { try await store.claimDueEnrollments(limit: $0, lease: lease) },
                 poll: { try await EnrollmentWorkflow(dependencies: self).poll($0) },

@@ -48,9 +48,10 @@ struct Poller<Record: Sendable>: DueWorker {
     private let hungTime: Duration
 
     /// - Parameter limit: records of one pass at most.
+    /// - Parameter callsOfPoll: calls to Belvo that a poll takes.
     init(
         name: String, table: DueTable, limit: Int, width: Int, passesMax: Int = 4, log: Logger, gate: BelvoGate?,
-        hasTurns: @escaping @Sendable () -> Bool = { true }, window: Duration = .seconds(5),
+        callsOfPoll: Int = 1, hasTurns: @escaping @Sendable () -> Bool = { true }, window: Duration = .seconds(5),
         claim: @escaping @Sendable (_ limit: Int) async throws -> [Stored<Record>],
         poll: @escaping @Sendable (Stored<Record>) async throws -> PollOutcome,
         reschedule: @escaping @Sendable ([Reschedule]) async throws -> Void, id: @escaping @Sendable (Record) -> UUID,
@@ -73,7 +74,8 @@ struct Poller<Record: Sendable>: DueWorker {
         self.turn = turn
         self.owner = owner
         self.institution = institution
-        owners = PollsByOwner(rate: gate?.pollsOfUserRate ?? 0, now: gate?.now ?? Monotonic.now)
+        owners = PollsByOwner(
+            interval: gate?.workOfUserInterval.map { $0 * callsOfPoll }, now: gate?.now ?? Monotonic.now)
         batchSizer = BatchSizer(max: limit, min: width)
         self.hungTime = hungTime
     }
@@ -255,12 +257,15 @@ private final class PollsByOwner: Sendable {
     private let state: Mutex<State>
     private let now: @Sendable () -> Monotonic
 
-    /// - Parameter rate: polls a second of one user's records, twice as many in a burst; 0 is no limit.
-    init(rate: Int, now: @escaping @Sendable () -> Monotonic) {
+    /// - Parameter interval: how long after a poll of one user's records the next one may begin, four at once at most;
+    ///   nil is no limit.
+    init(interval: Duration?, now: @escaping @Sendable () -> Monotonic) {
         self.now = now
-        var state = State()
-        if rate > 0 { state.buckets = TokenBuckets(rate: rate, countMax: 65_536) }
-        self.state = Mutex(state)
+        let buckets = interval.map { interval in
+            TokenBuckets(
+                interval: interval.wholeNanoseconds, window: 4 * interval.wholeNanoseconds, countMax: 65_536)
+        }
+        state = Mutex(State(buckets: buckets))
     }
 
     /// False where the user has as many as one may have; what belongs to no user may always begin.
