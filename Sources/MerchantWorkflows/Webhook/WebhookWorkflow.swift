@@ -135,8 +135,8 @@ package struct WebhookWorkflow: Sendable {
             if receipt.record.mayTellOfPayment { logNeverShown(receipt.record) }
             return WebhookSettlement(of: receipt, outcome: .notOurs)
         case .absent(let error):
-            // What the server itself has to read, Belvo has shown.
-            isAbsent = receipt.record.isOfBelvo
+            // A payment's own intent, which the server itself has to read, is there. One beside it may not be.
+            isAbsent = receipt.record.isOfBelvo || receipt.record.externalID != nil
             failure = error
         case .failed(let error): failure = error
         }

@@ -4,11 +4,12 @@ import FoundationEssentials
 import HTTP
 import MerchantModel
 import MerchantStore
-import MerchantWorkflows
+import Payments
 import Postgres
 import Testing
 
 @testable import MerchantServer
+@testable import MerchantWorkflows
 
 /// Belvo's webhook says that money has arrived, and reading the payment does not show it yet: the webhook stays until
 /// it does, because no worker may poll that payment any more (reliability.md, promises 1 and 9).
@@ -312,6 +313,20 @@ import Testing
             try await harness.pass(.seconds(2))
             #expect(try await client.authorize(payment).status == 409)
             #expect(harness.countCalls(.authorizePaymentIntent) == 0)
+        }
+    }
+
+    @Test func `an intent that a list has shown beside a payment keeps it for a minute while Belvo denies to have it`()
+        async throws
+    {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let payment = try await client.openPayment(try await client.enroll())
+            try await PaymentWorkflow(dependencies: harness.merchant.dependencies)
+                .importLater(Belvo.PaymentIntent.ID(UUID()), named: #require(Payment.ID(payment.id)))
+            #expect([409, 503].contains(try await client.authorize(payment).status))
+            for _ in 1...4 { try await harness.pass(.seconds(21)) }
+            #expect(try await client.authorize(payment).status == 204)
         }
     }
 
