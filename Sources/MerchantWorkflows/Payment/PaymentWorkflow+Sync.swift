@@ -74,6 +74,10 @@ extension PaymentWorkflow {
                 throw BelvoError.malformedAnswer(reason: "it shows less than what was paid")
             }
             if known.belvoID == nil, listing == .unread { try await lookUpLater(known.id) }
+            // Belvo may show the charge that has paid a moment later.
+            if known.state == .succeeded, stored.clock.now - stored.updatedAt < .seconds(15) {
+                seen.hasOnlyEndedCharges = false
+            }
             // It was imported as two readings showed it: two others that agree set it right.
             if isWrong, !seen.isReadTwice {
                 try await confirm(remote, on: context)

@@ -150,7 +150,10 @@ extension PaymentWorkflow: PolledWorkflow {
         try await raiseIfCollectedInDoubt(after)
         if (after.belvoID ?? report.belvoID) == report.belvoID {
             try await raiseIfOtherAmount(after, by: report.collected)
-            if report.status == .succeeded, report.hasOnlyEndedCharges, after.collectedBy.isEmpty {
+            // One that is shown as paid only now is read again after a while (`holdMoney`).
+            if payment.state == .succeeded, report.status == .succeeded, report.hasOnlyEndedCharges,
+                after.collectedBy.isEmpty
+            {
                 try await raiseBesideTerms(after, "\(report.providerStatus), and its charges have collected nothing")
             }
         }

@@ -316,6 +316,26 @@ import Testing
         }
     }
 
+    @Test(arguments: [true, false])
+    func `SUCCEEDED beside charges that have all ended is an alarm where Belvo still shows that seconds later`(
+        isShownLater: Bool
+    ) async throws {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            try await client.authorize(payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            let ended = #"[{"id": "\#(UUID())", "status": "FAILED"}]"#
+            harness.sandbox.next(.altered([Fault.Alteration("/charges", ended)]), on: .getPaymentIntent, count: nil)
+            try await harness.poll()
+            try await harness.hear(of: payment.belvoID)
+            #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
+            #expect(try await MayBelvoStillPayTests.alarms(on: harness).isEmpty)
+            if isShownLater { harness.sandbox.clearFaults() }
+            try await harness.pass(.seconds(21))
+            #expect(try await MayBelvoStillPayTests.alarms(on: harness) == (isShownLater ? [] : ["differs"]))
+        }
+    }
+
     @Test func `an intent that a list has shown beside a payment keeps it for a minute while Belvo denies to have it`()
         async throws
     {
