@@ -93,6 +93,13 @@ extension Store {
         return Int(try row?.decode("count", as: Int64.self) ?? 0)
     }
 
+    /// The intents among these whose payments have failed here.
+    package func failedPayments(among intents: [UUID]) async throws -> [UUID] {
+        try await database.rows(
+            "SELECT belvo_id FROM payments WHERE belvo_id = ANY (\(intents)) AND state = 'failed'"
+        ).map { try $0.decode("belvo_id") }
+    }
+
     /// The intents of a page as rows. Array parameters cannot hold NULL: -1, "" and the zero UUID mean none.
     private static func page(_ shown: [ShownIntent]) -> SQL {
         """

@@ -1,4 +1,5 @@
 import Belvo
+import BelvoGate
 import FoundationEssentials
 import Logging
 import MerchantModel
@@ -128,6 +129,7 @@ extension PaymentWorkflow: PolledWorkflow {
             let again = try await dependencies.belvo.readPaymentIntent(intent)
             guard self.report(again).showsSameMoney(as: report) else { throw SyncDeferred.readingsDiffer }
         }
+        try await holdMoneyListed(before: report)
         let differences = payment.differences(from: report)
         // Belvo may fill in the transfer a moment later.
         let mayFillIn = payment.status == .pending && !payment.isInDoubt && differences == ["end_to_end_id"]
@@ -159,6 +161,16 @@ extension PaymentWorkflow: PolledWorkflow {
         }
         if payment.belvoID == report.belvoID { try await raiseIfCollectedAnew(payment, by: report.collected) }
         return report
+    }
+
+    /// Keeps the reference of what is about to fail though a list has shown its money a moment ago: the reading may be
+    /// of a copy that lags.
+    private func holdMoneyListed(before report: Payment.Report) async throws {
+        if report.mayHavePaid { return dependencies.listMemory.forgetMoney(of: report.belvoID) }
+        guard report.status == .failed,
+            dependencies.listMemory.hasShownMoney(of: report.belvoID, at: dependencies.gate.now())
+        else { return }
+        try await holdMoney(shownOf: Belvo.PaymentIntent.ID(report.belvoID))
     }
 
     /// Raises the alarm, once, where Belvo shows no end in time of what has collected money, or that was given up here:

@@ -12,7 +12,7 @@ import Transport
 ///
 /// A list is evidence of what it shows, and of nothing else. What it shows undecided, as it is known here, need not be
 /// read until the next interval. Whatever else it shows, and what it does not show, is read by itself: a list leads to
-/// a reading and ends no payment.
+/// a reading and ends no payment. Money that it shows, and the next reading does not, keeps the payment's reference.
 struct PaymentPoller: DueWorker {
     let name = "payments"
     let table = DueTable.payments
@@ -24,6 +24,7 @@ struct PaymentPoller: DueWorker {
 
     func runOnce() async throws -> Pass {
         guard let listed = try await takeList() else { return Pass() }
+        try await holdShownMoney()
         async let sampled: Void = sample(listed.quiet)
         var pass = try await poller.runOnce()
         try await sampled
@@ -100,6 +101,8 @@ struct PaymentPoller: DueWorker {
         // An intent may come twice, because the order changed between two pages: what came later counts.
         var latest: [UUID: Belvo.PaymentIntent] = [:]
         for intent in shown { latest[intent.id.uuid] = intent }
+        let payments = PaymentWorkflow(dependencies: dependencies)
+        memory.notePaid(shown.filter { payments.report($0).mayHavePaid }.map(\.id.uuid), at: now)
         var rest = shown[...]
         while !rest.isEmpty {
             let page = rest.prefix(1_000).compactMap { latest.removeValue(forKey: $0.id.uuid) }.map(ShownIntent.init)
@@ -110,6 +113,17 @@ struct PaymentPoller: DueWorker {
             changed += try await dependencies.store.countChanged(among: page, dueWithin: ahead)
         }
         return Listed(count: quiet.count + changed, quiet: quiet)
+    }
+
+    /// Keeps the references of payments that have failed here, be it by another server, and of which a list has shown
+    /// money within the last seconds.
+    private func holdShownMoney() async throws {
+        let shown = memory.paidIntents(at: now)
+        guard !shown.isEmpty else { return }
+        for intent in try await dependencies.store.failedPayments(among: shown) {
+            try await PaymentWorkflow(dependencies: dependencies).holdMoney(shownOf: Belvo.PaymentIntent.ID(intent))
+            memory.forgetMoney(of: intent)
+        }
     }
 
     /// Reads a payment by itself. No worker has claimed it: of two that read it one writes.

@@ -56,6 +56,8 @@ final class ListMemory: Sendable {
         var sampled: UUID?
         /// Intents that were read as decided beside a list that showed them undecided, until a later list shows them.
         var decided: [UUID: Decided] = [:]
+        /// Intents that a list has shown with money, and when; until a reading has shown it as well.
+        var paid: [UUID: Monotonic] = [:]
     }
 
     private let state = Mutex(State())
@@ -112,6 +114,28 @@ final class ListMemory: Sendable {
                 state.decided[intent.id] = nil
             }
             return late
+        }
+    }
+
+    /// For how long money that a list has shown is remembered.
+    private static let paidMemory = Duration.seconds(20)
+
+    func notePaid(_ intents: [UUID], at now: Monotonic) {
+        state.withLock { state in for intent in intents { state.paid[intent] = now } }
+    }
+
+    /// Whether a list has shown money of the intent that no reading of its own has shown since.
+    func hasShownMoney(of intent: UUID, at now: Monotonic) -> Bool {
+        state.withLock { $0.paid[intent].map { now - $0 < Self.paidMemory } ?? false }
+    }
+
+    func forgetMoney(of intent: UUID) { state.withLock { $0.paid[intent] = nil } }
+
+    /// The intents of which a list has shown money that no reading of their own has shown since.
+    func paidIntents(at now: Monotonic) -> [UUID] {
+        state.withLock { state in
+            if !state.paid.isEmpty { state.paid = state.paid.filter { now - $0.value < Self.paidMemory } }
+            return Array(state.paid.keys)
         }
     }
 

@@ -20,15 +20,22 @@ import Testing
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
             let enrollment = try await client.enroll()
-            var payments: [AppClient.OpenedPayment] = []
-            for number in 0..<count {
-                let payment = try await client.openPayment(
-                    enrollment, reference: "order-\(number)", key: "tap-\(number)")
-                try await client.authorize(payment)
-                payments.append(payment)
-            }
+            let payments = try await sign(count, &client, enrollment)
             try await body(harness, client, payments)
         }
+    }
+
+    private static func sign(
+        _ count: Int, _ client: inout AppClient, _ enrollment: AppClient.Enrollment
+    ) async throws -> [AppClient.OpenedPayment] {
+        var payments: [AppClient.OpenedPayment] = []
+        for number in 0..<count {
+            let payment = try await client.openPayment(
+                enrollment, reference: "order-\(number)", key: "tap-\(number)")
+            try await client.authorize(payment)
+            payments.append(payment)
+        }
+        return payments
     }
 
     private static func statuses(_ client: AppClient, _ payments: [AppClient.OpenedPayment]) async throws -> [String] {
@@ -54,16 +61,51 @@ import Testing
         }
     }
 
+    @Test(arguments: [#""FAILED""#, #""SUCCEEDED""#])
+    func `money that a list has shown, and the reading after it does not, keeps the reference`(status: String)
+        async throws
+    {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let enrollment = try await client.enroll()
+            let payments = try await Self.sign(Self.count, &client, enrollment)
+            try harness.sandbox.settle(intent: payments[0].belvoID)
+            harness.sandbox.next(.altered([Fault.Alteration("/results/*/status", status)]), on: .listPaymentIntents)
+            harness.sandbox.next(
+                .altered([Fault.Alteration("/status", #""FAILED""#), Fault.Alteration("/charges", "[]")]),
+                on: .getPaymentIntent, count: nil)
+            try await harness.poll()
+            #expect(try await client.payment(payments[0]).string("status") == "FAILED")
+            #expect(try await client.requestPayment(enrollment, reference: "order-0", key: "again").status == 503)
+            harness.sandbox.clearFaults()
+            try await harness.pass(.seconds(21))
+            #expect(try await Set(MayBelvoStillPayTests.alarms(on: harness)) == ["contradiction"])
+        }
+    }
+
+    @Test func `money that a list shows of what a webhook has closed as failed meanwhile keeps the reference`()
+        async throws
+    {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let enrollment = try await client.enroll()
+            let payments = try await Self.sign(Self.count, &client, enrollment)
+            try await TakenBackTests.hearFailure(harness, of: payments[0].belvoID)
+            try harness.sandbox.settle(intent: payments[0].belvoID)
+            try await harness.poll()
+            harness.sandbox.next(
+                .altered([Fault.Alteration("/status", #""FAILED""#), Fault.Alteration("/charges", "[]")]),
+                on: .getPaymentIntent, count: nil)
+            #expect(try await client.requestPayment(enrollment, reference: "order-0", key: "again").status == 503)
+        }
+    }
+
     @Test func `a payment that Belvo is slow to show by itself keeps no later list waiting`() async throws {
         let gate = Gate()
         try await TestHarness.open(sandbox: .test(pausingAt: gate)) { harness in
             var client = try await AppClient.arrive(on: harness)
             let enrollment = try await client.enroll()
-            for number in 0..<Self.count {
-                let payment = try await client.openPayment(
-                    enrollment, reference: "order-\(number)", key: "tap-\(number)")
-                try await client.authorize(payment)
-            }
+            _ = try await Self.sign(Self.count, &client, enrollment)
             harness.sandbox.next(.delayRequest(.seconds(9)), on: .getPaymentIntent)
             let before = Self.calls(harness)
             async let slow: Void = harness.poll()
