@@ -135,10 +135,10 @@ import Transport
             _ = try await harness.merchant.dependencies.store.claimDuePayments(limit: 8, lease: .seconds(25))
             try harness.sandbox.settle(intent: payment.belvoID)
             try await harness.withAnotherInstance { other in
-                try await harness.advance(by: .seconds(24))
+                try await harness.advance(by: .seconds(15))
                 try await other.work()
                 #expect(try await client.payment(payment).string("status") == "PENDING")
-                try await harness.advance(by: .seconds(1))
+                try await harness.advance(by: .seconds(10))
                 try await other.work()
                 #expect(try await client.payment(payment).string("status") == "SUCCEEDED")
             }
