@@ -22,6 +22,8 @@ package struct WebhookReceipt: Sendable {
     package let id: UUID
     /// `ENROLLMENTS` and the like, as it came.
     package let type: String
+    /// `STATUS_UPDATE` and the like, as it came, or why the server itself has to read the object.
+    package let code: String
     /// The object that it names, by Belvo's id.
     package let object: UUID?
     /// The payment's id that it names, or the intent that its charge or transaction was read to belong to.
@@ -102,7 +104,7 @@ package struct WebhookSettlement: Sendable {
 
 extension Store {
     private static let webhookColumns: SQL = """
-        id, webhook_type, object_id, external_id, body_ciphertext, outcome, last_received_at, attempts,
+        id, webhook_type, webhook_code, object_id, external_id, body_ciphertext, outcome, last_received_at, attempts,
         stored_on - date '2000-01-01' AS day, version, app_now() AS read_at
         """
 
@@ -288,8 +290,9 @@ extension Store {
         let body = try? vault.open(row.decode("body_ciphertext"), in: .webhookReceiptsBody, of: id)
         return Stored(
             record: WebhookReceipt(
-                id: id, type: try row.decode("webhook_type"), object: try row.decode("object_id"),
-                externalID: try row.decode("external_id"), outcome: try row.decode("outcome"),
+                id: id, type: try row.decode("webhook_type"), code: try row.decode("webhook_code"),
+                object: try row.decode("object_id"), externalID: try row.decode("external_id"),
+                outcome: try row.decode("outcome"),
                 lastReceivedAt: receivedAt,
                 attempts: try row.decode("attempts"), storedOn: try row.decode("day"),
                 statement: body.map { WebhookStatement(body: $0) } ?? WebhookStatement(), isOfBelvo: body != []),

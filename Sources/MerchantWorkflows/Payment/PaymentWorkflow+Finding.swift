@@ -34,7 +34,9 @@ extension PaymentWorkflow {
         for twin in own where twin.id != intent.id {
             try await noteTwin(twin.id.uuid, of: intent.id.uuid, of: payment.id)
             // Where none of them is the payment, reading one by one again would find the same again.
-            if payment.fit(of: report(intent)) > .differs { try await importLater(twin.id, named: payment.id) }
+            if payment.fit(of: report(intent)) > .differs {
+                try await importLater(twin.id, named: payment.id, listedAs: twin)
+            }
         }
         return .reported(try await raisingAlarms(about: report(intent), against: payment))
     }
@@ -65,16 +67,24 @@ extension PaymentWorkflow {
 
     /// Has a twin imported once the payment has an id of its own, as if a webhook had named it. Until then the payment
     /// keeps its reference, and is not signed.
-    func importLater(_ twin: Belvo.PaymentIntent.ID, named payment: Payment.ID) async throws {
+    func importLater(
+        _ twin: Belvo.PaymentIntent.ID, named payment: Payment.ID, listedAs remote: Belvo.PaymentIntent? = nil
+    ) async throws {
         try await readLater(
-            .paymentIntents, "LISTED_TWICE", twin.uuid, of: payment,
+            .paymentIntents, remote.map(showsMoney) ?? false ? Self.shownPaid : "LISTED_TWICE", twin.uuid, of: payment,
             knownAs: "listed \(twin) as \(payment)")
     }
 
+    /// Whether it shows money that has come, or is under way.
+    private func showsMoney(_ remote: Belvo.PaymentIntent) -> Bool {
+        remote.status == .processing || report(remote).mayHavePaid
+    }
+
     /// Has an intent read that Belvo has shown with a payment's name: until then the payment is not signed.
-    func holdName(of payment: Payment.ID, shownOf intent: Belvo.PaymentIntent.ID) async throws {
+    func holdName(of payment: Payment.ID, shownBy remote: Belvo.PaymentIntent) async throws {
         try await readLater(
-            .paymentIntents, "SHOWN_AS", intent.uuid, of: payment, knownAs: Self.shown(intent, as: payment))
+            .paymentIntents, showsMoney(remote) ? Self.shownPaid : "SHOWN_AS", remote.id.uuid, of: payment,
+            knownAs: Self.shown(remote.id, as: payment))
     }
 
     /// Has it not read for that any more: what it is to the payment is recorded.
@@ -101,20 +111,23 @@ extension PaymentWorkflow {
 
     /// Has an intent read again of which one reading has shown money that Belvo does not show as paid: until then its
     /// payment keeps its reference, also when it fails meanwhile. Copies of Belvo's that lag show the same by then;
-    /// each reading that shows it has it rest anew.
-    func holdMoney(shownOf intent: Belvo.PaymentIntent.ID) async throws {
+    /// each reading that shows it has it rest anew, and a list does not: it may show it for good.
+    func holdMoney(shownOf intent: Belvo.PaymentIntent.ID, byList isListed: Bool = false) async throws {
         try await readLater(
-            .paymentIntents, "SHOWN_PAID", intent.uuid, of: nil, knownAs: Self.shownPaid(intent), rest: .seconds(20),
-            isOpenKept: false)
+            .paymentIntents, Self.shownPaid, intent.uuid, of: nil, knownAs: Self.paid(intent), rest: .seconds(20),
+            isOpenKept: isListed)
     }
 
     /// Has it not read for that any more: what another reading has confirmed is recorded.
     func releaseMoney(shownOf intent: Belvo.PaymentIntent.ID) async throws {
         try await dependencies.store.closeWebhook(
-            dependencies.store.vault.lookup(Self.shownPaid(intent), for: .webhook))
+            dependencies.store.vault.lookup(Self.paid(intent), for: .webhook))
     }
 
-    private static func shownPaid(_ intent: Belvo.PaymentIntent.ID) -> String { "paid \(intent)" }
+    private static func paid(_ intent: Belvo.PaymentIntent.ID) -> String { "paid \(intent)" }
+
+    /// The code of the row by which an intent is read of which a reading has shown money.
+    static let shownPaid = "SHOWN_PAID"
 
     private func readLater(
         _ kind: WebhookKind, _ code: String, _ object: UUID, of payment: Payment.ID?, knownAs text: String,
@@ -160,7 +173,7 @@ extension PaymentWorkflow {
             guard [nil, customer].contains(other.customer?.uuid),
                 try await dependencies.store.payment(belvoID: other.id.uuid) == nil
             else { continue }
-            try await importLater(other.id, named: id)
+            try await importLater(other.id, named: id, listedAs: other)
         }
         guard !mayLag || named.contains(where: { $0.id.uuid == belvoID }) else {
             throw SyncDeferred.incomplete("the payment itself")

@@ -273,7 +273,7 @@ extension PaymentWorkflow {
             let payment = try await dependencies.store.payment(name)?.record,
             [nil, payment.parties.customer].contains(remote.customer?.uuid)
         else { return nil }
-        try await holdName(of: name, shownOf: remote.id)
+        try await holdName(of: name, shownBy: remote)
         return name
     }
 
@@ -315,7 +315,7 @@ extension PaymentWorkflow {
             let unnamed = try await dependencies.store.unnamed(known.id, orBearing: reference == nil ? nil : named.id)
             guard let stored = unnamed else { return false }
             if !isConfirmed {
-                try await holdName(of: named.id, shownOf: remote.id)
+                try await holdName(of: named.id, shownBy: remote)
                 if try await isNameContested(remote) {
                     if isHeard { throw SyncDeferred.readingsDiffer }
                     return false

@@ -71,7 +71,7 @@ package struct Reconciliation: Sendable {
         if let known = payment.belvoID, known != intent.id.uuid, intent.status != .failed,
             [nil, payment.parties.customer].contains(intent.customer?.uuid)
         {
-            try await workflow.importLater(intent.id, named: payment.id)
+            try await workflow.importLater(intent.id, named: payment.id, listedAs: intent)
         }
         if try await isBehind(payment, intent) { _ = try await dependencies.store.requeue(.payment, payment.id.uuid) }
         // Another intent of its name is imported, and compared by all that it shows.

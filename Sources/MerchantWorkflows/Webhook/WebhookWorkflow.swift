@@ -135,8 +135,8 @@ package struct WebhookWorkflow: Sendable {
             if receipt.record.mayTellOfPayment { logNeverShown(receipt.record) }
             return WebhookSettlement(of: receipt, outcome: .notOurs)
         case .absent(let error):
-            // A payment's own intent, which the server itself has to read, is there. One beside it may not be.
-            isAbsent = receipt.record.isOfBelvo || receipt.record.externalID != nil
+            // An intent of which a reading has shown money is there. Another one beside a payment may not be.
+            isAbsent = receipt.record.isOfBelvo || receipt.record.code != PaymentWorkflow.shownPaid
             failure = error
         case .failed(let error): failure = error
         }

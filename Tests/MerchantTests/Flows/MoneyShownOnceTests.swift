@@ -236,6 +236,20 @@ import Transport
         }
     }
 
+    @Test func `money of a twin that one reading has shown holds its payment while Belvo denies to have the twin`()
+        async throws
+    {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let (payment, twin) = try await client.openPaymentTwice(enrollment)
+            harness.sandbox.next(.altered([Fault.Alteration("/status", #""SUCCEEDED""#)]), on: .getPaymentIntent)
+            harness.sandbox.next(.refused(404, code: "not_found"), on: .getPaymentIntent, count: nil)
+            try await harness.tell("PAYMENT_INTENTS", of: twin)
+            for _ in 1...5 { try await harness.pass(.seconds(21)) }
+            #expect(try await harness.lines(Self.held) == ["received"])
+            #expect([409, 503].contains(try await client.authorize(payment).status))
+        }
+    }
+
     @Test func `money that two readings have shown is recorded and not looked for any more`() async throws {
         try await MayBelvoStillPayTests.open { harness, client, enrollment in
             let payment = try await client.openPayment(enrollment)
