@@ -93,10 +93,13 @@ extension Store {
         return Int(try row?.decode("count", as: Int64.self) ?? 0)
     }
 
-    /// The intents among these whose payments have failed here.
-    package func failedPayments(among intents: [UUID]) async throws -> [UUID] {
+    /// The intents among these whose payments have failed here, and are not contradicted.
+    package func failedIntents(among intents: [UUID]) async throws -> [UUID] {
         try await database.rows(
-            "SELECT belvo_id FROM payments WHERE belvo_id = ANY (\(intents)) AND state = 'failed'"
+            """
+            SELECT belvo_id FROM payments
+            WHERE belvo_id = ANY (\(intents)) AND state = 'failed' AND contradicted_at IS NULL
+            """
         ).map { try $0.decode("belvo_id") }
     }
 

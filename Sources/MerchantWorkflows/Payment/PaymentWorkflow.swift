@@ -54,7 +54,7 @@ extension PaymentWorkflow: PolledWorkflow {
         if let written = try await write(next, over: stored, event: event.name, cause: cause) { return written }
         // It was overtaken, by an older reading maybe: what shows money is not lost with it.
         if case .reported(let report) = event, report.mayHavePaid, let known = try await fresh(stored),
-            known.record.state != .succeeded
+            known.record.state != .succeeded, known.record.contradiction == nil
         {
             try await holdMoney(shownOf: Belvo.PaymentIntent.ID(report.belvoID))
         }
@@ -98,6 +98,8 @@ extension PaymentWorkflow: PolledWorkflow {
             dependencies.log.warning(
                 "payment.unreadable", metadata: ["payment_id": "\(payment.id)", "reason": "\(error)"])
             await alarmOfMalformedAnswer(error, about: payment)
+            // Where the database fails, too, the next list shows it.
+            if let intent = payment.belvoID { try? await holdMoneyListed(of: intent) }
             return .unreadable(after: error)
         }
     }
@@ -124,12 +126,18 @@ extension PaymentWorkflow: PolledWorkflow {
     func raisingAlarms(about report: Payment.Report, against payment: Payment) async throws -> Payment.Report {
         if !report.isReadTwice, payment.isDisputed(by: report) {
             let intent = Belvo.PaymentIntent.ID(report.belvoID)
-            // What is paid keeps its reference for good.
-            if payment.state != .succeeded, report.mayHavePaid { try await holdMoney(shownOf: intent) }
+            // What is paid keeps its reference for good; what is contradicted, until an operator settles that.
+            if payment.state != .succeeded, payment.contradiction == nil, report.mayHavePaid {
+                try await holdMoney(shownOf: intent)
+            }
             let again = try await dependencies.belvo.readPaymentIntent(intent)
             guard self.report(again).showsSameMoney(as: report) else { throw SyncDeferred.readingsDiffer }
         }
-        try await holdMoneyListed(before: report)
+        if report.mayHavePaid {
+            dependencies.listMemory.forgetMoney(of: report.belvoID)
+        } else {
+            try await holdMoneyListed(of: report.belvoID)
+        }
         let differences = payment.differences(from: report)
         // Belvo may fill in the transfer a moment later.
         let mayFillIn = payment.status == .pending && !payment.isInDoubt && differences == ["end_to_end_id"]
@@ -163,14 +171,11 @@ extension PaymentWorkflow: PolledWorkflow {
         return report
     }
 
-    /// Keeps the reference of what is about to fail though a list has shown its money a moment ago: the reading may be
-    /// of a copy that lags.
-    private func holdMoneyListed(before report: Payment.Report) async throws {
-        if report.mayHavePaid { return dependencies.listMemory.forgetMoney(of: report.belvoID) }
-        guard report.status == .failed,
-            dependencies.listMemory.hasShownMoney(of: report.belvoID, at: dependencies.gate.now())
-        else { return }
-        try await holdMoney(shownOf: Belvo.PaymentIntent.ID(report.belvoID))
+    /// Keeps the reference of an intent of which a list has shown money a moment ago, and a reading has not, or has
+    /// failed: it may be of a copy that lags, and other servers know nothing of the list.
+    private func holdMoneyListed(of intent: UUID) async throws {
+        guard dependencies.listMemory.hasShownMoney(of: intent, at: dependencies.gate.now()) else { return }
+        try await holdMoney(shownOf: Belvo.PaymentIntent.ID(intent), byList: true)
     }
 
     /// Raises the alarm, once, where Belvo shows no end in time of what has collected money, or that was given up here:

@@ -150,7 +150,7 @@ extension WebhookWorkflow {
                 known.isDisputed(by: collection)
             {
                 // A webhook that says so keeps the reference itself.
-                if known.state != .succeeded, !receipt.mayTellOfPayment {
+                if known.state != .succeeded, known.contradiction == nil, !receipt.mayTellOfPayment {
                     try await payments.holdMoney(shownOf: Belvo.PaymentIntent.ID(intent))
                 }
                 try await confirm(stored, shows: collected, for: intent)

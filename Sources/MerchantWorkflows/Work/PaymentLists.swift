@@ -120,9 +120,9 @@ struct PaymentPoller: DueWorker {
     private func holdShownMoney() async throws {
         let shown = memory.paidIntents(at: now)
         guard !shown.isEmpty else { return }
-        for intent in try await dependencies.store.failedPayments(among: shown) {
-            try await PaymentWorkflow(dependencies: dependencies).holdMoney(shownOf: Belvo.PaymentIntent.ID(intent))
-            memory.forgetMoney(of: intent)
+        for intent in try await dependencies.store.failedIntents(among: shown) {
+            try await PaymentWorkflow(dependencies: dependencies)
+                .holdMoney(shownOf: Belvo.PaymentIntent.ID(intent), byList: true)
         }
     }
 

@@ -250,6 +250,20 @@ import Transport
         }
     }
 
+    @Test func `money that is contradicted already is not kept by a row as well`() async throws {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            try await TakenBackTests.failed(harness, &client, payment)
+            try harness.sandbox.settle(intent: payment.belvoID)
+            let ended = #"[{"id": "\#(UUID())", "status": "FAILED"}]"#
+            harness.sandbox.next(.altered([Fault.Alteration("/charges", ended)]), on: .getPaymentIntent, count: nil)
+            try await harness.hear(of: payment.belvoID)
+            for _ in 1...3 { try await harness.pass(.seconds(21)) }
+            #expect(try await TakenBackTests.alarms(harness).contains("contradiction"))
+            #expect(try await harness.lines(Self.held).allSatisfy { $0 == "done" })
+        }
+    }
+
     @Test func `money that two readings have shown is recorded and not looked for any more`() async throws {
         try await MayBelvoStillPayTests.open { harness, client, enrollment in
             let payment = try await client.openPayment(enrollment)

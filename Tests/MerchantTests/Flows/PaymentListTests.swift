@@ -100,6 +100,42 @@ import Testing
         }
     }
 
+    @Test func `money that a list has shown, and the reading after it cannot show, is known to other servers`()
+        async throws
+    {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let enrollment = try await client.enroll()
+            let payments = try await Self.sign(Self.count, &client, enrollment)
+            try harness.sandbox.settle(intent: payments[0].belvoID)
+            harness.sandbox.next(.refused(500, code: "away"), on: .getPaymentIntent, count: nil)
+            try await harness.poll()
+            harness.sandbox.clearFaults()
+            harness.sandbox.next(
+                .altered([Fault.Alteration("/status", #""FAILED""#), Fault.Alteration("/charges", "[]")]),
+                on: .getPaymentIntent, count: nil)
+            try await harness.withAnotherInstance { other in
+                try await harness.advance(by: .seconds(12))
+                try await other.work()
+                #expect(try await client.payment(payments[0]).string("status") == "FAILED")
+                #expect(
+                    try await client.requestPayment(enrollment, reference: "order-0", key: "again").status == 503)
+            }
+        }
+    }
+
+    @Test func `money that lists go on showing of a failed payment is looked for all the same`() async throws {
+        try await TestHarness.open { harness in
+            var client = try await AppClient.arrive(on: harness)
+            let enrollment = try await client.enroll()
+            let payments = try await Self.sign(Self.count, &client, enrollment)
+            try await TakenBackTests.hearFailure(harness, of: payments[0].belvoID)
+            try harness.sandbox.settle(intent: payments[0].belvoID)
+            for _ in 1...12 { try await harness.poll() }
+            #expect(try await MayBelvoStillPayTests.alarms(on: harness) == ["contradiction"])
+        }
+    }
+
     @Test func `a payment that Belvo is slow to show by itself keeps no later list waiting`() async throws {
         let gate = Gate()
         try await TestHarness.open(sandbox: .test(pausingAt: gate)) { harness in
