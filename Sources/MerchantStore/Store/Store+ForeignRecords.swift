@@ -74,7 +74,7 @@ extension Store {
             """
             SELECT external_id FROM webhook_receipts
             WHERE object_id = \(belvoID) AND webhook_type = 'PAYMENT_INTENTS' AND external_id IS NOT NULL
-                AND webhook_code <> 'SHOWN_AS'
+                AND webhook_code NOT IN ('SHOWN_AS', 'SHOWN_AS_PAID')
             ORDER BY last_received_at DESC LIMIT 1
             """
         ).first?.decode("external_id")
@@ -88,7 +88,7 @@ extension Store {
                 AND NOT bool_or(external_id = \(name)) AS is_contested
             FROM webhook_receipts
             WHERE object_id = \(belvoID) AND webhook_type = 'PAYMENT_INTENTS' AND external_id IS NOT NULL
-                AND webhook_code NOT IN ('LISTED_TWICE', 'SHOWN_AS')
+                AND webhook_code NOT IN ('LISTED_TWICE', 'LISTED_PAID', 'SHOWN_AS', 'SHOWN_AS_PAID')
             """)
         return try rows.first?.decode("is_contested") ?? false
     }

@@ -71,7 +71,7 @@ extension PaymentWorkflow {
         _ twin: Belvo.PaymentIntent.ID, named payment: Payment.ID, listedAs remote: Belvo.PaymentIntent? = nil
     ) async throws {
         try await readLater(
-            .paymentIntents, remote.map(showsMoney) ?? false ? Self.shownPaid : "LISTED_TWICE", twin.uuid, of: payment,
+            .paymentIntents, remote.map(showsMoney) ?? false ? "LISTED_PAID" : "LISTED_TWICE", twin.uuid, of: payment,
             knownAs: "listed \(twin) as \(payment)")
     }
 
@@ -83,7 +83,7 @@ extension PaymentWorkflow {
     /// Has an intent read that Belvo has shown with a payment's name: until then the payment is not signed.
     func holdName(of payment: Payment.ID, shownBy remote: Belvo.PaymentIntent) async throws {
         try await readLater(
-            .paymentIntents, showsMoney(remote) ? Self.shownPaid : "SHOWN_AS", remote.id.uuid, of: payment,
+            .paymentIntents, showsMoney(remote) ? "SHOWN_AS_PAID" : "SHOWN_AS", remote.id.uuid, of: payment,
             knownAs: Self.shown(remote.id, as: payment))
     }
 
@@ -114,7 +114,7 @@ extension PaymentWorkflow {
     /// each reading that shows it has it rest anew, and a list does not: it may show it for good.
     func holdMoney(shownOf intent: Belvo.PaymentIntent.ID, byList isListed: Bool = false) async throws {
         try await readLater(
-            .paymentIntents, Self.shownPaid, intent.uuid, of: nil, knownAs: Self.paid(intent), rest: .seconds(20),
+            .paymentIntents, "SHOWN_PAID", intent.uuid, of: nil, knownAs: Self.paid(intent), rest: .seconds(20),
             isOpenKept: isListed)
     }
 
@@ -125,9 +125,6 @@ extension PaymentWorkflow {
     }
 
     private static func paid(_ intent: Belvo.PaymentIntent.ID) -> String { "paid \(intent)" }
-
-    /// The code of the row by which an intent is read of which a reading has shown money.
-    static let shownPaid = "SHOWN_PAID"
 
     private func readLater(
         _ kind: WebhookKind, _ code: String, _ object: UUID, of payment: Payment.ID?, knownAs text: String,

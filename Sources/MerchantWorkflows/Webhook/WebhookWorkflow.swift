@@ -135,8 +135,8 @@ package struct WebhookWorkflow: Sendable {
             if receipt.record.mayTellOfPayment { logNeverShown(receipt.record) }
             return WebhookSettlement(of: receipt, outcome: .notOurs)
         case .absent(let error):
-            // An intent of which a reading has shown money is there. Another one beside a payment may not be.
-            isAbsent = receipt.record.isOfBelvo || receipt.record.code != PaymentWorkflow.shownPaid
+            // An intent that Belvo has shown with money is there. Another one beside a payment may not be.
+            isAbsent = receipt.record.isOfBelvo || !receipt.record.code.hasSuffix("_PAID")
             failure = error
         case .failed(let error): failure = error
         }
