@@ -93,14 +93,15 @@ extension Store {
         return Int(try row?.decode("count", as: Int64.self) ?? 0)
     }
 
-    /// The intents among these whose payments have failed here, and are not contradicted.
-    package func failedIntents(among intents: [UUID]) async throws -> [UUID] {
-        try await database.rows(
+    /// The intents among these whose payments are not paid here, nor contradicted, and which of them have failed.
+    package func unpaidIntents(among intents: [UUID]) async throws -> [(id: UUID, hasFailed: Bool)] {
+        guard !intents.isEmpty else { return [] }
+        return try await database.rows(
             """
-            SELECT belvo_id FROM payments
-            WHERE belvo_id = ANY (\(intents)) AND state = 'failed' AND contradicted_at IS NULL
+            SELECT belvo_id, state = 'failed' AS has_failed FROM payments
+            WHERE belvo_id = ANY (\(intents)) AND state <> 'succeeded' AND contradicted_at IS NULL
             """
-        ).map { try $0.decode("belvo_id") }
+        ).map { (try $0.decode("belvo_id"), try $0.decode("has_failed")) }
     }
 
     /// The intents of a page as rows. Array parameters cannot hold NULL: -1, "" and the zero UUID mean none.

@@ -102,7 +102,9 @@ struct PaymentPoller: DueWorker {
         var latest: [UUID: Belvo.PaymentIntent] = [:]
         for intent in shown { latest[intent.id.uuid] = intent }
         let payments = PaymentWorkflow(dependencies: dependencies)
-        memory.notePaid(shown.filter { payments.report($0).mayHavePaid }.map(\.id.uuid), at: now)
+        let paid = shown.filter { payments.report($0).mayHavePaid }.map(\.id.uuid)
+        // A list also shows those that were paid here long ago.
+        memory.notePaid(try await dependencies.store.unpaidIntents(among: paid).map(\.id), at: now)
         var rest = shown[...]
         while !rest.isEmpty {
             let page = rest.prefix(1_000).compactMap { latest.removeValue(forKey: $0.id.uuid) }.map(ShownIntent.init)
@@ -118,11 +120,10 @@ struct PaymentPoller: DueWorker {
     /// Keeps the references of payments that have failed here, be it by another server, and of which a list has shown
     /// money within the last seconds.
     private func holdShownMoney() async throws {
-        let shown = memory.paidIntents(at: now)
-        guard !shown.isEmpty else { return }
-        for intent in try await dependencies.store.failedIntents(among: shown) {
+        let unpaid = try await dependencies.store.unpaidIntents(among: memory.paidIntents(at: now))
+        for intent in unpaid where intent.hasFailed {
             try await PaymentWorkflow(dependencies: dependencies)
-                .holdMoney(shownOf: Belvo.PaymentIntent.ID(intent), byList: true)
+                .holdMoney(shownOf: Belvo.PaymentIntent.ID(intent.id), byList: true)
         }
     }
 
