@@ -35,6 +35,23 @@ import Transport
         }
     }
 
+    /// A payment that has failed here and was paid then, and another one of its reference that waits for its signature.
+    private static func openBesideFailed(
+        _ body:
+            @escaping @Sendable (
+                TestHarness, inout AppClient, _ failed: AppClient.OpenedPayment, _ other: AppClient.OpenedPayment
+            ) async throws -> Void
+    ) async throws {
+        try await MayBelvoStillPayTests.open { harness, client, enrollment in
+            let payment = try await client.openPayment(enrollment)
+            try await TakenBackTests.failed(harness, &client, payment)
+            show([.failed], on: harness)
+            let other = try await client.openPayment(enrollment, key: "tap-2")
+            try harness.sandbox.settle(intent: payment.belvoID)
+            try await body(harness, &client, payment, other)
+        }
+    }
+
     @Test(arguments: [
         [Shown.paid, .failed], [.collected, .failed], [.paid, .collected, .failed], [.collected, .paid, .failed],
         [.paid, .nothing], [.collected, .nothing], [.paid, .paid, .failed], [.collectedUnderWay, .failed],
@@ -82,12 +99,7 @@ import Transport
     @Test func `money that two readings show at different steps is looked for again when a third one does not`()
         async throws
     {
-        try await MayBelvoStillPayTests.open { harness, client, enrollment in
-            let payment = try await client.openPayment(enrollment)
-            try await TakenBackTests.failed(harness, &client, payment)
-            Self.show([.failed], on: harness)
-            let other = try await client.openPayment(enrollment, key: "tap-2")
-            try harness.sandbox.settle(intent: payment.belvoID)
+        try await Self.openBesideFailed { harness, client, payment, other in
             Self.show([.collected, .paid, .failed], on: harness)
             try await harness.hear(of: payment.belvoID)
             try await harness.pass(.seconds(2))
@@ -122,12 +134,7 @@ import Transport
     private func `money that the reading for a webhook has shown keeps the reference when the next one shows none`(
         readings: [Shown]
     ) async throws {
-        try await MayBelvoStillPayTests.open { harness, client, enrollment in
-            let payment = try await client.openPayment(enrollment)
-            try await TakenBackTests.failed(harness, &client, payment)
-            Self.show([.failed], on: harness)
-            let other = try await client.openPayment(enrollment, key: "tap-2")
-            try harness.sandbox.settle(intent: payment.belvoID)
+        try await Self.openBesideFailed { harness, client, payment, other in
             Self.show(readings + [.failed], on: harness)
             try await harness.tell("PAYMENT_INTENTS", of: payment.belvoID, data: #""status": "FAILED""#)
             try await harness.work()
@@ -195,12 +202,7 @@ import Transport
 
     @Test func `money that the reading of a charge has shown keeps the reference when the next one fails`() async throws
     {
-        try await MayBelvoStillPayTests.open { harness, client, enrollment in
-            let payment = try await client.openPayment(enrollment)
-            try await TakenBackTests.failed(harness, &client, payment)
-            Self.show([.failed], on: harness)
-            let other = try await client.openPayment(enrollment, key: "tap-2")
-            try harness.sandbox.settle(intent: payment.belvoID)
+        try await Self.openBesideFailed { harness, client, payment, other in
             let charge = try #require(harness.sandbox.movement("CHARGES", of: payment.belvoID))
             Self.show([.failed, .failed], on: harness)
             harness.sandbox.next(.altered([]), on: .getCharge)

@@ -17,12 +17,31 @@ import Testing
         count: Int = count,
         _ body: @escaping @Sendable (TestHarness, AppClient, [AppClient.OpenedPayment]) async throws -> Void
     ) async throws {
+        try await openEnrolled(count: count) { harness, client, _, payments in try await body(harness, client, payments)
+        }
+    }
+
+    /// The same, for what is paid from the same enrollment later.
+    private static func openEnrolled(
+        count: Int = count,
+        _ body:
+            @escaping @Sendable (
+                TestHarness, AppClient, AppClient.Enrollment, [AppClient.OpenedPayment]
+            ) async throws -> Void
+    ) async throws {
         try await TestHarness.open { harness in
             var client = try await AppClient.arrive(on: harness)
             let enrollment = try await client.enroll()
             let payments = try await sign(count, &client, enrollment)
-            try await body(harness, client, payments)
+            try await body(harness, client, enrollment, payments)
         }
+    }
+
+    /// From now on Belvo shows each intent as it was when it had failed.
+    private static func showFailed(_ harness: TestHarness) {
+        harness.sandbox.next(
+            .altered([Fault.Alteration("/status", #""FAILED""#), Fault.Alteration("/charges", "[]")]),
+            on: .getPaymentIntent, count: nil)
     }
 
     private static func sign(
@@ -65,15 +84,10 @@ import Testing
     func `money that a list has shown, and the reading after it does not, keeps the reference`(status: String)
         async throws
     {
-        try await TestHarness.open { harness in
-            var client = try await AppClient.arrive(on: harness)
-            let enrollment = try await client.enroll()
-            let payments = try await Self.sign(Self.count, &client, enrollment)
+        try await Self.openEnrolled { harness, client, enrollment, payments in
             try harness.sandbox.settle(intent: payments[0].belvoID)
             harness.sandbox.next(.altered([Fault.Alteration("/results/*/status", status)]), on: .listPaymentIntents)
-            harness.sandbox.next(
-                .altered([Fault.Alteration("/status", #""FAILED""#), Fault.Alteration("/charges", "[]")]),
-                on: .getPaymentIntent, count: nil)
+            Self.showFailed(harness)
             try await harness.poll()
             #expect(try await client.payment(payments[0]).string("status") == "FAILED")
             #expect(try await client.requestPayment(enrollment, reference: "order-0", key: "again").status == 503)
@@ -86,16 +100,11 @@ import Testing
     @Test func `money that a list shows of what a webhook has closed as failed meanwhile keeps the reference`()
         async throws
     {
-        try await TestHarness.open { harness in
-            var client = try await AppClient.arrive(on: harness)
-            let enrollment = try await client.enroll()
-            let payments = try await Self.sign(Self.count, &client, enrollment)
+        try await Self.openEnrolled { harness, client, enrollment, payments in
             try await TakenBackTests.hearFailure(harness, of: payments[0].belvoID)
             try harness.sandbox.settle(intent: payments[0].belvoID)
             try await harness.poll()
-            harness.sandbox.next(
-                .altered([Fault.Alteration("/status", #""FAILED""#), Fault.Alteration("/charges", "[]")]),
-                on: .getPaymentIntent, count: nil)
+            Self.showFailed(harness)
             #expect(try await client.requestPayment(enrollment, reference: "order-0", key: "again").status == 503)
         }
     }
@@ -103,17 +112,12 @@ import Testing
     @Test func `money that a list has shown, and the reading after it cannot show, is known to other servers`()
         async throws
     {
-        try await TestHarness.open { harness in
-            var client = try await AppClient.arrive(on: harness)
-            let enrollment = try await client.enroll()
-            let payments = try await Self.sign(Self.count, &client, enrollment)
+        try await Self.openEnrolled { harness, client, enrollment, payments in
             try harness.sandbox.settle(intent: payments[0].belvoID)
             harness.sandbox.next(.refused(500, code: "away"), on: .getPaymentIntent, count: nil)
             try await harness.poll()
             harness.sandbox.clearFaults()
-            harness.sandbox.next(
-                .altered([Fault.Alteration("/status", #""FAILED""#), Fault.Alteration("/charges", "[]")]),
-                on: .getPaymentIntent, count: nil)
+            Self.showFailed(harness)
             try await harness.withAnotherInstance { other in
                 try await harness.advance(by: .seconds(12))
                 try await other.work()
@@ -125,10 +129,7 @@ import Testing
     }
 
     @Test func `money that lists go on showing of a failed payment is looked for all the same`() async throws {
-        try await TestHarness.open { harness in
-            var client = try await AppClient.arrive(on: harness)
-            let enrollment = try await client.enroll()
-            let payments = try await Self.sign(Self.count, &client, enrollment)
+        try await Self.openEnrolled { harness, client, enrollment, payments in
             try await TakenBackTests.hearFailure(harness, of: payments[0].belvoID)
             try harness.sandbox.settle(intent: payments[0].belvoID)
             for _ in 1...12 { try await harness.poll() }
