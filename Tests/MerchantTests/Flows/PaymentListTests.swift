@@ -117,6 +117,8 @@ import Testing
             harness.sandbox.next(.refused(500, code: "away"), on: .getPaymentIntent, count: nil)
             try await harness.poll()
             harness.sandbox.clearFaults()
+            // The other server's list shows no money, nor do the readings from then on.
+            harness.sandbox.next(.refused(500, code: "away"), on: .listPaymentIntents, count: nil)
             Self.showFailed(harness)
             try await harness.withAnotherInstance { other in
                 try await harness.advance(by: .seconds(12))
